@@ -1,0 +1,44 @@
+"""A case: one row of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.core.encoding import digest, encode
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One row: what goes in, and what should come out.
+
+    Everything pairs by `id`, never by position: comparison, resume, repeats. Give your own where rows can move.
+
+    Attributes:
+        id: Unique in its dataset.
+        vars: What templates and functions are given by name.
+        input: The question, where the case has just one.
+        expected: What a right answer is.
+        context: Passages that go with it, for RAG.
+        description: A line for people.
+        tags: For selection and slices.
+        metadata: Whatever else should travel with it.
+    """
+
+    id: str
+    vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    input: Any = None
+    expected: Any = None
+    context: tuple[str, ...] = ()
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __str__(self) -> str:
+        return self.description or self.id
+
+
+def case_id(content: object) -> str:
+    """An id made of what the case says: 12 hex digits, the same in every run until the content changes."""
+    return digest(encode(content))[:12]

@@ -1,0 +1,88 @@
+"""JSON to bytes and back, without loss: the one way that anything is written to a file or sent to a vendor.
+
+`encode` is canonical (keys sorted, no spaces), so equal values have equal bytes and a hash of them means something.
+msgspec does the ordinary case fast. Two things it cannot do are handled here, because dropping them silently would be
+a wrong number or a lost answer: lone surrogates in text (kept as `\\ud800` escapes) and NaN or infinities (refused).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+
+type_error = "cannot be written as JSON"
+
+_encoder = msgspec.json.Encoder(order="sorted")
+_decoder = msgspec.json.Decoder()
+
+
+def encode(value: object) -> bytes:
+    """The value as canonical JSON.
+
+    Raises:
+        ValueError: It holds NaN or an infinity.
+        TypeError: It holds something that JSON has no form for.
+    """
+    try:
+        data = _encoder.encode(value)
+    except (UnicodeEncodeError, ValueError):
+        return _slow(value)
+    if b"null" in data:  # msgspec writes NaN as null: look again before believing it
+        _refuse_nan(value)
+    return data
+
+
+def decode(data: bytes | str) -> object:
+    """The value that this JSON says. Integers of any size, escaped surrogates kept.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return cast(object, json.loads(data, parse_constant=_no_constant))
+
+
+def digest(*parts: bytes | str) -> str:
+    """A 128-bit name for these parts, in 32 hex digits; where one part ends and the next begins counts."""
+    h = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        h.update(len(raw).to_bytes(8, "big"))
+        h.update(raw)
+    return h.hexdigest()
+
+
+def _slow(value: object) -> bytes:
+    return json.dumps(
+        msgspec.to_builtins(value, order="sorted"),
+        allow_nan=False,
+        sort_keys=True,
+        separators=(",", ":"),
+    ).encode()
+
+
+def _refuse_nan(value: object) -> None:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            msg = f"{value} {type_error}"
+            raise ValueError(msg)
+    elif isinstance(value, Mapping):
+        for item in cast("Mapping[object, object]", value).values():
+            _refuse_nan(item)
+    elif isinstance(value, (list, tuple)):
+        for item in cast("list[object]", value):
+            _refuse_nan(item)
+    elif not isinstance(value, (str, bytes, int, type(None))):
+        _refuse_nan(msgspec.to_builtins(value))
+
+
+def _no_constant(name: str) -> object:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)

@@ -1,0 +1,208 @@
+"""Everything that can go wrong, cut first by whose fault it is.
+
+    EvenhandError
+    ├── UsageError              yours: how it was called
+    │   ├── ConfigError         a config file: every problem in it at once, each with file:line:column
+    │   ├── NothingSelected     the selection left no trial to run
+    │   └── BudgetStop          the next call could pass --max-cost
+    ├── ProviderError           theirs: one attempt at a model call failed
+    │   ├── AuthError           the key is missing, wrong or not allowed          fatal
+    │   ├── UnknownModel        the model or address does not exist               fatal
+    │   ├── QuotaExhausted      the account is out of money or over a hard limit  fatal
+    │   ├── RateLimited         asked too often                                   retried, gates the account
+    │   ├── Overloaded          500, 502, 503, 504, 529                           retried
+    │   ├── ConnectionFailed    refused, reset, cut off, name not found           retried
+    │   ├── TimedOut            no answer in time                                 retried
+    │   ├── BadReply            an answer that is not what the API promises       retried
+    │   └── BadRequest          the vendor will not take this request             not retried
+    ├── CodeError               your function raised, hung, or returned what it may not
+    ├── JudgeError              a judge answered, but with no usable verdict
+    └── StoreError              the run file or the cache cannot be read or written
+
+A message reads **where: what is wrong**, then an indented line with what to do. Each class has a `slug`, and
+`docs/errors.md` has a section under each slug with the causes and the cures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+
+class EvenhandError(Exception):
+    """Anything that Evenhand raises on purpose.
+
+    Args:
+        message: Where, and what is wrong.
+        hint: What to do about it; empty where there is nothing to say.
+    """
+
+    slug: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  {self.hint}" if self.hint else self.message
+
+
+class UsageError(EvenhandError):
+    """It was called in a way that cannot work."""
+
+    slug = "usage"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing that is wrong, or worth a hint, in a user's file. Lines and columns count from 1; 0 is unknown."""
+
+    file: str
+    line: int
+    column: int
+    what: str = field(compare=False)
+    hint: str = field(default="", compare=False)
+    slug: str = field(default="config", compare=False)
+
+    def __str__(self) -> str:
+        place = self.file
+        if self.line:
+            place += f":{self.line}"
+            if self.column:
+                place += f":{self.column}"
+        return f"{place}: {self.what}" + (f"\n  {self.hint}" if self.hint else "")
+
+
+class ConfigError(UsageError):
+    """A config file, or a file that it names, is wrong. Holds every problem that was found, in file order."""
+
+    slug = "config"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class NothingSelected(UsageError):
+    """The filters left no trial to run."""
+
+    slug = "nothing-selected"
+
+
+class BudgetStop(UsageError):
+    """The next call could take the run past its budget."""
+
+    slug = "budget"
+
+
+class ProviderError(EvenhandError):
+    """One attempt at a model call failed.
+
+    Attributes:
+        status: The HTTP status, or None where there was no HTTP answer.
+        retry_after_s: How long the vendor asks us to wait, in seconds.
+        billed: Whether the vendor may have charged for it: True, False, or None for unknown.
+        body: The start of what came back, for the record; never shown without escaping.
+    """
+
+    slug = "provider"
+    retryable: ClassVar[bool] = False
+    fatal: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        status: int | None = None,
+        retry_after_s: float | None = None,
+        billed: bool | None = False,
+        body: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.retry_after_s = retry_after_s
+        self.billed = billed
+        self.body = body
+
+
+class AuthError(ProviderError):
+    """The key is missing, wrong, or not allowed to do this. Stops the run."""
+
+    slug = "auth"
+    fatal = True
+
+
+class UnknownModel(ProviderError):
+    """The model, or the address, does not exist. Stops the run."""
+
+    slug = "unknown-model"
+    fatal = True
+
+
+class QuotaExhausted(ProviderError):
+    """The account has no credit left, or is over a limit that waiting will not lift. Stops the run."""
+
+    slug = "quota"
+    fatal = True
+
+
+class RateLimited(ProviderError):
+    """Asked too often; asked again later."""
+
+    slug = "rate-limited"
+    retryable = True
+
+
+class Overloaded(ProviderError):
+    """The vendor had a fault of its own (a 5xx); asked again later."""
+
+    slug = "overloaded"
+    retryable = True
+
+
+class ConnectionFailed(ProviderError):
+    """The connection was refused, reset or cut off; tried again."""
+
+    slug = "connection"
+    retryable = True
+
+
+class TimedOut(ProviderError):
+    """No answer in time; tried again, though the vendor may have charged for it."""
+
+    slug = "timed-out"
+    retryable = True
+
+
+class BadReply(ProviderError):
+    """An answer that is not what the API promises: half a JSON document, an HTML page, no text; tried again."""
+
+    slug = "bad-reply"
+    retryable = True
+
+
+class BadRequest(ProviderError):
+    """The vendor will not take this request, and would not take it a second time."""
+
+    slug = "bad-request"
+
+
+class CodeError(EvenhandError):
+    """A function of yours raised, took too long, or returned what it may not."""
+
+    slug = "code"
+
+
+class JudgeError(EvenhandError):
+    """A judge answered, but its answer holds no verdict that can be used. Never a score."""
+
+    slug = "judge"
+
+
+class StoreError(EvenhandError):
+    """A run file or the cache cannot be read or written."""
+
+    slug = "store"

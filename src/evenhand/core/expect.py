@@ -1,0 +1,155 @@
+"""Expectations, and how a trial's outcomes become its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from evenhand.core.case import Case
+from evenhand.core.message import CallRole, Model, Reply
+from evenhand.core.variant import Variant
+from evenhand.core.provider import Host, Provider
+from evenhand.core.score import Outcome, Score, State, Verdict
+
+
+class Trial(Host, Protocol):
+    """A trial under way: what the run lends to a body and to scorers."""
+
+    @property
+    def case(self) -> Case: ...
+
+    @property
+    def variant(self) -> Variant: ...
+
+    @property
+    def repeat(self) -> int:
+        """Counts from 0."""
+        ...
+
+    @property
+    def reply(self) -> Reply | None:
+        """The subject's last reply; None before there is one."""
+        ...
+
+    def model(self, provider: Provider, role: CallRole) -> Model:
+        """A model to ask, with the run's journal, cache, limits and budget behind it."""
+        ...
+
+    def expect(self, expectation: Expectation) -> None:
+        """Records an expectation. It is settled when the body is done, together with all the others."""
+        ...
+
+
+class Scorer(Protocol):
+    """A question asked of an output. `str()` of it is the label that people read."""
+
+    def score(self, output: Any, trial: Trial) -> Score | Awaitable[Score]:  # noqa: ANN401
+        """Answers it.
+
+        Raises:
+            JudgeError: A judge gave no usable verdict. This, and anything else raised, is an error and not a score.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One thing that is expected of one output. Recorded now, settled later; the value must not change in between.
+
+    Attributes:
+        value: The output, or whatever part of it is being looked at.
+        scorer: What is asked of it.
+        at_least: A score below this fails.
+        at_most: A score above this fails.
+        weight: Its share in the trial's score; 0 keeps it out of score and verdict.
+        metric: Also count its score under this name.
+        label: What people read; empty for the scorer's own `str`.
+        metadata: Kept beside the outcome.
+    """
+
+    value: Any
+    scorer: Scorer
+    at_least: float | None = None
+    at_most: float | None = None
+    weight: float = 1.0
+    metric: str = ""
+    label: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+VerdictRule = Callable[[Sequence[Outcome]], Verdict]
+"""How a trial's outcomes, in the order in which they were recorded, become its verdict. Pure."""
+
+
+def outcome_of(expectation: Expectation, score: Score) -> Outcome:
+    """What a score comes to, given the expectation's bounds. No bound and no verdict of its own: it passes."""
+    value, state = score.value, "not_applicable"
+    reason = score.reason
+    if value is not None:
+        ok = score.passed is not False
+        if expectation.at_least is not None and value < expectation.at_least:
+            ok, reason = False, _why(reason, f"{value:g}, wanted at least {expectation.at_least:g}")
+        if expectation.at_most is not None and value > expectation.at_most:
+            ok, reason = False, _why(reason, f"{value:g}, wanted at most {expectation.at_most:g}")
+        state = "pass" if ok else "fail"
+    return Outcome(
+        name=expectation.label or str(expectation.scorer),
+        outcome=state,
+        score=value,
+        reason=reason,
+        weight=expectation.weight,
+        metric=expectation.metric,
+        named=score.named,
+        metadata={**expectation.metadata, **score.metadata} if expectation.metadata else score.metadata,
+    )
+
+
+def all_pass(outcomes: Sequence[Outcome]) -> Verdict:
+    """The default rule: every expectation must pass. The score is their weighted mean.
+
+    One that failed decides. With none failed, one error leaves the trial an error: it could still have failed.
+    What did not apply takes no part; a trial in which nothing applied is itself not applicable. No expectations: pass.
+    """
+    counted = [o for o in outcomes if o.weight > 0]
+    states = {o.outcome for o in counted}
+    state: State = "pass"
+    if "fail" in states:
+        state = "fail"
+    elif "error" in states:
+        state = "error"
+    elif states == {"not_applicable"}:
+        state = "not_applicable"
+    return Verdict(
+        outcome=state,
+        score=None if state == "error" else weighted_mean(counted),
+        reason=next((o.reason for o in counted if o.outcome == state), ""),
+        named_scores=named_scores(outcomes),
+    )
+
+
+def weighted_mean(outcomes: Sequence[Outcome]) -> float | None:
+    """Σ score·weight / Σ weight over the outcomes that have a score; None where none has."""
+    scored = [(o.score, o.weight) for o in outcomes if o.score is not None]
+    total = sum(weight for _, weight in scored)
+    return sum(score * weight for score, weight in scored) / total if total else None
+
+
+def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """The weighted mean score of each metric name; names without a score are left out."""
+    by_name: dict[str, list[tuple[float, float]]] = {}
+    for o in outcomes:
+        if o.metric and o.score is not None:
+            by_name.setdefault(o.metric, []).append((o.score, o.weight))
+        for name, value in o.named.items():
+            by_name.setdefault(name, []).append((value, o.weight))
+    found: dict[str, float] = {}
+    for name, pairs in by_name.items():
+        total = sum(weight for _, weight in pairs)
+        if total:
+            found[name] = sum(value * weight for value, weight in pairs) / total
+    return found
+
+
+def _why(reason: str, bound: str) -> str:
+    return f"{bound}: {reason}" if reason else bound

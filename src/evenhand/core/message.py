@@ -1,0 +1,124 @@
+"""What is said to a model and what it says back, in words that no vendor owns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+CallRole = Literal["subject", "judge", "setup"]
+"""Why a model is asked: it is what is being evaluated, it grades, or it prepares."""
+
+Origin = Literal["provider", "cache", "journal"]
+"""Where a reply came from: paid for now, found in the cache, or recorded earlier in this run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. `content` is text, or a list of the vendor's content blocks."""
+
+    role: str
+    content: str | Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is about to be sent: a conversation, and what shaped it.
+
+    Attributes:
+        messages: The conversation. A plain text is one user message.
+        text: The prompt as rendered, the way people and graders read it.
+        config: Settings of this call that go over the provider's own (temperature, max_tokens, tools …).
+        vars: The case's variables, for providers that are functions.
+        label: The prompt's name in reports.
+    """
+
+    messages: tuple[Message, ...]
+    text: str
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    label: str = ""
+
+    @staticmethod
+    def of(text: str, **config: Any) -> Prompt:  # noqa: ANN401 (a vendor's setting may be anything)
+        """A prompt of one user message."""
+        return Prompt((Message("user", text),), text, config)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, as the vendor counted them. None is unknown, never 0."""
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One tool that the model asked for. `arguments` is None where they did not parse."""
+
+    name: str
+    arguments: Mapping[str, Any] | None
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered.
+
+    Attributes:
+        text: The answer as text; tool calls alone are their JSON.
+        output: The answer in its native form: the text, or the object that a structured answer or a function gave.
+        usage: Tokens.
+        cost_usd: Dollars; None where the price is not known.
+        latency_s: Seconds that the successful attempt took; for a replayed reply those of the original call.
+        model: The model as it named itself in the answer; empty where it did not.
+        finish_reason: `stop`, `length`, `content_filter`, `tool_calls`, or the vendor's own word.
+        refused: The vendor marked it a refusal.
+        tool_calls: The tools asked for, in order.
+        metadata: What a function that stands for a model returned beside its output.
+        origin: Paid for now, or replayed from the cache or the journal.
+        attempts: How many times it was sent; 0 for a replay.
+    """
+
+    text: str
+    output: Any = None
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    latency_s: float | None = None
+    model: str = ""
+    finish_reason: str = ""
+    refused: bool = False
+    tool_calls: tuple[ToolCall, ...] = ()
+    logprobs: tuple[float, ...] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    origin: Origin = "provider"
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """Vectors, one for each text, in the order of the texts."""
+
+    vectors: tuple[tuple[float, ...], ...]
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+
+
+class Model(Protocol):
+    """What a run lends to a body or a scorer: something that answers. Nobody else opens a connection."""
+
+    @property
+    def name(self) -> str:
+        """The label in reports."""
+        ...
+
+    async def generate(self, prompt: Prompt | str) -> Reply:
+        """Asks, and waits for the answer.
+
+        Raises:
+            ProviderError: There is no answer, after all the retries that made sense.
+            BudgetStop: The answer could cost more than the run may still spend.
+        """
+        ...

@@ -1,0 +1,143 @@
+"""A plan: what will happen. Every front door builds one; nothing in it has run.
+
+A plan is walked, not held: `steps()` may read its cases from a file as it goes, so a million trials fit in flat memory.
+It can be walked again, and says the same things each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from evenhand.core.case import Case
+from evenhand.core.errors import Problem
+from evenhand.core.expect import Trial, VerdictRule, all_pass
+from evenhand.core.provider import Provider
+from evenhand.core.variant import Variant
+
+Body = Callable[[Trial], Awaitable[object]]
+"""Asks models and records expectations. What it returns is the trial's output, as shown and stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One trial before it happens.
+
+    Attributes:
+        index: Its place in the plan, from 0: results are stored and shown in this order.
+        case: The row.
+        variant: The column.
+        repeat: Which repeat, from 0.
+        body: What happens.
+        rule: How the outcomes become a verdict.
+    """
+
+    index: int
+    case: Case
+    variant: Variant
+    repeat: int
+    body: Body
+    rule: VerdictRule = all_pass
+
+
+@dataclass(frozen=True, slots=True)
+class CallEstimate:
+    """What one provider will be asked, before anything is asked.
+
+    `cost_usd` is an upper bound; None where a price is not known. `unpriced` says whose.
+    """
+
+    provider: str
+    role: str
+    calls: int
+    tokens_in: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a plan wants to be run, where the command line says nothing else.
+
+    Attributes:
+        concurrency: Trials in flight; None leaves it to the engine.
+        cache: Whether replies may come from the cache, and go to it.
+        max_cost_usd: Spend no more than this.
+        time_limit_s: For one call of a user's function.
+        pass_rate: The share of trials that must pass for the run to pass, 0 to 1.
+        delay_s: Seconds to wait before each call.
+    """
+
+    concurrency: int | None = None
+    cache: bool = True
+    max_cost_usd: float | None = None
+    time_limit_s: float = 60.0
+    pass_rate: float = 1.0
+    delay_s: float = 0.0
+
+
+class Plan(Protocol):
+    """What will happen: cases × variants × repeats, and what is expected of each."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def source(self) -> str:
+        """The file or folder that it was read from; empty for a plan made in code."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that decides what its trials do. A run resumes only under the same one."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many trials."""
+        ...
+
+    @property
+    def case_count(self) -> int: ...
+
+    @property
+    def repeats(self) -> int: ...
+
+    @property
+    def variants(self) -> Sequence[Variant]: ...
+
+    @property
+    def providers(self) -> Sequence[Provider]:
+        """Everything that may be asked, judges too."""
+        ...
+
+    @property
+    def hints(self) -> Sequence[Problem]:
+        """What was tolerated in the files, and is worth a look."""
+        ...
+
+    @property
+    def options(self) -> RunOptions: ...
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The configuration as read, for the record, secrets removed."""
+        ...
+
+    def steps(self) -> Iterator[Step]: ...
+
+    def estimate(self) -> Sequence[CallEstimate]:
+        """The calls that it will make, priced as far as prices are known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which part of a plan to run. Applied by the front door, in this order: filter, sample, first."""
+
+    filter: str = ""
+    first: int | None = None
+    sample: int | None = None
+    seed: int = 0
+    repeats: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])

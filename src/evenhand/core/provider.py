@@ -1,0 +1,160 @@
+"""What a vendor's room has to offer the engine. One attempt, no policy: retries, rates, budget, journal and cache are
+the engine's, in one place, for every provider alike.
+
+A call goes request → send → reply:
+`request` turns a prompt into bytes that say all that the answer depends on; `send` makes one attempt and returns the
+raw answer or raises a ProviderError that says what kind of failure it was; `reply` reads the raw answer. `request`
+and `reply` are pure, so a journaled answer is read again by the very code that read it the first time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from evenhand.core.message import Prompt, Reply
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One model call, ready to be sent any number of times.
+
+    Attributes:
+        identity: Canonical JSON of everything that the answer depends on (address, API version, model, the whole
+            body), and of nothing else: no key, no header of the transport, no name for reports.
+        key: The hash of `identity`.
+        payload: What the provider needs to send it; for HTTP, the body.
+        deterministic: Asked the same again, the answer should be the same (temperature 0, or a seed).
+        tokens_in: A guess at the tokens it sends, for rate limits.
+        cost_bound_usd: More than this it cannot cost; None where the price is not known.
+    """
+
+    identity: bytes
+    key: str
+    payload: Any
+    deterministic: bool = True
+    tokens_in: int = 0
+    cost_bound_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """What the headers of an answer said of the account's limits. None where they did not."""
+
+    requests_limit: float | None = None
+    requests_remaining: float | None = None
+    requests_reset_s: float | None = None
+    tokens_limit: float | None = None
+    tokens_remaining: float | None = None
+    tokens_reset_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back from one attempt, as it came.
+
+    Attributes:
+        body: The raw bytes; this is what the journal and the cache keep.
+        latency_s: Seconds from sending to the last byte.
+        rates: What the headers said of the account's limits, if anything.
+    """
+
+    body: bytes
+    latency_s: float
+    rates: RateLimits | None = None
+
+
+class Host(Protocol):
+    """A place to run the user's code, lent by the run: off the event loop, imported once, its prints kept."""
+
+    async def load(self, path: Path, name: str) -> Callable[..., Any]:
+        """The function `name` (or `Class.method`) of a Python file. The file is imported once in a run, under a name
+        of its own, so that two folders' `prompts.py` do not meet; its folder is on `sys.path`.
+
+        Raises:
+            CodeError: The file cannot be imported, or has no such function.
+        """
+        ...
+
+    async def call(
+        self,
+        function: Callable[..., Awaitable[T] | T],
+        *args: object,
+        name: str,
+        limit_s: float | None = None,
+    ) -> T:
+        """Runs a user's function, plain or async, and waits for it. A plain one runs off the event loop.
+
+        Args:
+            name: What to call it when it raises, hangs or dies, e.g. `grader.py:get_assert`.
+            limit_s: Seconds before it is given up; None for the run's own limit.
+
+        Raises:
+            CodeError: It raised or took too long.
+        """
+        ...
+
+
+class Provider(Protocol):
+    """Something that answers prompts: a vendor's API, a function, a program."""
+
+    @property
+    def id(self) -> str:
+        """As the user asked for it, e.g. `openai:chat:gpt-5-mini`."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Its name in reports: the user's label, or the id."""
+        ...
+
+    @property
+    def account(self) -> str:
+        """What rates, gates and fatal errors belong to: vendor, address and a fingerprint of the key.
+
+        Empty for what has no limits (echo, functions)."""
+        ...
+
+    @property
+    def paid(self) -> bool:
+        """Whether a call may cost money, so that it is recorded before it is sent, and counted."""
+        ...
+
+    def request(self, prompt: Prompt) -> Request:
+        """What would be sent for this prompt. Pure."""
+        ...
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        """Makes one attempt.
+
+        Raises:
+            ProviderError: Of the class that says what to do next.
+        """
+        ...
+
+    def reply(self, body: bytes) -> Reply:
+        """Reads an answer; `latency_s`, `origin` and `attempts` are filled in by the engine. Pure.
+
+        Raises:
+            BadReply: The answer is not what the API promises.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Lets go of connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens, with the day on which the vendor's page said so."""
+
+    usd_in: float
+    usd_out: float
+    usd_cached: float | None = None
+    as_of: str = ""
+    extra: Mapping[str, float] = field(default_factory=dict[str, float])

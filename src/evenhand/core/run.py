@@ -1,0 +1,204 @@
+"""A run: what happened. Plain data, read from a run file; everything that shows or compares runs reads these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from evenhand.core.message import CallRole, Origin
+from evenhand.core.score import Outcome, State
+from evenhand.core.variant import Variant
+
+RunStatus = Literal["running", "finished", "interrupted", "stopped", "out_of_budget"]
+"""running (or killed: its lock tells) · all trials settled · stopped by a signal · by a fatal error · by --max-cost."""
+
+VerdictWord = Literal["passed", "failed", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeta:
+    """What a run file says of the run as a whole.
+
+    Attributes:
+        id: A ULID: sorts by time of creation.
+        title: The plan's.
+        source: The config file or folder, absolute; empty for a plan made in code.
+        fingerprint: The plan's.
+        planned: How many trials the plan has.
+        case_count: How many cases.
+        repeats: How often each is repeated.
+        variants: The columns.
+        created_at: Seconds since 1970, UTC.
+        config: The configuration as read, secrets removed.
+        settings: How it was started: selection and options, so that `resume` does the same.
+        pass_rate: The share of trials that must pass.
+        version: The Evenhand that wrote it.
+        status: How it ended, or `running`.
+        finished_at: Seconds since 1970; None while it runs.
+        message: Why it stopped, where it did not finish.
+    """
+
+    id: str
+    title: str
+    source: str
+    fingerprint: str
+    planned: int
+    case_count: int
+    repeats: int
+    variants: tuple[Variant, ...]
+    created_at: float
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    pass_rate: float = 1.0
+    version: str = ""
+    status: RunStatus = "running"
+    finished_at: float | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallStart:
+    """A model call that is about to be sent: what the journal holds before the first byte leaves.
+
+    `nth` counts the identical requests of one trial, from 0: (trial, key, nth) names a call whatever order calls come in.
+    """
+
+    trial: int
+    key: str
+    nth: int
+    role: CallRole
+    provider: str
+    identity: bytes
+    cost_bound_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnd:
+    """What became of a call: an answer, or the error that ended the last attempt.
+
+    Attributes:
+        body: The raw answer; empty for an error.
+        attempts: How many times it was sent.
+        wasted: Attempts that failed and may have been charged for all the same.
+        error: The slug of the error, empty for an answer.
+    """
+
+    body: bytes
+    origin: Origin
+    latency_s: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    model: str = ""
+    attempts: int = 1
+    wasted: int = 0
+    error: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """A journaled call, as read back. `end` is None while it is in flight, or for ever in doubt after a kill."""
+
+    start: CallStart
+    end: CallEnd | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialError:
+    """Why a trial has no verdict."""
+
+    slug: str
+    message: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """One settled trial.
+
+    Attributes:
+        index: Its place in the plan.
+        case: The case's id.
+        variant: The variant's index.
+        repeat: From 0.
+        outcome: pass, fail, error or not_applicable.
+        score: The weighted mean of its outcomes' scores, by its rule; None for an error.
+        output: What the body returned: text, or any JSON value.
+        reason: Why, in a line.
+        error: Set when the outcome is error.
+        outcomes: One for each expectation, in the order in which they were recorded.
+        latency_s: The subject's own answering time, summed; None where it was not asked.
+        cost_usd: All its calls, judges included; None where a price is not known.
+        calls: Model calls that it used, replayed ones included.
+        cached: Those of them that came from the cache or the journal.
+        prompt: The subject's prompt as sent.
+        vars: The case's variables, as rendered.
+        description: The case's line for people.
+        metadata: What should travel with it.
+        log: What user code printed, at most 4 KB.
+    """
+
+    index: int
+    case: str
+    variant: int
+    repeat: int
+    outcome: State
+    score: float | None
+    output: Any = None
+    reason: str = ""
+    error: TrialError | None = None
+    outcomes: tuple[Outcome, ...] = ()
+    named_scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    latency_s: float | None = None
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    calls: int = 0
+    cached: int = 0
+    prompt: str = ""
+    vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    description: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over a run's settled trials and its calls. `cost_usd` is None when no price was known for some call."""
+
+    trials: int = 0
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    not_applicable: int = 0
+    calls: int = 0
+    cached: int = 0
+    cost_usd: float | None = 0.0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord:
+    """Whether a run passed, by the one rule that decides the words and the exit code.
+
+    A trial without a verdict (an error, or one that never ran) could have gone either way. The run passed if it would
+    have even had all of those failed, it failed if it would have even had all of them passed; else it is undecided.
+    Trials to which nothing applied take no part.
+
+    Args:
+        totals: What the settled trials came to.
+        planned: How many trials the plan has.
+        pass_rate: The share that must pass, 0 to 1.
+    """
+    unknown = totals.errors + max(0, planned - totals.trials)
+    known = totals.passed + totals.failed
+    everything = known + unknown
+    if not everything:
+        return "undecided"
+    if totals.passed >= pass_rate * everything - 1e-9:
+        return "passed"
+    if totals.passed + unknown < pass_rate * everything - 1e-9:
+        return "failed"
+    return "undecided"

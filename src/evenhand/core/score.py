@@ -1,0 +1,73 @@
+"""A scorer's answer, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+State = Literal["pass", "fail", "error", "not_applicable"]
+"""What became of an expectation or a trial. An error is never a score, and what did not apply is never 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a scorer says of one output.
+
+    Attributes:
+        value: The number, on the scorer's own scale; None where the question did not apply.
+        passed: The scorer's own verdict; None where it only measures and a bound decides.
+        reason: Why, in a line or two, for people.
+        metadata: What else is worth keeping: a judge's raw answer, confidence, prompt version.
+        named: Further numbers, by metric name.
+        parts: What it was put together from.
+    """
+
+    value: float | None
+    passed: bool | None = None
+    reason: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    named: Mapping[str, float] = field(default_factory=dict[str, float])
+    parts: tuple[Score, ...] = ()
+
+
+def check(passed: bool, reason: str = "", **metadata: Any) -> Score:  # noqa: ANN401 (metadata may be anything)
+    """The score of a yes-or-no question: 1 or 0, and the verdict."""
+    return Score(1.0 if passed else 0.0, passed, reason, metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One settled expectation.
+
+    Attributes:
+        name: The label that people read, e.g. `contains "30 days"`.
+        outcome: pass, fail, error or not_applicable.
+        score: The number; None for an error and for what did not apply.
+        reason: Why.
+        weight: Its share in the trial's score; 0 keeps it out of score and verdict.
+        metric: The name under which its score is also counted; empty for none.
+        named: Further numbers, by metric name.
+        metadata: What the scorer and the user attached.
+        error: The slug of what went wrong, for an error.
+    """
+
+    name: str
+    outcome: State
+    score: float | None
+    reason: str = ""
+    weight: float = 1.0
+    metric: str = ""
+    named: Mapping[str, float] = field(default_factory=dict[str, float])
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a trial's outcomes come to, by its rule."""
+
+    outcome: State
+    score: float | None
+    reason: str = ""
+    named_scores: Mapping[str, float] = field(default_factory=dict[str, float])
