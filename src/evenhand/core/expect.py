@@ -32,6 +32,10 @@ class Trial(Host, Protocol):
         """The subject's last reply; None before there is one."""
         ...
 
+    def show(self, variables: Mapping[str, Any]) -> None:
+        """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
+        ...
+
     def model(self, provider: Provider, role: CallRole) -> Model:
         """A model to ask, with the run's journal, cache, limits and budget behind it."""
         ...

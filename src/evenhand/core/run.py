@@ -202,3 +202,31 @@ def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord
     if totals.passed + unknown < pass_rate * everything - 1e-9:
         return "failed"
     return "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressSnapshot:
+    """How far a run has come, for a progress line.
+
+    Attributes:
+        settled: Trials with a result, in this session.
+        planned: Trials in the plan.
+        under_way: Trials begun and not settled.
+        calls: Model calls asked for, replayed ones included.
+        cached: Those of them that were replayed.
+        cost_usd: Spent in this session, as far as prices are known.
+        waiting: What holds the run up, e.g. `api.openai.com throttled, resumes in 7 s`; empty for nothing.
+        seconds: Since the session began.
+    """
+
+    settled: int
+    planned: int
+    passed: int
+    failed: int
+    errors: int
+    under_way: int
+    calls: int
+    cached: int
+    cost_usd: float
+    waiting: str
+    seconds: float

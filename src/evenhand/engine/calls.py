@@ -1,0 +1,251 @@
+"""The one place that every model call goes through.
+
+How this works: a call is answered by the first of these that can.
+
+1. The journal, when this run is being resumed: a reply received before the interruption is read again by the very code
+   that read it the first time, found by (trial, request, n-th identical request in that trial).
+2. The cache, across runs, by (request, draw). The draw says which of several answers to the same request is meant:
+   repeat 0 and repeat 1 are two draws, and so are the first and second identical request of one trial. What is sampled
+   (no temperature 0, no seed) is never shared between cases.
+3. A call under way for the same (request, draw): whoever comes second waits for it.
+4. The provider. The worst price is reserved from the budget; the account lets the call through; the intent is made
+   durable; the request is sent, again if need be; the reply is made durable; only then does anybody see it.
+
+A call that is under way goes on when the one who waits for it is cancelled and somebody else still waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field, replace
+
+from evenhand.core.errors import ProviderError
+from evenhand.core.message import CallRole, Origin, Prompt, Reply
+from evenhand.core.provider import Answer, Host, Provider, Request
+from evenhand.core.run import CallEnd, CallStart
+from evenhand.engine.budget import Budget
+from evenhand.engine.limits import Account, Limits
+from evenhand.engine.trial import LiveTrial
+from evenhand.store.cache import Cache
+from evenhand.store.journal import Journal
+
+
+@dataclass(slots=True)
+class CallCounts:
+    """What the run's calls came to so far, for the progress line."""
+
+    calls: int = 0
+    cached: int = 0
+    in_flight: int = 0
+    wasted: int = 0
+    hints: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class CallDesk:
+    """Answers the calls of one run's trials."""
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        cache: Cache | None,
+        limits: Limits,
+        budget: Budget,
+        host: Host,
+        replaying: bool,
+        delay_s: float = 0.0,
+    ) -> None:
+        self._journal = journal
+        self._cache = cache
+        self._limits = limits
+        self._budget = budget
+        self._host = host
+        self._replaying = replaying
+        self._delay_s = delay_s
+        self._under_way: dict[tuple[str, str], asyncio.Task[Reply]] = {}
+        self.counts = CallCounts()
+
+    async def ask(self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole) -> Reply:
+        """The reply to this prompt, from wherever it can be had without paying twice.
+
+        Raises:
+            ProviderError: There is none, after all the attempts that made sense.
+            BudgetStop: It could cost more than the run may still spend.
+            StoreError: It could not be recorded, so it was not sent.
+        """
+        request = provider.request(prompt)
+        self.counts.calls += 1
+        if not provider.paid:
+            return await self._free(provider, request)
+        nth = trial.nth(request.key)
+        if self._replaying:
+            recorded = self._journal.recorded(trial.step.index, request.key, nth)
+            if recorded is not None:
+                return self._replayed(provider, recorded, "journal")
+        start = CallStart(
+            trial=trial.step.index,
+            key=request.key,
+            nth=nth,
+            role=role,
+            provider=provider.id,
+            identity=request.identity,
+            cost_bound_usd=request.cost_bound_usd,
+        )
+        if self._cache is None:
+            return await self._pay(start, provider, request)
+        return await self._shared(self._cache, trial, start, provider, request)
+
+    async def _shared(
+        self, cache: Cache, trial: LiveTrial, start: CallStart, provider: Provider, request: Request
+    ) -> Reply:
+        draw = f"{trial.repeat}.{start.nth}"
+        if not request.deterministic:
+            draw += f".{trial.case.id}"
+        found = cache.get(request.key, draw)
+        if found is not None:
+            end = CallEnd(body=found.body, origin="cache", latency_s=found.latency_s)
+            reply = self._replayed(provider, end, "cache")
+            self._journal.note(start, _ended(end.body, reply, attempts=0, wasted=0))
+            return reply
+        name = (request.key, draw)
+        task = self._under_way.get(name)
+        if task is not None:
+            reply = replace(await asyncio.shield(task), origin="cache", attempts=0)
+            self.counts.cached += 1
+            return reply
+        task = asyncio.ensure_future(self._pay(start, provider, request, cache, draw))
+        self._under_way[name] = task
+        task.add_done_callback(lambda _: self._under_way.pop(name, None))
+        return await asyncio.shield(task)
+
+    def _replayed(self, provider: Provider, end: CallEnd, origin: Origin) -> Reply:
+        self.counts.cached += 1
+        return replace(provider.reply(end.body), latency_s=end.latency_s, origin=origin, attempts=0)
+
+    async def _free(self, provider: Provider, request: Request) -> Reply:
+        answer = await provider.send(request, self._host)
+        return replace(provider.reply(answer.body), latency_s=answer.latency_s)
+
+    async def _pay(
+        self,
+        start: CallStart,
+        provider: Provider,
+        request: Request,
+        cache: Cache | None = None,
+        draw: str = "",
+    ) -> Reply:
+        account = self._limits.account(provider.account)
+        reservation = self._budget.reserve(request.cost_bound_usd, provider.id)
+        attempt = _Attempts()
+        call_id: int | None = None
+        reply: Reply | None = None
+        cost: float | None = None
+        try:
+            while True:
+                await account.acquire(start.trial, request.tokens_in)
+                try:
+                    if call_id is None:
+                        call_id = await self._journal.begin(start)
+                        await account.passable()
+                    if self._delay_s:
+                        await asyncio.sleep(self._delay_s)
+                except BaseException:
+                    account.release(None, None, 0)
+                    raise
+                answer, error = await self._attempt(provider, request, account, attempt)
+                if answer is not None:
+                    reply = attempt.reply
+                    break
+                assert error is not None  # noqa: S101 (an attempt ends in an answer or an error)
+                if error.fatal:
+                    account.fail(error)
+                    raise error
+                pause = account.retry_in(error, attempt.made, attempt.seconds())
+                if pause is None:
+                    raise error
+                if pause:
+                    await asyncio.sleep(pause)
+            assert reply is not None  # noqa: S101 (read in the attempt that answered)
+            cost = reply.cost_usd
+            end = _ended(answer.body, reply, attempts=attempt.made, wasted=attempt.wasted)
+            await self._journal.end(call_id, end)
+        except ProviderError as error:
+            if call_id is not None:
+                await self._journal.end(call_id, _failed(error, attempt.made, attempt.wasted))
+            raise
+        finally:
+            self._budget.settle(reservation, cost if reply is not None else 0.0)
+            self.counts.wasted += attempt.wasted
+        if cache is not None and _worth_keeping(reply):
+            cache.put(request.key, draw, request.identity, answer.body, reply.latency_s)
+        return reply
+
+    async def _attempt(
+        self, provider: Provider, request: Request, account: Account, attempt: _Attempts
+    ) -> tuple[Answer | None, ProviderError | None]:
+        attempt.made += 1
+        self.counts.in_flight += 1
+        error: ProviderError | None = None
+        answer: Answer | None = None
+        tokens = 0
+        try:
+            answer = await provider.send(request, self._host)
+            reply = provider.reply(answer.body)
+            attempt.reply = replace(reply, latency_s=answer.latency_s, attempts=attempt.made)
+            tokens = (reply.usage.tokens_in or 0) + (reply.usage.tokens_out or 0)
+        except ProviderError as failure:
+            error = failure
+            if failure.billed is not False:
+                attempt.wasted += 1
+        finally:
+            self.counts.in_flight -= 1
+            account.release(error, answer.rates if answer else None, tokens)
+        return (None, error) if error else (answer, None)
+
+
+class _Attempts:
+    """What one call's attempts have come to."""
+
+    __slots__ = ("made", "reply", "started", "wasted")
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.wasted = 0
+        self.started = time.monotonic()
+        self.reply: Reply | None = None
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+
+def _worth_keeping(reply: Reply) -> bool:
+    """Whether another run may be given this reply: not what was cut off, refused or empty."""
+    return not reply.refused and reply.finish_reason != "length" and reply.text != ""
+
+
+def _ended(body: bytes, reply: Reply, *, attempts: int, wasted: int) -> CallEnd:
+    return CallEnd(
+        body=body,
+        origin=reply.origin,
+        latency_s=reply.latency_s,
+        tokens_in=reply.usage.tokens_in,
+        tokens_out=reply.usage.tokens_out,
+        cost_usd=reply.cost_usd,
+        model=reply.model,
+        attempts=attempts,
+        wasted=wasted,
+    )
+
+
+def _failed(error: ProviderError, attempts: int, wasted: int) -> CallEnd:
+    return CallEnd(
+        body=b"",
+        origin="provider",
+        attempts=attempts,
+        wasted=wasted,
+        error=error.slug,
+        message=error.message,
+    )
+
+

@@ -1,0 +1,200 @@
+"""Walks a plan and settles its trials, a number of them at a time.
+
+How this works: `concurrency` workers take steps from the plan in its order, each settling one trial at a time, so what
+is started is finished before anything new begins, and no more than that many trials are ever in memory. Results are
+stored under their place in the plan, so their order is the plan's, whatever finishes first.
+
+A run ends early in three ways. *Draining*: no new trial is taken, those under way finish (first SIGINT, SIGTERM).
+*Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
+time is up). *Halting*: an error that no retry mends, a spent budget or a full disk drains, and says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, StoreError
+from evenhand.core.plan import Plan, Step
+from evenhand.core.provider import Host
+from evenhand.core.run import ProgressSnapshot, RunStatus, TrialResult
+from evenhand.engine.budget import Budget
+from evenhand.engine.calls import CallDesk
+from evenhand.engine.capture import Sink, writing_to
+from evenhand.engine.limits import Limits
+from evenhand.engine.trial import LiveTrial
+from evenhand.store.journal import Journal
+
+DRAIN_S = 60.0
+TERM_DRAIN_S = 20.0
+
+ShowProgress = Callable[[ProgressSnapshot], None]
+Note = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Ending:
+    """How a run ended, and why, where it did not settle all its trials."""
+
+    status: RunStatus = "finished"
+    message: str = ""
+    signal: int = 0
+
+
+class Runner:
+    """Settles the trials of one plan."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        journal: Journal,
+        desk: CallDesk,
+        limits: Limits,
+        budget: Budget,
+        host: Host,
+        concurrency: int,
+        progress: ShowProgress | None = None,
+        note: Note | None = None,
+    ) -> None:
+        self._plan = plan
+        self._journal = journal
+        self._desk = desk
+        self._limits = limits
+        self._budget = budget
+        self._host = host
+        self._concurrency = concurrency
+        self._progress = progress
+        self._note = note or (lambda _: None)
+        self._draining = False
+        self._ending = Ending()
+        self._workers: list[asyncio.Task[None]] = []
+        self._deadline: asyncio.TimerHandle | None = None
+        self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
+        self._under_way = 0
+        self._started_at = time.monotonic()
+
+    async def run(self) -> Ending:
+        """Settles everything that is not settled yet.
+
+        Raises:
+            EvenhandError: The plan itself could not be walked to its end (a tests file that changed, say).
+        """
+        settled = self._journal.settled()
+        steps = (step for step in self._plan.steps() if step.index not in settled)
+        ticker = asyncio.create_task(self._tick()) if self._progress else None
+        count = max(1, min(self._concurrency, self._plan.size))
+        with self._signals():
+            self._workers = [asyncio.create_task(self._work(steps)) for _ in range(count)]
+            done = await asyncio.gather(*self._workers, return_exceptions=True)
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if ticker is not None:
+            ticker.cancel()
+            self._show()
+        for outcome in done:
+            if isinstance(outcome, Exception):
+                raise outcome
+        return self._ending
+
+    async def _work(self, steps: Iterator[Step]) -> None:
+        while not self._draining:
+            step = next(steps, None)
+            if step is None:
+                return
+            self._under_way += 1
+            try:
+                result = await self._settle(step)
+                if result is not None:
+                    await self._journal.settle(result)
+                    self._counts[result.outcome] += 1
+            except StoreError as error:
+                self._halt("stopped", error)
+            finally:
+                self._under_way -= 1
+
+    async def _settle(self, step: Step) -> TrialResult | None:
+        """The trial's result; None where the run has to end before it has one."""
+        trial = LiveTrial(step, self._desk, self._host)
+        trial.log = sink = Sink()
+        try:
+            with writing_to(sink, str(step.case)):
+                return await trial.settle()
+        except BudgetStop as error:
+            self._halt("out_of_budget", error)
+        except (ProviderError, StoreError) as error:
+            self._halt("stopped", error)
+        return None
+
+    # Ending early
+
+    def _halt(self, status: RunStatus, error: EvenhandError) -> None:
+        if self._ending.status == "finished":
+            self._ending = Ending(status, str(error))
+            if isinstance(error, ProviderError):
+                self._stop()  # nothing that is under way can do better
+        self._draining = True
+
+    def _drain(self, number: int, limit_s: float) -> None:
+        if self._draining:
+            self._note("stopping now")
+            self._ending.signal = number
+            self._stop()
+            return
+        self._draining = True
+        self._ending = Ending("interrupted", f"interrupted by {signal.Signals(number).name}", number)
+        again = "; Ctrl-C again to stop now" if number == signal.SIGINT else ""
+        self._note(f"finishing {self._under_way} trials under way (at most {limit_s:.0f} s){again}")
+        self._deadline = asyncio.get_running_loop().call_later(limit_s, self._stop)
+
+    def _stop(self) -> None:
+        current = asyncio.current_task()
+        for worker in self._workers:
+            if worker is not current:
+                worker.cancel()
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        installed: list[signal.Signals] = []
+        for number, limit_s in ((signal.SIGINT, DRAIN_S), (signal.SIGTERM, TERM_DRAIN_S)):
+            # Only the main thread can have handlers; elsewhere (a notebook) an interrupt is the caller's business.
+            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+                loop.add_signal_handler(number, self._drain, number, limit_s)
+                installed.append(number)
+        try:
+            yield
+        finally:
+            for number in installed:
+                loop.remove_signal_handler(number)
+
+    # Being seen
+
+    async def _tick(self) -> None:
+        while True:
+            self._show()
+            await asyncio.sleep(0.1)
+
+    def _show(self) -> None:
+        if self._progress is None:
+            return
+        counts = self._counts
+        self._progress(
+            ProgressSnapshot(
+                settled=sum(counts.values()),
+                planned=self._plan.size,
+                passed=counts["pass"],
+                failed=counts["fail"],
+                errors=counts["error"],
+                under_way=self._under_way,
+                calls=self._desk.counts.calls,
+                cached=self._desk.counts.cached,
+                cost_usd=self._budget.spent_usd,
+                waiting=self._limits.waiting(),
+                seconds=time.monotonic() - self._started_at,
+            )
+        )

@@ -1,0 +1,312 @@
+"""A trial under way: what the run lends to a body and its scorers, and how its outcomes become a result.
+
+How this works: a body asks models and records expectations. When it is done, all its expectations are settled
+together: those that answer at once first, those that wait (judges, user functions) side by side. Each one that
+raises becomes an outcome of its own, `error`, and costs its neighbours nothing. Three things are not outcomes of a
+trial but end the run, and pass through: an error that no retry can mend, a spent budget, and a store that cannot write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
+
+from evenhand.core.case import Case
+from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
+from evenhand.core.expect import Expectation, outcome_of
+from evenhand.core.message import CallRole, Model, Prompt, Reply
+from evenhand.core.plan import Step
+from evenhand.core.provider import Host, Provider
+from evenhand.core.run import TrialError, TrialResult
+from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.core.variant import Variant
+from evenhand.engine.capture import Sink
+
+T = TypeVar("T")
+
+
+class Asker(Protocol):
+    """Where a trial's model calls go."""
+
+    async def ask(self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole) -> Reply:
+        """Asks, with journal, cache, limits, budget and retries."""
+        ...
+
+
+class Spending:
+    """What one trial's calls came to so far. A cost of None: some call's price is not known."""
+
+    __slots__ = ("cached", "calls", "cost_usd", "latency_s", "tokens_in", "tokens_out")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.cached = 0
+        self.cost_usd: float | None = 0.0
+        self.tokens_in: int | None = None
+        self.tokens_out: int | None = None
+        self.latency_s: float | None = None
+
+    def add(self, reply: Reply, role: CallRole) -> None:
+        """Counts one reply. A replayed one costs nothing now, but its tokens are still its tokens."""
+        self.calls += 1
+        if reply.origin != "provider":
+            self.cached += 1
+        elif reply.cost_usd is None:
+            self.cost_usd = None
+        elif self.cost_usd is not None:
+            self.cost_usd += reply.cost_usd
+        usage = reply.usage
+        if usage.tokens_in is not None:
+            self.tokens_in = (self.tokens_in or 0) + usage.tokens_in
+        if usage.tokens_out is not None:
+            self.tokens_out = (self.tokens_out or 0) + usage.tokens_out
+        if role == "subject" and reply.latency_s is not None:
+            self.latency_s = (self.latency_s or 0.0) + reply.latency_s
+
+
+class LentModel:
+    """A provider, lent to one trial in one role."""
+
+    __slots__ = ("_asker", "_provider", "_role", "_trial")
+
+    def __init__(self, trial: LiveTrial, asker: Asker, provider: Provider, role: CallRole) -> None:
+        self._trial = trial
+        self._asker = asker
+        self._provider = provider
+        self._role: CallRole = role
+
+    @property
+    def name(self) -> str:
+        return self._provider.label
+
+    async def generate(self, prompt: Prompt | str) -> Reply:
+        prompt = Prompt.of(prompt) if isinstance(prompt, str) else prompt
+        trial = self._trial
+        if self._role == "subject":
+            trial.prompt_text = prompt.text
+        reply = await self._asker.ask(trial, self._provider, prompt, self._role)
+        trial.spending.add(reply, self._role)
+        if self._role == "subject":
+            trial.reply = reply
+        return reply
+
+
+class LiveTrial:
+    """One step while it happens. Implements `evenhand.core.expect.Trial`."""
+
+    __slots__ = (
+        "_asker",
+        "_expectations",
+        "_host",
+        "_seen",
+        "log",
+        "metadata",
+        "prompt_text",
+        "reply",
+        "spending",
+        "step",
+        "vars",
+    )
+
+    def __init__(self, step: Step, asker: Asker, host: Host) -> None:
+        self.step = step
+        self._asker = asker
+        self._host = host
+        self._expectations: list[Expectation] = []
+        self._seen: dict[str, int] = {}
+        self.reply: Reply | None = None
+        self.prompt_text = ""
+        self.vars: Mapping[str, Any] = step.case.vars
+        self.metadata: Mapping[str, Any] = step.case.metadata
+        self.spending = Spending()
+        self.log: Sink | None = None
+
+    @property
+    def case(self) -> Case:
+        return self.step.case
+
+    @property
+    def variant(self) -> Variant:
+        return self.step.variant
+
+    @property
+    def repeat(self) -> int:
+        return self.step.repeat
+
+    def model(self, provider: Provider, role: CallRole) -> Model:
+        return LentModel(self, self._asker, provider, role)
+
+    def expect(self, expectation: Expectation) -> None:
+        self._expectations.append(expectation)
+
+    def show(self, variables: Mapping[str, Any]) -> None:
+        """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
+        self.vars = variables
+
+    async def load(self, path: Path, name: str) -> Callable[..., Any]:
+        return await self._host.load(path, name)
+
+    async def call(
+        self,
+        function: Callable[..., Awaitable[T] | T],
+        *args: object,
+        name: str,
+        limit_s: float | None = None,
+    ) -> T:
+        return await self._host.call(function, *args, name=name, limit_s=limit_s)
+
+    def nth(self, key: str) -> int:
+        """How many times this trial has made this very request before."""
+        seen = self._seen.get(key, 0)
+        self._seen[key] = seen + 1
+        return seen
+
+    async def settle(self) -> TrialResult:
+        """Runs the body, settles what it expects, and sums up.
+
+        Raises:
+            ProviderError: A fatal one: the run has to stop.
+            BudgetStop: The budget is spent: the run has to stop.
+            StoreError: Nothing can be written any more: the run has to stop.
+        """
+        step = self.step
+        try:
+            output = await step.body(self)
+        except Exception as error:  # noqa: BLE001 (whatever a body raises is the trial's error, not the run's)
+            raise_if_final(error)
+            return self._result(None, (), Verdict("error", None, first_line(error)), trial_error(error))
+        outcomes = await self._outcomes()
+        verdict = step.rule(outcomes)
+        problem: TrialError | None = None
+        if verdict.outcome == "error":
+            broken = next((o for o in outcomes if o.outcome == "error"), None)
+            problem = TrialError(
+                broken.error if broken else "error", broken.reason if broken else verdict.reason
+            )
+        return self._result(output, outcomes, verdict, problem)
+
+    async def _outcomes(self) -> tuple[Outcome, ...]:
+        expectations = self._expectations
+        outcomes: list[Outcome | None] = [None] * len(expectations)
+        waiting: list[tuple[int, Awaitable[Score]]] = []
+        for i, expectation in enumerate(expectations):
+            try:
+                score = expectation.scorer.score(expectation.value, self)
+            except Exception as error:  # noqa: BLE001 (a scorer may raise anything; it is an outcome)
+                raise_if_final(error)
+                outcomes[i] = error_outcome(expectation, error)
+                continue
+            if isinstance(score, Score):
+                outcomes[i] = checked_outcome(expectation, score)
+            elif inspect.isawaitable(score):
+                waiting.append((i, score))
+            else:
+                outcomes[i] = error_outcome(expectation, not_a_score(expectation, score))
+        if len(waiting) == 1:
+            i, score = waiting[0]
+            outcomes[i] = await _outcome(expectations[i], score)
+        elif waiting:
+            settled = await asyncio.gather(*(_outcome(expectations[i], s) for i, s in waiting))
+            for (i, _), outcome in zip(waiting, settled, strict=True):
+                outcomes[i] = outcome
+        return tuple(cast("list[Outcome]", outcomes))
+
+    def _result(
+        self,
+        output: object,
+        outcomes: Sequence[Outcome],
+        verdict: Verdict,
+        problem: TrialError | None,
+    ) -> TrialResult:
+        step, spent = self.step, self.spending
+        return TrialResult(
+            index=step.index,
+            case=step.case.id,
+            variant=step.variant.index,
+            repeat=step.repeat,
+            outcome=verdict.outcome,
+            score=verdict.score,
+            output=output,
+            reason=verdict.reason,
+            error=problem,
+            outcomes=tuple(outcomes),
+            named_scores=verdict.named_scores,
+            latency_s=spent.latency_s,
+            cost_usd=spent.cost_usd,
+            tokens_in=spent.tokens_in,
+            tokens_out=spent.tokens_out,
+            calls=spent.calls,
+            cached=spent.cached,
+            prompt=self.prompt_text,
+            vars=self.vars,
+            description=step.case.description,
+            metadata=self.metadata,
+            log=self.log.text() if self.log else "",
+        )
+
+
+async def _outcome(expectation: Expectation, score: Awaitable[Score]) -> Outcome:
+    try:
+        settled = await score
+    except Exception as error:  # noqa: BLE001 (a scorer may raise anything; it is an outcome)
+        raise_if_final(error)
+        return error_outcome(expectation, error)
+    if not isinstance(settled, Score):  # pyright: ignore[reportUnnecessaryIsInstance] (user code may return anything)
+        return error_outcome(expectation, not_a_score(expectation, settled))
+    return checked_outcome(expectation, settled)
+
+
+def checked_outcome(expectation: Expectation, score: Score) -> Outcome:
+    """The outcome of a score; a number that is none (NaN, infinity) is an error."""
+    if score.value is not None and not math.isfinite(score.value):
+        return error_outcome(expectation, CodeError(f"{expectation.scorer} gave {score.value} for a score"))
+    return outcome_of(expectation, score)
+
+
+def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
+    """An expectation that could not be settled."""
+    return Outcome(
+        name=expectation.label or str(expectation.scorer),
+        outcome="error",
+        score=None,
+        reason=first_line(error),
+        weight=expectation.weight,
+        metric=expectation.metric,
+        metadata=expectation.metadata,
+        error=slug_of(error),
+    )
+
+
+def not_a_score(expectation: Expectation, value: object) -> CodeError:
+    """What to say of a scorer that returned something else."""
+    return CodeError(
+        f"{type(expectation.scorer).__name__}.score returned {type(value).__name__}, not a Score"
+    )
+
+
+def raise_if_final(error: Exception) -> None:
+    """Lets through what ends the run rather than the trial."""
+    if isinstance(error, (BudgetStop, StoreError)) or (isinstance(error, ProviderError) and error.fatal):
+        raise error
+
+
+def trial_error(error: Exception) -> TrialError:
+    """What the results say of an exception."""
+    hint = error.hint if isinstance(error, EvenhandError) else ""
+    return TrialError(slug_of(error), first_line(error), hint)
+
+
+def slug_of(error: BaseException) -> str:
+    """The class of the error, as `docs/errors.md` names it."""
+    return error.slug if isinstance(error, EvenhandError) else "code"
+
+
+def first_line(error: BaseException) -> str:
+    """What is wrong, without the advice."""
+    if isinstance(error, EvenhandError):
+        return error.message
+    return f"{type(error).__name__}: {error}"
