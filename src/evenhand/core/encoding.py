@@ -33,7 +33,7 @@ def encode(value: object) -> bytes:
     except (UnicodeEncodeError, ValueError):
         return _slow(value)
     if b"null" in data:  # msgspec writes NaN as null: look again before believing it
-        _refuse_nan(value)
+        refuse_nan(value)
     return data
 
 
@@ -68,19 +68,20 @@ def _slow(value: object) -> bytes:
     ).encode()
 
 
-def _refuse_nan(value: object) -> None:
+def refuse_nan(value: object) -> None:
+    """Raises a ValueError where the value holds NaN or an infinity."""
     if isinstance(value, float):
         if not math.isfinite(value):
             msg = f"{value} {type_error}"
             raise ValueError(msg)
     elif isinstance(value, Mapping):
         for item in cast("Mapping[object, object]", value).values():
-            _refuse_nan(item)
+            refuse_nan(item)
     elif isinstance(value, (list, tuple)):
         for item in cast("list[object]", value):
-            _refuse_nan(item)
+            refuse_nan(item)
     elif not isinstance(value, (str, bytes, int, type(None))):
-        _refuse_nan(msgspec.to_builtins(value))
+        refuse_nan(msgspec.to_builtins(value))
 
 
 def _no_constant(name: str) -> object:

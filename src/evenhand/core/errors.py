@@ -9,6 +9,7 @@
     │   ├── AuthError           the key is missing, wrong or not allowed          fatal
     │   ├── UnknownModel        the model or address does not exist               fatal
     │   ├── QuotaExhausted      the account is out of money or over a hard limit  fatal
+    │   ├── Unreachable         nothing has come through for a while                  fatal
     │   ├── RateLimited         asked too often                                   retried, gates the account
     │   ├── Overloaded          500, 502, 503, 504, 529                           retried
     │   ├── ConnectionFailed    refused, reset, cut off, name not found           retried
@@ -146,6 +147,13 @@ class QuotaExhausted(ProviderError):
     """The account has no credit left, or is over a limit that waiting will not lift. Stops the run."""
 
     slug = "quota"
+    fatal = True
+
+
+class Unreachable(ProviderError):
+    """Nothing has come through for a while, however often it was tried. Stops the run."""
+
+    slug = "unreachable"
     fatal = True
 
 

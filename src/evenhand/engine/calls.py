@@ -151,7 +151,7 @@ class CallDesk:
                     if self._delay_s:
                         await asyncio.sleep(self._delay_s)
                 except BaseException:
-                    account.release(None, None, 0)
+                    account.withdraw()
                     raise
                 answer, error = await self._attempt(provider, request, account, attempt)
                 if answer is not None:

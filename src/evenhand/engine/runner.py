@@ -24,7 +24,7 @@ from evenhand.core.provider import Host
 from evenhand.core.run import ProgressSnapshot, RunStatus, TrialResult
 from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
-from evenhand.engine.capture import Sink, writing_to
+from evenhand.engine.capture import Sink, current
 from evenhand.engine.limits import Limits
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.journal import Journal
@@ -120,10 +120,10 @@ class Runner:
     async def _settle(self, step: Step) -> TrialResult | None:
         """The trial's result; None where the run has to end before it has one."""
         trial = LiveTrial(step, self._desk, self._host)
-        trial.log = sink = Sink()
+        trial.log = Sink(str(step.case))
+        current.set(trial.log)
         try:
-            with writing_to(sink, str(step.case)):
-                return await trial.settle()
+            return await trial.settle()
         except BudgetStop as error:
             self._halt("out_of_budget", error)
         except (ProviderError, StoreError) as error:

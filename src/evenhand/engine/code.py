@@ -1,0 +1,347 @@
+"""The user's code: imported once, run off the event loop, its prints kept, its failures named.
+
+How this works: a plain function runs in one of a few daemon threads of our own. They are cheaper to hand work to than
+an executor's, and one that is stuck can be left behind, which an executor cannot do. A single heap holds the time
+limits of all calls under way. An async function is awaited on the event loop.
+
+A function that takes too long is given up: its trial gets an error that names it, its thread is abandoned and another
+takes its place. Python cannot kill a thread, so this stops at 20 abandoned ones. A function that takes the whole
+process down leaves a note behind: each thread writes what it is running into a small mapped file, which `last_words`
+reads afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import difflib
+import hashlib
+import heapq
+import importlib.util
+import inspect
+import mmap
+import queue
+import sys
+import threading
+import traceback
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar, cast
+
+from evenhand.core.errors import CodeError
+from evenhand.engine.capture import captured, current, user_code
+
+T = TypeVar("T")
+
+THREADS = 16
+ABANDONED = 20
+SLOT = 256
+HINT_LIMIT = 4096
+
+
+@dataclass(slots=True)
+class _Job:
+    function: Callable[..., Any]
+    args: tuple[object, ...]
+    name: str
+    context: contextvars.Context
+    future: asyncio.Future[Any]
+    limit_s: float
+    worker: _Worker | None = None
+
+
+@dataclass(slots=True)
+class _Worker:
+    slot: int
+    abandoned: bool = False
+    thread: threading.Thread = field(init=False)
+
+
+class CodeHost:
+    """Runs the user's functions for one run. Implements `evenhand.core.provider.Host`.
+
+    Args:
+        limit_s: Seconds that one call may take, unless it says otherwise.
+        breadcrumbs: Where to note what is running, for `last_words`; None for nowhere.
+        threads: Plain functions that may run at once.
+    """
+
+    def __init__(
+        self, limit_s: float = 60.0, breadcrumbs: Path | None = None, threads: int = THREADS
+    ) -> None:
+        self._limit_s = limit_s
+        self._threads = threads
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._workers: list[_Worker] = []
+        self._idle = 0
+        self._busy = 0
+        self._abandoned = 0
+        self._modules: dict[Path, asyncio.Future[ModuleType]] = {}
+        self._functions: dict[tuple[Path, str], Callable[..., Any]] = {}
+        self._deadlines: list[tuple[float, int, _Job]] = []
+        self._count = 0
+        self._sweep: asyncio.TimerHandle | None = None
+        self._crumbs = _Breadcrumbs(breadcrumbs, threads + ABANDONED) if breadcrumbs else None
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[CodeHost]:
+        """Inside, user code can be run and what it prints is kept."""
+        try:
+            with captured():
+                yield self
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Lets the threads go. One that is stuck is left behind; it does not hold the process up."""
+        for worker in self._workers:
+            if not worker.abandoned:
+                self._jobs.put(None)
+        self._workers = []
+        if self._sweep is not None:
+            self._sweep.cancel()
+        if self._crumbs is not None:
+            self._crumbs.close()
+
+    async def load(self, path: Path, name: str) -> Callable[..., Any]:
+        """The function, or `Class.method`, of a file; see `evenhand.core.provider.Host.load`."""
+        found = self._functions.get((path, name))
+        if found is not None:
+            return found
+        future = self._modules.get(path)
+        if future is None:
+            future = asyncio.ensure_future(
+                self.call(_import, path, name=path.name, limit_s=max(60.0, self._limit_s))
+            )
+            self._modules[path] = future
+        module = await asyncio.shield(future)
+        found = _attribute(module, path, name)
+        self._functions[path, name] = found
+        return found
+
+    async def call(
+        self,
+        function: Callable[..., Awaitable[T] | T],
+        *args: object,
+        name: str,
+        limit_s: float | None = None,
+    ) -> T:
+        """Runs a function and waits for it; see `evenhand.core.provider.Host.call`."""
+        limit = self._limit_s if limit_s is None else limit_s
+        if inspect.iscoroutinefunction(function):
+            return await self._await(cast("Awaitable[T]", function(*args)), name, limit)
+        result = await self._submit(function, args, name, limit)
+        if inspect.isawaitable(result):
+            return await self._await(cast("Awaitable[T]", result), name, limit)
+        return cast("T", result)
+
+    async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
+        try:
+            with user_code():
+                return await asyncio.wait_for(awaitable, limit_s)
+        except TimeoutError:
+            raise _too_long(name, limit_s) from None
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 (user code may raise anything, SystemExit too)
+            raise _code_error(name, error) from error
+
+    def _submit(
+        self, function: Callable[..., Any], args: tuple[object, ...], name: str, limit_s: float
+    ) -> asyncio.Future[Any]:
+        loop = asyncio.get_running_loop()
+        if self._abandoned >= ABANDONED:
+            raise CodeError(
+                f"{name} was not run: {ABANDONED} functions are stuck already",
+                hint="They took longer than their time limit and never came back; `evenhand show` names them.",
+            )
+        job = _Job(function, args, name, contextvars.copy_context(), loop.create_future(), limit_s)
+        self._busy += 1
+        job.future.add_done_callback(self._done)
+        if self._busy > len(self._workers) - self._abandoned and len(self._workers) < (
+            self._threads + self._abandoned
+        ):
+            self._hire()
+        self._count += 1
+        heapq.heappush(self._deadlines, (loop.time() + limit_s, self._count, job))
+        if self._sweep is None:
+            self._sweep = loop.call_later(min(limit_s, 1.0), self._give_up_late)
+        self._jobs.put(job)
+        return job.future
+
+    def _done(self, _: asyncio.Future[Any]) -> None:
+        self._busy -= 1
+
+    def _hire(self) -> None:
+        worker = _Worker(len(self._workers))
+        worker.thread = threading.Thread(
+            target=self._work, args=(worker,), name=f"evenhand-code-{worker.slot}", daemon=True
+        )
+        self._workers.append(worker)
+        worker.thread.start()
+
+    def _work(self, worker: _Worker) -> None:
+        while not worker.abandoned:
+            job = self._jobs.get()
+            if job is None:
+                return
+            if job.future.done():  # given up, or cancelled, before its turn came
+                continue
+            job.worker = worker
+            if self._crumbs is not None:
+                sink = job.context.get(current)
+                self._crumbs.write(worker.slot, f"{job.name}  {sink.label if sink else ''}")
+            try:
+                result, error = job.context.run(_run, job), None
+            except BaseException as failure:  # noqa: BLE001 (user code may raise anything, SystemExit too)
+                result, error = None, failure
+            if self._crumbs is not None:
+                self._crumbs.write(worker.slot, "")
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                job.future.get_loop().call_soon_threadsafe(_resolve, job, result, error)
+
+    def _give_up_late(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        while self._deadlines and (self._deadlines[0][2].future.done() or self._deadlines[0][0] <= now):
+            _, _, job = heapq.heappop(self._deadlines)
+            if job.future.done():
+                continue
+            if job.worker is not None:
+                job.worker.abandoned = True
+                self._abandoned += 1
+            job.future.set_exception(_too_long(job.name, job.limit_s))
+        self._sweep = None
+        if self._deadlines:
+            wait = min(max(self._deadlines[0][0] - now, 0.01), 1.0)
+            self._sweep = loop.call_later(wait, self._give_up_late)
+
+
+def _run(job: _Job) -> object:
+    with user_code():
+        return job.function(*job.args)
+
+
+def _resolve(job: _Job, result: object, error: BaseException | None) -> None:
+    if job.future.done():
+        return
+    if error is None:
+        job.future.set_result(result)
+    elif isinstance(error, CodeError):
+        job.future.set_exception(error)
+    else:
+        job.future.set_exception(_code_error(job.name, error))
+
+
+def _too_long(name: str, limit_s: float) -> CodeError:
+    return CodeError(
+        f"{name} took longer than {limit_s:g} s and was given up",
+        hint="Give it more time with --time-limit, or look for what it waits for.",
+    )
+
+
+def _code_error(name: str, error: BaseException) -> CodeError:
+    where = _user_frame(error)
+    message = f"{name} raised {type(error).__name__}: {error}" if str(error) else f"{name} raised {type(error).__name__}"
+    return CodeError(message, hint=where)
+
+
+def _user_frame(error: BaseException) -> str:
+    """The last line of the user's own code that the error passed through."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
+    own = [f for f in frames if "site-packages" not in f.filename and not f.filename.startswith("<frozen")]
+    if not own:
+        return ""
+    last = own[-1]
+    return f"{last.filename}:{last.lineno}: {last.line or ''}"[:HINT_LIMIT]
+
+
+_import_lock = threading.Lock()
+
+
+def _import(path: Path) -> ModuleType:
+    """Imports a file under a name of its own. Its folder goes on `sys.path`, so that it finds its neighbours.
+
+    While it is imported, neighbours that another folder's file had imported under the same plain name are set aside.
+    """
+    resolved = path.resolve()
+    name = f"evenhand_user_{hashlib.sha256(str(resolved).encode()).hexdigest()[:16]}_{path.stem}"
+    folder = str(resolved.parent)
+    with _import_lock:
+        spec = importlib.util.spec_from_file_location(name, resolved)
+        if spec is None or spec.loader is None:
+            raise CodeError(f"{path} cannot be imported", hint="It has to be a Python file that exists.")
+        module = importlib.util.module_from_spec(spec)
+        neighbours = {p.stem for p in resolved.parent.glob("*.py")}
+        for known in [n for n in neighbours if n in sys.modules]:
+            origin = getattr(sys.modules[known], "__file__", None)
+            if origin and Path(origin).parent != resolved.parent and known not in sys.stdlib_module_names:
+                del sys.modules[known]
+        if folder in sys.path:
+            sys.path.remove(folder)
+        sys.path.insert(0, folder)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except FileNotFoundError as error:
+            if error.filename == str(resolved):
+                raise CodeError(f"{path} does not exist") from None
+            raise _import_error(path, error) from error
+        except BaseException as error:  # noqa: BLE001 (a module may raise anything)
+            sys.modules.pop(name, None)
+            raise _import_error(path, error) from error
+        return module
+
+
+def _import_error(path: Path, error: BaseException) -> CodeError:
+    if isinstance(error, SyntaxError):
+        return CodeError(f"{path}:{error.lineno}: {error.msg}", hint=(error.text or "").strip())
+    hint = _user_frame(error)
+    if isinstance(error, ModuleNotFoundError):
+        hint = f"Install it into the environment that runs evenhand: pip install {error.name}"
+    return CodeError(f"{path.name} could not be imported: {type(error).__name__}: {error}", hint=hint)
+
+
+def _attribute(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:
+    found: object = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if callable(found):
+        return found
+    names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(names) or 'no functions'}."
+    raise CodeError(f"{path.name} has no function '{name}'", hint=hint)
+
+
+class _Breadcrumbs:
+    """A file of fixed slots, one for each thread, mapped so that a write costs no system call and outlives a crash."""
+
+    def __init__(self, path: Path, slots: int) -> None:
+        self._path = path
+        with path.open("wb") as file:
+            file.truncate(slots * SLOT)
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), slots * SLOT)
+
+    def write(self, slot: int, text: str) -> None:
+        data = text.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0")
+        with contextlib.suppress(ValueError):  # closed while an abandoned thread was still running
+            self._map[slot * SLOT : (slot + 1) * SLOT] = data
+
+    def close(self) -> None:
+        self._map.close()
+        self._path.unlink(missing_ok=True)
+
+
+def last_words(path: Path) -> list[str]:
+    """What was running when the process that kept this file died; empty where it ended in order."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return []
+    slots = (data[i : i + SLOT].rstrip(b"\0") for i in range(0, len(data), SLOT))
+    return [slot.decode("utf-8", "replace") for slot in slots if slot]

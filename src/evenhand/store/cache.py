@@ -1,0 +1,218 @@
+"""The cache: answers kept across runs, by what was asked and which draw of it. Bytes as they came, never pickles.
+
+How this works: looking up is one read on a connection of its own, in the loop's thread. Writing is a thread that takes
+all that waits and writes it in one transaction. Several processes may share a cache: whoever writes holds a file lock
+for the length of the transaction and its checkpoint, so that SQLite never sees two writers at once. The cache is a
+convenience: when it cannot be used, the run goes on without it and says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.errors import StoreError
+from evenhand.store.locks import turn
+from evenhand.store.schema import CACHE_ID, CACHE_MIGRATIONS, prepare
+
+_Put = tuple[str, str, bytes, bytes, float | None, float]
+
+
+@dataclass(frozen=True, slots=True)
+class CachedReply:
+    """An answer from the cache: the raw bytes, and the seconds that the original call took."""
+
+    body: bytes
+    latency_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEntry:
+    """An entry, for people. `created_at` in seconds since 1970."""
+
+    key: str
+    draw: str
+    identity: bytes
+    size: int
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """What a cache holds."""
+
+    path: Path
+    entries: int
+    bytes: int
+    oldest_at: float | None
+
+
+class Cache:
+    """The answers of earlier runs.
+
+    Args:
+        folder: Where it lives; made when the first answer is put.
+        warn: Told, once, when the cache cannot be used.
+    """
+
+    def __init__(self, folder: Path, warn: Callable[[str], None] | None = None) -> None:
+        self.path = folder / "answers.db"
+        self._warn = warn or (lambda _: None)
+        self._broken = False
+        self._queue: queue.SimpleQueue[_Put | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._reader: sqlite3.Connection | None = None
+        if self.path.exists():
+            self._reader = self._open()
+
+    @classmethod
+    def open(cls, folder: Path, warn: Callable[[str], None] | None = None) -> Cache:
+        """Opens the cache in this folder; an absent one is empty."""
+        return cls(folder, warn)
+
+    def get(self, key: str, draw: str) -> CachedReply | None:
+        """The answer to this request, this draw of it; None when there is none."""
+        if self._reader is None:
+            return None
+        try:
+            row = self._reader.execute(
+                "select body, latency_s from answer where key = ? and draw = ?", (key, draw)
+            ).fetchone()
+        except sqlite3.Error as error:
+            self._give_up(error)
+            return None
+        return CachedReply(row[0], row[1]) if row else None
+
+    def put(self, key: str, draw: str, identity: bytes, body: bytes, latency_s: float | None) -> None:
+        """Keeps an answer, when there is time."""
+        if self._broken:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write, name="evenhand-cache", daemon=True)
+            self._thread.start()
+        self._queue.put((key, draw, identity, body, latency_s, time.time()))
+
+    def close(self) -> None:
+        """Writes what waits and lets go."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def stats(self) -> CacheStats:
+        """How much it holds."""
+        if self._reader is None:
+            return CacheStats(self.path, 0, 0, None)
+        with self._readable():
+            entries, oldest = self._reader.execute("select count(*), min(created_at) from answer").fetchone()
+        return CacheStats(self.path, entries, self.path.stat().st_size, oldest)
+
+    def entries(self, key: str = "") -> Iterator[CacheEntry]:
+        """Its entries, newest first; those whose key begins so.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        if self._reader is None:
+            return
+        with self._readable():
+            for row in self._reader.execute(
+                "select key, draw, identity, length(body), created_at from answer"
+                " where substr(key, 1, ?) = ? order by created_at desc",
+                (len(key), key),
+            ):
+                yield CacheEntry(*row)
+
+    def clear(self) -> int:
+        """Forgets everything; how many entries there were.
+
+        Raises:
+            StoreError: It cannot be removed.
+        """
+        count = 0
+        with contextlib.suppress(StoreError):
+            count = self.stats().entries
+        self.close()
+        try:
+            for tail in ("", "-wal", "-shm"):
+                Path(f"{self.path}{tail}").unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be removed: {error}") from error
+        return count
+
+    def _open(self) -> sqlite3.Connection | None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            fd = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                with turn(fd):
+                    db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30)
+                    db.execute("pragma journal_mode = wal")
+                    db.execute("pragma wal_autocheckpoint = 0")
+                    db.execute("pragma synchronous = normal")
+                    prepare(db, CACHE_ID, CACHE_MIGRATIONS, str(self.path))
+            finally:
+                os.close(fd)
+        except (OSError, sqlite3.Error, StoreError) as error:
+            self._give_up(error)
+            return None
+        return db
+
+    def _write(self) -> None:
+        db = self._open()
+        if db is None:
+            return
+        fd = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        rows: list[_Put] = []
+        last = False
+        try:
+            while not last:
+                item = self._queue.get()
+                while item is not None:
+                    rows.append(item)
+                    if len(rows) >= 500:  # noqa: PLR2004 (a bound on what one transaction holds)
+                        break
+                    try:
+                        item = self._queue.get_nowait()
+                    except queue.Empty:
+                        break
+                last = item is None
+                if rows:
+                    with turn(fd):
+                        db.execute("begin immediate")
+                        db.executemany("insert or replace into answer values (?, ?, ?, ?, ?, ?)", rows)
+                        db.execute("commit")
+                    rows = []
+                    time.sleep(0.02)  # let more come, so that many share a transaction
+            with turn(fd):
+                db.execute("pragma wal_checkpoint(truncate)")
+        except (OSError, sqlite3.Error) as error:
+            self._give_up(error)
+        finally:
+            os.close(fd)
+            db.close()
+
+    def _give_up(self, error: Exception) -> None:
+        if not self._broken:
+            self._broken = True
+            self._warn(f"going on without the cache: {self.path}: {error}; `evenhand cache clear` makes a new one")
+        self._reader = None
+
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{self.path} cannot be read: {error}", hint="`evenhand cache clear` makes a new one."
+            ) from error

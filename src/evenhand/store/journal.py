@@ -1,0 +1,380 @@
+"""The one writer of a run file: every call before it is sent, every reply before anybody sees it, every result.
+
+How this works: the loop's thread puts rows on a queue; a writer thread takes all that is there, writes it in one
+transaction, syncs it to disk (WAL, synchronous=FULL), and then wakes everybody whose row was in it, all with one
+message to the loop. The more callers wait, the more rows share a sync, so the cost of a call falls as the load grows.
+
+The first write that fails is the last: money must not be spent on replies that cannot be kept. From then on `begin`
+raises, so nothing more is sent; what was received is held in memory and written once more when the run ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import sqlite3
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from evenhand.core.encoding import encode
+from evenhand.core.errors import StoreError
+from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
+from evenhand.store.encoding import write_result, write_text
+from evenhand.store.locks import Lock
+from evenhand.store.runfile import RunFile
+from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
+
+BACKLOG = 2_000
+_CALL, _REPLY, _TRIAL, _META = range(4)
+
+_SQL: Final = {
+    _CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?)",
+    _REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    _TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    _META: "update run set meta = ? where id = ?",
+}
+
+_Row = tuple[object, ...]
+_Item = tuple[int, _Row, "asyncio.Future[None] | None"]
+
+
+class Settled:
+    """The trials that need no more work: a bit for each place in the plan."""
+
+    def __init__(self, size: int) -> None:
+        self._bits = bytearray(size // 8 + 1)
+        self._count = 0
+
+    def __contains__(self, index: int) -> bool:
+        return bool(self._bits[index >> 3] & 1 << (index & 7)) if index >> 3 < len(self._bits) else False
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, index: int) -> None:
+        """Marks a place."""
+        if index not in self and index >> 3 < len(self._bits):
+            self._bits[index >> 3] |= 1 << (index & 7)
+            self._count += 1
+
+
+class Journal:
+    """Writes one run file. Made by `create` or `reopen`, ended by `finish`."""
+
+    def __init__(self, path: Path, meta: RunMeta, lock: Lock, db: sqlite3.Connection) -> None:
+        self.path = path
+        self.meta = meta
+        self.failed: StoreError | None = None
+        self._lock = lock
+        self._db = db
+        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._spool: list[tuple[int, _Row]] = []
+        self._next_call = 1
+        self._pending = 0
+        self._takes: dict[int, int] = {}
+        self._settled = Settled(meta.planned)
+        self._recorded: dict[tuple[int, str, int], CallEnd] = {}
+        self._in_doubt: list[CallRecord] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._write, name="evenhand-journal", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def create(cls, folder: Path, meta: RunMeta) -> Journal:
+        """Makes a new run file in this folder, and sees to it that it can be written before anything is paid for.
+
+        Raises:
+            StoreError: The folder or the file cannot be written.
+        """
+        path = folder / f"{meta.id}.db"
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = Lock(_lock_path(path), f"run {meta.id}")
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            db = _connect(path)
+            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
+            db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(
+                f"runs cannot be kept in {folder}: {error}",
+                hint="Free some space, or name another folder with EVENHAND_HOME. Nothing was sent.",
+            ) from error
+        return cls(path, meta, lock, db)
+
+    @classmethod
+    def reopen(cls, path: Path) -> Journal:
+        """Opens an unfinished run to go on with it.
+
+        Raises:
+            StoreError: It cannot be read or written, or another process is writing it.
+        """
+        with RunFile.open(path) as run:
+            meta = run.meta
+        lock = Lock(_lock_path(path), f"run {meta.id}")
+        try:
+            db = _connect(path)
+            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
+            meta = replace(meta, status="running", finished_at=None, message="")
+            db.execute("update run set meta = ? where id = ?", (encode(meta), meta.id))
+        except (OSError, sqlite3.Error) as error:
+            lock.release()
+            raise StoreError(f"{path} cannot be written: {error}") from error
+        except StoreError:
+            lock.release()
+            raise
+        journal = cls(path, meta, lock, db)
+        journal._remember()
+        return journal
+
+    def _remember(self) -> None:
+        """What earlier sessions left: settled trials, replies of those that are not, calls without an end."""
+        with RunFile.open(self.path) as run:
+            for index, take, outcome in self._db.execute("select idx, take, outcome from latest"):
+                if outcome == "error":
+                    self._takes[index] = take + 1
+                else:
+                    self._settled.add(index)
+            self._next_call = self._db.execute("select coalesce(max(id), 0) + 1 from call").fetchone()[0]
+            for record in run.calls():
+                start, end = record.start, record.end
+                if end is None:
+                    self._in_doubt.append(record)
+                elif not end.error and start.trial not in self._settled:
+                    self._recorded[start.trial, start.key, start.nth] = end
+
+    # What earlier sessions left
+
+    def settled(self) -> Settled:
+        """The trials that have a verdict, or to which nothing applied; those that ended in an error have not."""
+        return self._settled
+
+    def recorded(self, trial: int, key: str, nth: int) -> CallEnd | None:
+        """The reply that an earlier session of this run received to the n-th such request of this trial."""
+        return self._recorded.get((trial, key, nth))
+
+    def in_doubt(self) -> list[CallRecord]:
+        """The calls that earlier sessions began and whose end nobody knows."""
+        return self._in_doubt
+
+    # Writing
+
+    async def begin(self, start: CallStart) -> int:
+        """Makes the intent to send a call durable, and names the call.
+
+        Raises:
+            StoreError: It cannot be written, so the call must not be sent.
+        """
+        call = self._next_call
+        self._next_call = call + 1
+        await self._durable(
+            _CALL,
+            (
+                call,
+                start.trial,
+                start.key,
+                start.nth,
+                start.role,
+                start.provider,
+                start.identity,
+                start.cost_bound_usd,
+            ),
+        )
+        return call
+
+    async def end(self, call: int, end: CallEnd) -> None:
+        """Makes what became of a call durable.
+
+        Raises:
+            StoreError: It cannot be written now; it is kept in memory and written once more at the end.
+        """
+        await self._durable(_REPLY, _reply_row(call, end))
+
+    def note(self, start: CallStart, end: CallEnd) -> None:
+        """Records a call that cost nothing, when there is time."""
+        call = self._next_call
+        self._next_call = call + 1
+        self._queue.put(
+            (
+                _CALL,
+                (call, start.trial, start.key, start.nth, start.role, start.provider, start.identity, None),
+                None,
+            )
+        )
+        self._queue.put((_REPLY, _reply_row(call, end), None))
+
+    async def settle(self, result: TrialResult) -> None:
+        """Records a result. Returns at once, unless the disk is far behind.
+
+        Raises:
+            StoreError: Nothing can be written any more.
+        """
+        if self.failed is not None:
+            self._spool.append((_TRIAL, self._trial_row(result)))
+            raise self.failed
+        row = self._trial_row(result)
+        self._pending += 1
+        if self._pending < BACKLOG:
+            self._queue.put((_TRIAL, row, None))
+            return
+        await self._durable(_TRIAL, row)
+        self._pending = 0
+
+    async def finish(self, status: RunStatus, message: str = "") -> None:
+        """Writes what is left and how the run ended, and makes the run one file again.
+
+        Raises:
+            StoreError: Something could not be written, even now.
+        """
+        self.meta = replace(self.meta, status=status, message=message, finished_at=time.time())
+        if self.failed is None:
+            with contextlib.suppress(StoreError):
+                await self._durable(_META, (encode(self.meta), self.meta.id))
+        self.close()
+
+    def close(self) -> None:
+        """Writes what is left and lets go of the file.
+
+        Raises:
+            StoreError: Something could not be written, even now.
+        """
+        if not self._thread.is_alive():
+            return
+        self._queue.put(None)
+        self._thread.join()
+        error: Exception | None = None
+        try:
+            if self._spool:
+                spool = [*self._spool, (_META, (encode(self.meta), self.meta.id))]
+                self._store([(kind, row, None) for kind, row in spool])
+                self._spool.clear()
+            self._db.execute("pragma wal_checkpoint(truncate)")
+        except sqlite3.Error as failure:
+            error = failure
+        with contextlib.suppress(sqlite3.Error):
+            self._db.close()
+        self._lock.release()
+        if error is not None:
+            kept = len(self._spool)
+            raise StoreError(
+                f"{self.path} could not be written to its end: {error}",
+                hint=f"{kept} replies and results are lost; free some space and `evenhand resume`.",
+            ) from error
+
+    async def _durable(self, kind: int, row: _Row) -> None:
+        if self.failed is not None:
+            if kind != _CALL:
+                self._spool.append((kind, row))
+            raise self.failed
+        loop = self._loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        self._queue.put((kind, row, future))
+        await future
+
+    def _trial_row(self, result: TrialResult) -> _Row:
+        return (
+            result.index,
+            self._takes.get(result.index, 0),
+            result.variant,
+            result.outcome,
+            result.score,
+            result.calls,
+            result.cached,
+            result.cost_usd,
+            result.tokens_in,
+            result.tokens_out,
+            write_result(result),
+        )
+
+    # The writer's thread
+
+    def _write(self) -> None:
+        items: list[_Item] = []
+        last = False
+        while not last:
+            item = self._queue.get()
+            while item is not None:
+                items.append(item)
+                try:
+                    item = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+            last = item is None
+            if not items:
+                continue
+            error: StoreError | None = self.failed
+            if error is None:
+                try:
+                    self._store(items)
+                except sqlite3.Error as failure:
+                    error = self.failed = self._explain(failure)
+            if error is not None:
+                self._spool.extend((kind, row) for kind, row, _ in items if kind != _CALL)
+            waiting = [future for _, _, future in items if future is not None]
+            if waiting and self._loop is not None:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    self._loop.call_soon_threadsafe(_wake, waiting, error)
+            items = []
+
+    def _store(self, items: list[_Item]) -> None:
+        db = self._db
+        by_kind: dict[int, list[_Row]] = {}
+        for kind, row, _ in items:
+            by_kind.setdefault(kind, []).append(row)
+        db.execute("begin immediate")
+        try:
+            for kind in sorted(by_kind):
+                db.executemany(_SQL[kind], by_kind[kind])
+            db.execute("commit")
+        except sqlite3.Error:
+            with contextlib.suppress(sqlite3.Error):
+                db.execute("rollback")
+            raise
+
+    def _explain(self, error: sqlite3.Error) -> StoreError:
+        return StoreError(
+            f"{self.path} cannot be written: {error}",
+            hint="Nothing more is sent. Free some space and `evenhand resume`: what was received is not paid for again.",
+        )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=32)
+    db.execute("pragma journal_mode = wal")
+    db.execute("pragma synchronous = full")
+    return db
+
+
+def _lock_path(path: Path) -> Path:
+    return path.parent.parent / "locks" / f"{path.stem}.lock"
+
+
+def _reply_row(call: int, end: CallEnd) -> _Row:
+    return (
+        call,
+        end.body,
+        end.origin,
+        end.latency_s,
+        end.tokens_in,
+        end.tokens_out,
+        end.cost_usd,
+        end.model,
+        end.attempts,
+        end.wasted,
+        end.error,
+        write_text(end.message),
+    )
+
+
+def _wake(waiting: list[asyncio.Future[None]], error: StoreError | None) -> None:
+    for future in waiting:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)

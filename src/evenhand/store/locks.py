@@ -1,0 +1,66 @@
+"""Locks between processes: a file under `flock` that says who holds it. The kernel lets go when the holder dies."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from evenhand.core.errors import StoreError
+
+
+class Lock:
+    """A lock that is held until it is released or its process ends."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(self._fd, 200, 0).decode("utf-8", "replace").strip()
+            os.close(self._fd)
+            raise StoreError(
+                f"{what} is in use by {holder or 'another process'}",
+                hint="Wait for it to end, or stop it; what it has done so far can be seen with `evenhand show`.",
+            ) from None
+        os.ftruncate(self._fd, 0)
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+        os.pwrite(self._fd, f"process {os.getpid()} on {socket.gethostname()} since {stamp}".encode(), 0)
+
+    def release(self) -> None:
+        """Lets go."""
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+            os.close(self._fd)
+
+
+def held(path: Path) -> bool:
+    """Whether a living process holds this lock."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def turn(fd: int) -> Iterator[None]:
+    """Inside, this process alone has the lock of this open file; others wait."""
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(fd, fcntl.LOCK_UN)

@@ -1,0 +1,228 @@
+"""Reads a run file. Any number may read while one process writes; reading changes nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self, cast
+
+import msgspec
+
+from evenhand.core.errors import StoreError
+from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, Totals, TrialResult
+from evenhand.store.encoding import read_result, read_text
+from evenhand.store.locks import held
+from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
+
+_TOTALS = """
+    select count(*), sum(outcome = 'pass'), sum(outcome = 'fail'), sum(outcome = 'error'),
+           sum(outcome = 'not_applicable'), sum(calls), sum(cached),
+           case when count(*) = count(cost_usd) then sum(cost_usd) end, sum(tokens_in), sum(tokens_out)
+    from latest
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """What a run's calls came to, over all its sessions and all takes of its trials.
+
+    Attributes:
+        calls: Calls that were answered or failed, the cache's left out.
+        cost_usd: What the answered ones cost; None where a price is not known.
+        wasted: Attempts that failed and may have been charged for.
+        in_doubt: Calls begun whose end nobody knows: they were in flight when a process died.
+        in_doubt_usd: The most that those can have cost; None where a price is not known.
+    """
+
+    calls: int
+    cost_usd: float | None
+    wasted: int
+    in_doubt: int
+    in_doubt_usd: float | None
+
+
+class RunFile:
+    """One run, as far as it has come."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = db
+        with _readable(path):
+            row = db.execute("select meta from run").fetchone()
+            if row is None:
+                raise StoreError(f"{path} holds no run: it was cut off while being made")
+            self.meta = msgspec.json.decode(cast(bytes, row[0]), type=RunMeta)
+
+    @classmethod
+    def open(cls, path: Path) -> RunFile:
+        """Opens a run file for reading.
+
+        Raises:
+            StoreError: It does not exist, is not a run file, is damaged, or a newer Evenhand wrote it.
+        """
+        if not path.is_file():
+            raise StoreError(f"{path}: there is no such run file")
+        with _readable(path):
+            try:
+                db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+                db.execute("select count(*) from sqlite_master")
+            except sqlite3.OperationalError:
+                # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none if nobody writes.
+                db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+            if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
+                raise StoreError(f"{path} is not a run file")
+        return cls(path, db)
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether a process is writing it."""
+        return held(self.path.parent.parent / "locks" / f"{self.path.stem}.lock")
+
+    def trials(self, first: int = 0, limit: int | None = None) -> Iterator[TrialResult]:
+        """The settled trials in the plan's order, one at a time.
+
+        Args:
+            first: Leaves out those whose place in the plan is before this.
+            limit: At most so many.
+        """
+        with _readable(self.path):
+            cursor = self._db.cursor()
+            cursor.arraysize = 100
+            rows = cursor.execute(
+                "select result from latest where idx >= ? order by idx limit ?",
+                (first, -1 if limit is None else limit),
+            )
+            for (result,) in rows:
+                yield read_result(result)
+
+    def trial(self, index: int) -> TrialResult | None:
+        """The trial at this place in the plan; None while it is not settled."""
+        return next(self.trials(index, 1), None) if self._has(index) else None
+
+    def _has(self, index: int) -> bool:
+        with _readable(self.path):
+            return self._db.execute("select 1 from trial where idx = ?", (index,)).fetchone() is not None
+
+    def matching(self, outcome: str, limit: int) -> Iterator[TrialResult]:
+        """The first trials with this outcome, in the plan's order."""
+        with _readable(self.path):
+            rows = self._db.execute(
+                "select result from latest where outcome = ? order by idx limit ?", (outcome, limit)
+            )
+            for (result,) in rows:
+                yield read_result(result)
+
+    def totals(self) -> Totals:
+        """Counts over the settled trials."""
+        with _readable(self.path):
+            return _totals(self._db.execute(_TOTALS).fetchone())
+
+    def by_variant(self) -> list[Totals]:
+        """Counts for each variant, in the order of `meta.variants`."""
+        with _readable(self.path):
+            rows = {
+                row[-1]: _totals(row[:-1])
+                for row in self._db.execute(
+                    _TOTALS.replace("from latest", ", variant from latest group by variant")
+                )
+            }
+        return [rows.get(variant.index, Totals()) for variant in self.meta.variants]
+
+    def calls(self, trial: int | None = None) -> Iterator[CallRecord]:
+        """The journaled calls in the order in which they were begun; of one trial, or of all."""
+        where = "" if trial is None else "where call.trial = ?"
+        with _readable(self.path):
+            rows = self._db.execute(
+                f"select {_CALL_COLUMNS} from call left join reply on reply.call = call.id {where} order by call.id",  # noqa: S608 (two fixed texts)
+                () if trial is None else (trial,),
+            )
+            for row in rows:
+                yield call_record(row)
+
+    def in_doubt(self) -> list[CallRecord]:
+        """The calls that were begun and have no end."""
+        with _readable(self.path):
+            rows = self._db.execute(
+                f"select {_CALL_COLUMNS} from call left join reply on reply.call = call.id where reply.call is null"  # noqa: S608 (fixed text)
+            )
+            return [call_record(row) for row in rows]
+
+    def spend(self) -> Spend:
+        """What its calls came to, over all sessions."""
+        with _readable(self.path):
+            calls, unpriced, cost, wasted = self._db.execute(
+                """
+                select count(*), sum(error = '' and cost_usd is null), coalesce(sum(cost_usd), 0),
+                       coalesce(sum(wasted), 0)
+                from reply where origin = 'provider'
+                """
+            ).fetchone()
+        doubtful = self.in_doubt()
+        bounds = [record.start.cost_bound_usd for record in doubtful]
+        return Spend(
+            calls=calls,
+            cost_usd=None if unpriced else cost,
+            wasted=wasted,
+            in_doubt=len(doubtful),
+            in_doubt_usd=None if None in bounds else sum(b for b in bounds if b is not None),
+        )
+
+
+_CALL_COLUMNS = (
+    "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, "
+    "reply.body, reply.origin, reply.latency_s, reply.tokens_in, reply.tokens_out, reply.cost_usd, "
+    "reply.model, reply.attempts, reply.wasted, reply.error, reply.message"
+)
+
+
+def call_record(row: tuple[object, ...]) -> CallRecord:
+    """A call from the columns above."""
+    start = CallStart(*row[:7])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] (columns in field order)
+    if row[7] is None:
+        return CallRecord(start, None)
+    end = CallEnd(*row[7:17], message=read_text(cast(bytes, row[17])))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] (columns in field order)
+    return CallRecord(start, end)
+
+
+def _totals(row: tuple[object, ...]) -> Totals:
+    trials, passed, failed, errors, na, calls, cached, cost, tokens_in, tokens_out = cast("tuple[int, ...]", row)
+    return Totals(
+        trials,
+        passed or 0,
+        failed or 0,
+        errors or 0,
+        na or 0,
+        calls or 0,
+        cached or 0,
+        cost if trials else 0.0,
+        tokens_in or 0,
+        tokens_out or 0,
+    )
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turns what SQLite and the decoder say of a damaged file into one message."""
+    try:
+        yield
+    except (sqlite3.Error, msgspec.MsgspecError, ValueError, TypeError) as error:
+        raise StoreError(
+            f"{path} cannot be read: {error}",
+            hint="It is damaged or not a run file. Other runs are not affected.",
+        ) from error

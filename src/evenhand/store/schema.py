@@ -1,0 +1,124 @@
+"""The tables, as commented SQL. Text that a person, a model or a dataset wrote is kept as JSON bytes: every character
+survives, lone surrogates and NULs too, and nothing here ever computes on it.
+
+Versions of a run file:
+1  the first.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from evenhand.core.errors import StoreError
+
+RUN_FILE_ID = 0x45766E31  # "Evn1"
+CACHE_ID = 0x45766E43  # "EvnC"
+
+RUN_MIGRATIONS = (
+    """
+    -- What the run is as a whole: one row. `meta` is a RunMeta as JSON; its status is the only thing ever rewritten.
+    create table run (
+        id      text primary key,
+        meta    blob not null
+    ) without rowid;
+
+    -- A call that was about to be sent. Durable before its first byte leaves.
+    create table call (
+        id          integer primary key,
+        trial       integer not null,   -- the trial's place in the plan
+        key         text not null,      -- hash of the canonical request
+        nth         integer not null,   -- among the identical requests of this trial, from 0
+        role        text not null,      -- subject, judge, setup
+        provider    text not null,      -- as asked for
+        identity    blob not null,      -- the canonical request
+        bound_usd   real                -- it cannot cost more; null: no price known
+    );
+    create index call_by_request on call (trial, key, nth);
+
+    -- What became of a call. None: it is in flight, or, once its process is dead, in doubt.
+    create table reply (
+        call        integer primary key references call (id),
+        body        blob not null,      -- the answer as it came; empty for an error
+        origin      text not null,      -- provider, cache
+        latency_s   real,
+        tokens_in   integer,            -- null: the vendor did not say
+        tokens_out  integer,
+        cost_usd    real,               -- null: no price known
+        model       text not null,      -- as the answer named it
+        attempts    integer not null,
+        wasted      integer not null,   -- failed attempts that may have been charged for
+        error       text not null,      -- slug of the error that ended it; empty for an answer
+        message     blob not null
+    );
+
+    -- A settled trial. A later take supersedes an earlier one; nothing is deleted.
+    create table trial (
+        idx         integer not null,   -- place in the plan
+        take        integer not null,
+        variant     integer not null,
+        outcome     text not null,      -- pass, fail, error, not_applicable
+        score       real,
+        calls       integer not null,
+        cached      integer not null,
+        cost_usd    real,
+        tokens_in   integer,
+        tokens_out  integer,
+        result      blob not null,      -- the whole TrialResult as JSON
+        primary key (idx, take)
+    ) without rowid;
+
+    -- The takes that count.
+    create view latest as
+        select * from trial t where take = (select max(take) from trial where idx = t.idx);
+    """,
+)
+
+CACHE_MIGRATIONS = (
+    """
+    -- An answer, by what was asked and which draw of it.
+    create table answer (
+        key         text not null,      -- hash of the canonical request
+        draw        text not null,      -- which of several answers to it
+        identity    blob not null,      -- the canonical request, for `cache explain`
+        body        blob not null,      -- the answer as it came
+        latency_s   real,
+        created_at  real not null,
+        primary key (key, draw)
+    ) without rowid;
+    """,
+)
+
+
+def prepare(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], what: str) -> None:
+    """Brings a new or older file up to date.
+
+    Raises:
+        StoreError: It is some other program's file, or a newer Evenhand's.
+    """
+    version = check(db, file_id, len(migrations), what)
+    if version == len(migrations):
+        return
+    for number, sql in enumerate(migrations[version:], version + 1):
+        db.executescript(
+            f"begin; {sql}; pragma application_id = {file_id}; pragma user_version = {number}; commit;"
+        )
+
+
+def check(db: sqlite3.Connection, file_id: int, newest: int, what: str) -> int:
+    """The file's version; 0 for an empty one.
+
+    Raises:
+        StoreError: It is some other program's file, or a newer Evenhand's.
+    """
+    found = db.execute("pragma application_id").fetchone()[0]
+    version = db.execute("pragma user_version").fetchone()[0]
+    if found == file_id and version > newest:
+        raise StoreError(
+            f"{what} was written by a newer Evenhand (format {version}; this one reads {newest})",
+            hint="Upgrade with: pip install -U evenhand",
+        )
+    tables = db.execute("select count(*) from sqlite_master").fetchone()[0]
+    if found != file_id and (found or tables):
+        raise StoreError(f"{what} is not one of Evenhand's files")
+    return version if found == file_id else 0
