@@ -1,0 +1,202 @@
+"""Anthropic's messages API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import msgspec
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import BadReply
+from evenhand.core.message import Message, Reply, ToolCall, Usage
+from evenhand.core.provider import Price, RateLimits
+from evenhand.providers.chat import ChatProvider, Dialect, finish, passed_on
+from evenhand.providers.prices import cost, price_of
+from evenhand.providers.retry_after import duration, until
+
+HOME = "https://api.anthropic.com"
+VERSION = "2023-06-01"
+# Models from here on answer a request that sets temperature with an error.
+_NO_SAMPLING = re.compile(r"^claude-(opus-4-[7-9]|sonnet-5|opus-5|haiku-5|fable|mythos)")
+
+_NAMES = {
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "tools": "tools",
+    "tool_choice": "tool_choice",
+    "thinking": "thinking",
+    "stop_sequences": "stop_sequences",
+    "system": "system",
+    "output_config": "output_config",
+    "service_tier": "service_tier",
+}
+
+
+def anthropic(
+    id: str,  # noqa: A002 (the word that users write)
+    model: str,
+    *,
+    label: str = "",
+    config: Mapping[str, Any],
+    env: Mapping[str, str],
+) -> ChatProvider:
+    """A model of Anthropic's, at `config.apiBaseUrl` or ANTHROPIC_BASE_URL where those are set."""
+    variable = str(config.get("apiKeyEnvar") or "ANTHROPIC_API_KEY")
+    base = str(config.get("apiBaseUrl") or env.get("ANTHROPIC_BASE_URL") or HOME).rstrip("/")
+    return ChatProvider(
+        id=id,
+        label=label or id,
+        model=model,
+        url=f"{base}/v1/messages" if not base.endswith("/v1") else f"{base}/messages",
+        key=str(config.get("apiKey") or env.get(variable, "")),
+        dialect=DIALECT,
+        config=config,
+        price=price_of("anthropic" if base == HOME else "", model, config),
+        timeout_s=float(config.get("timeoutMs") or 300_000) / 1000,
+        key_variable=variable,
+    )
+
+
+def _headers(key: str, config: Mapping[str, Any]) -> dict[str, str]:
+    headers = {"anthropic-version": VERSION}
+    if key:
+        headers["x-api-key"] = key
+    if config.get("beta"):
+        beta = config["beta"]
+        headers["anthropic-beta"] = ",".join(beta) if isinstance(beta, list) else str(beta)  # pyright: ignore[reportUnknownArgumentType]
+    return headers
+
+
+def _messages(messages: Sequence[Message]) -> dict[str, Any]:
+    """Leading system messages go where this API wants them."""
+    first = 0
+    while first < len(messages) and messages[first].role == "system":
+        first += 1
+    body: dict[str, Any] = {
+        "messages": [{"role": m.role, "content": m.content} for m in messages[first:]]
+    }
+    if first:
+        body["system"] = "\n\n".join(_plain(m.content) for m in messages[:first])
+    return body
+
+
+def _plain(content: str | Sequence[Mapping[str, Any]]) -> str:
+    return content if isinstance(content, str) else "".join(str(b.get("text", "")) for b in content)
+
+
+def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    body: dict[str, Any] = {"model": model, "max_tokens": config.get("max_tokens") or 1024}
+    thinking = config.get("thinking")
+    sampled = not _NO_SAMPLING.match(model) and not (
+        isinstance(thinking, Mapping) and thinking.get("type") == "enabled"  # pyright: ignore[reportUnknownMemberType]
+    )
+    temperature = config.get("temperature", None if config.get("omitDefaults") else 0)
+    if sampled and temperature is not None:
+        body["temperature"] = temperature
+    body.update(passed_on(config, _NAMES))
+    body.update(config.get("extra_body") or config.get("passthrough") or {})
+    return body
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    text: str | None = None
+    id: str = ""
+    name: str = ""
+    input: Any = None
+
+
+class _Answer(msgspec.Struct):
+    content: list[_Block] | None = None
+    usage: _Usage | None = None
+    model: str = ""
+    stop_reason: str | None = None
+    error: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Answer)
+
+
+def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:  # noqa: FBT001 (one of a dialect's functions)
+    try:
+        answer = _decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BadReply(f"the reply is not a message: {error}", billed=None) from None
+    if answer.content is None:
+        why = encode(answer.error).decode()[:300] if answer.error else "it has no content"
+        raise BadReply(f"the reply holds no message: {why}", billed=None)
+    parts: list[str] = []
+    tools: list[ToolCall] = []
+    for block in answer.content:
+        if block.type == "text" and block.text is not None:
+            parts.append(block.text)
+        elif block.type == "tool_use":
+            arguments = cast("dict[str, Any]", block.input) if isinstance(block.input, dict) else None
+            tools.append(ToolCall(block.name, arguments, block.id))
+            raw = {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
+            parts.append(encode(raw).decode())
+    text = ("\n\n" if tools else "").join(parts)
+    output: object = text
+    if parsed and text:
+        try:
+            output = decode(text)
+        except ValueError:
+            output = text
+    usage = answer.usage or _Usage()
+    cached, created = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+    total = None if usage.input_tokens is None else usage.input_tokens + (cached or 0) + (created or 0)
+    tokens = Usage(total, usage.output_tokens, cached)
+    return Reply(
+        text=text,
+        output=output,
+        usage=tokens,
+        cost_usd=cost(price, tokens),
+        model=answer.model,
+        finish_reason=finish(answer.stop_reason),
+        refused=answer.stop_reason == "refusal",
+        tool_calls=tuple(tools),
+    )
+
+
+def _rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
+    remaining = headers.get("anthropic-ratelimit-requests-remaining")
+    tokens = headers.get("anthropic-ratelimit-input-tokens-remaining") or headers.get(
+        "anthropic-ratelimit-tokens-remaining"
+    )
+    if remaining is None and tokens is None:
+        return None
+    date, here = headers.get("date", ""), datetime.fromtimestamp(now, UTC)
+    return RateLimits(
+        requests_limit=duration(headers.get("anthropic-ratelimit-requests-limit", "")),
+        requests_remaining=duration(remaining or ""),
+        requests_reset_s=until(headers.get("anthropic-ratelimit-requests-reset", ""), date, here),
+        tokens_remaining=duration(tokens or ""),
+        tokens_reset_s=until(
+            headers.get("anthropic-ratelimit-input-tokens-reset", "")
+            or headers.get("anthropic-ratelimit-tokens-reset", ""),
+            date,
+            here,
+        ),
+    )
+
+
+DIALECT = Dialect(
+    vendor="anthropic",
+    key_variable="ANTHROPIC_API_KEY",
+    version=VERSION,
+    headers=_headers,
+    messages=_messages,
+    settings=_settings,
+    read=_read,
+    rates=_rates,
+)

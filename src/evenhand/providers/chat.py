@@ -1,0 +1,151 @@
+"""A chat API over HTTP: everything that vendors have in common. What differs is data, in a `Dialect`.
+
+What a request's identity holds: the address, the API version and the whole body, as canonical JSON. So two requests
+with the same identity ask the same thing, whatever key, label, time limit or retry policy they are sent with.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from evenhand.core.encoding import digest, encode
+from evenhand.core.errors import AuthError
+from evenhand.core.message import Message, Prompt, Reply
+from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
+from evenhand.providers import http
+from evenhand.providers.faults import fault, unreadable
+from evenhand.providers.prices import bound
+
+LONGEST_REPLY = 128_000
+"""Tokens that a reply is assumed to be able to have where no limit is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What one vendor's chat API does its own way.
+
+    Attributes:
+        vendor: Its name, lower-case.
+        key_variable: The environment variable that holds the key.
+        version: The API version that goes into the identity; empty for none.
+        headers: The headers for a key (empty for none) and a config.
+        messages: The part of the body that carries the conversation.
+        settings: The rest of the body, from model and config.
+        read: The reply in an answer's body; `parsed` says that its text is to be JSON.
+        rates: What an answer's headers say of the account's limits.
+    """
+
+    vendor: str
+    key_variable: str
+    version: str
+    headers: Callable[[str, Mapping[str, Any]], dict[str, str]]
+    messages: Callable[[Sequence[Message]], dict[str, Any]]
+    settings: Callable[[str, Mapping[str, Any]], dict[str, Any]]
+    read: Callable[[bytes, bool, Price | None], Reply]
+    rates: Callable[[Mapping[str, str], float], RateLimits | None]
+
+
+@dataclass(slots=True)
+class ChatProvider:
+    """One model at one address, with one key. Implements `evenhand.core.provider.Provider`."""
+
+    id: str
+    label: str
+    model: str
+    url: str
+    key: str
+    dialect: Dialect
+    config: Mapping[str, Any]
+    price: Price | None
+    timeout_s: float = http.TIMEOUT_S
+    key_variable: str = ""
+    account: str = field(init=False)
+    paid: bool = field(init=False, default=True)
+    _host: str = field(init=False, repr=False)
+    _local: bool = field(init=False, repr=False)
+    _headers: dict[str, str] = field(init=False, repr=False)
+    _prefix: bytes = field(init=False, repr=False)
+    _suffix: bytes = field(init=False, repr=False)
+    _settings: dict[str, Any] = field(init=False, repr=False)
+    _parsed: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        self._host = parts.netloc.rpartition("@")[2]
+        self._local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+        self.account = f"{self._host} #{digest(self.key, self.dialect.vendor)[:8]}"
+        self._headers = {"content-type": "application/json", **self.dialect.headers(self.key, self.config)}
+        self._headers.update({str(k): str(v) for k, v in (self.config.get("headers") or {}).items()})
+        # Keys in canonical order: body, url, version.
+        tail = encode({"url": self.url, "version": self.dialect.version})
+        self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
+        self._settings = self.dialect.settings(self.model, self.config)
+        self._parsed = _wants_object(self.config)
+
+    def request(self, prompt: Prompt) -> Request:
+        settings = self._settings
+        if prompt.config:
+            settings = self.dialect.settings(self.model, {**self.config, **prompt.config})
+        body = encode({**settings, **self.dialect.messages(prompt.messages)})
+        identity = b"".join((self._prefix, body, self._suffix))
+        limit = settings.get("max_tokens") or settings.get("max_completion_tokens") or LONGEST_REPLY
+        return Request(
+            identity=identity,
+            key=digest(identity),
+            payload=body,
+            deterministic=settings.get("temperature") == 0 or "seed" in settings,
+            tokens_in=len(body) // 4,
+            cost_bound_usd=bound(self.price, len(body), limit),
+        )
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        del host  # nothing of the user's runs here
+        if not self.key and not self._local:
+            raise AuthError(
+                f"no API key for {self.id}", hint=f"Set {self._key_name()} in the environment."
+            )
+        answer = await http.transport().post(self.url, self._headers, request.payload, self.timeout_s)
+        if answer.status != 200:  # noqa: PLR2004 (HTTP)
+            raise fault(answer, host=self._host, key_hint=f"Look at the key in {self._key_name()}.")
+        problem = unreadable(answer, host=self._host)
+        if problem is not None:
+            raise problem
+        return Answer(answer.body, answer.latency_s, self.dialect.rates(answer.headers, time.time()))
+
+    def reply(self, body: bytes) -> Reply:
+        return self.dialect.read(body, self._parsed, self.price)
+
+    async def close(self) -> None:
+        await http.close()
+
+    def _key_name(self) -> str:
+        return self.key_variable or self.dialect.key_variable
+
+
+def _wants_object(config: Mapping[str, Any]) -> bool:
+    wanted = config.get("response_format")
+    return isinstance(wanted, Mapping) and wanted.get("type") == "json_schema"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+def passed_on(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that go to the vendor as they are: config name → the vendor's name."""
+    return {theirs: config[ours] for ours, theirs in names.items() if config.get(ours) is not None}
+
+
+def finish(reason: str | None) -> str:
+    """A finish reason in the words that all vendors are mapped to."""
+    return _FINISH.get(reason or "", reason or "")
+
+
+_FINISH = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "refusal": "content_filter",
+}

@@ -1,0 +1,33 @@
+"""The provider that answers with the prompt: no network, no cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from evenhand.core.message import Prompt, Reply, Usage
+from evenhand.core.provider import Answer, Host, Request
+
+
+@dataclass(slots=True)
+class Echo:
+    """Says the prompt again, word for word."""
+
+    id: str = "echo"
+    label: str = "echo"
+    account: str = field(init=False, default="")
+    paid: bool = field(init=False, default=False)
+
+    def request(self, prompt: Prompt) -> Request:
+        data = prompt.text.encode("utf-8", "surrogatepass")
+        return Request(identity=data, key="", payload=data, cost_bound_usd=0.0)
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        del host
+        return Answer(request.identity, 0.0)
+
+    def reply(self, body: bytes) -> Reply:
+        text = body.decode("utf-8", "surrogatepass")
+        return Reply(text=text, output=text, usage=Usage(0, 0), cost_usd=0.0)
+
+    async def close(self) -> None:
+        """Holds nothing."""

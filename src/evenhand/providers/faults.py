@@ -1,0 +1,97 @@
+"""What an HTTP answer that is not a reply means: which ProviderError, and so what happens next.
+
+The order matters: a 429 is a rate limit only when it is not an empty account, a 400 is the request's fault only when
+it is not a limit that the account's owner set. Bodies are read as text: vendors and proxies put these words anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from evenhand.core.encoding import decode
+from evenhand.core.errors import (
+    AuthError,
+    BadReply,
+    BadRequest,
+    Overloaded,
+    ProviderError,
+    QuotaExhausted,
+    RateLimited,
+    TimedOut,
+    UnknownModel,
+)
+from evenhand.providers.http import HttpAnswer
+from evenhand.providers.retry_after import retry_after
+
+_QUOTA = re.compile(
+    r"insufficient_quota|exceeded your current quota|credit balance is too low|billing_hard_limit|"
+    r"reached your specified (api )?usage limits|PerDay|daily (limit|quota)|payment required",
+    re.IGNORECASE,
+)
+_CONTEXT = re.compile(r"context_length_exceeded|maximum context length|prompt is too long|too many tokens", re.IGNORECASE)
+_MODEL = re.compile(r"model_not_found|not_found_error|does not exist|unknown model|no such model", re.IGNORECASE)
+
+
+def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
+    """The error that an answer other than 200 stands for.
+
+    Args:
+        answer: The answer.
+        host: Who sent it, for the message.
+        key_hint: What to do about a key that is refused.
+    """
+    status = answer.status
+    body = answer.body[:4096].decode("utf-8", "replace")
+    said = _message(answer.body) or " ".join(body.split())[:200]
+    wait = retry_after(answer.headers)
+    where = f"{host} answered {status}"
+    message = f"{where}: {said}" if said else where
+    if _QUOTA.search(body) and status in (400, 402, 403, 429):
+        return QuotaExhausted(
+            message, hint="Top up or raise the limit, then `evenhand resume`.", status=status, body=body
+        )
+    if status == 429:  # noqa: PLR2004 (HTTP)
+        return RateLimited(message, status=status, body=body, retry_after_s=wait)
+    if status in (401, 403):
+        return AuthError(message, hint=key_hint, status=status, body=body)
+    if status == 404:  # noqa: PLR2004 (HTTP)
+        what = "Look at the model's name." if _MODEL.search(body) else "Look at the address and the model's name."
+        return UnknownModel(message, hint=what, status=status, body=body)
+    if status in (408, 504):
+        return TimedOut(message, status=status, body=body, retry_after_s=wait, billed=None)
+    if status >= 500 or "overloaded_error" in body:  # noqa: PLR2004 (HTTP)
+        return Overloaded(message, status=status, body=body, retry_after_s=wait)
+    if _CONTEXT.search(body):
+        return BadRequest(message, hint="The prompt is longer than the model takes.", status=status, body=body)
+    if status < 400:  # noqa: PLR2004 (HTTP)
+        return BadReply(message, hint="A redirect or a page, where a reply was due: a proxy?", status=status, body=body)
+    return BadRequest(message, status=status, body=body)
+
+
+def unreadable(answer: HttpAnswer, *, host: str) -> BadReply | None:
+    """The error for a 200 that cannot be a reply: a web page, or nothing. None where it looks like JSON."""
+    start = answer.body[:200].lstrip()
+    if start[:1] in (b"{", b"["):
+        return None
+    shown = " ".join(answer.body[:200].decode("utf-8", "replace").split())
+    kind = answer.headers.get("content-type", "no content type")
+    return BadReply(
+        f"{host} answered 200 with {kind} instead of JSON: {shown or 'an empty body'}",
+        hint="A proxy or a login page? Look at the address.",
+        status=200,
+        billed=None,
+        body=shown,
+    )
+
+
+def _message(body: bytes) -> str:
+    """The vendor's own words, from `{"error": {"message": …}}` and its kin."""
+    try:
+        value = decode(body)
+    except ValueError:
+        return ""
+    for key in ("error", "message"):
+        if isinstance(value, dict):
+            value = cast("dict[str, object]", value).get(key, value)
+    return " ".join(value.split())[:300] if isinstance(value, str) else ""

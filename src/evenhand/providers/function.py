@@ -1,0 +1,98 @@
+"""A function of the user's that stands for a model: `call_api(prompt, options, context)` in a Python file, as promptfoo
+calls it. Its answers are journaled and cached like a vendor's, since it may well pay for them inside.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.errors import BadReply, BadRequest, CodeError
+from evenhand.core.message import Prompt, Reply, Usage
+from evenhand.core.provider import Answer, Host, Request
+
+
+@dataclass(slots=True)
+class FunctionProvider:
+    """A Python function that answers prompts. Implements `evenhand.core.provider.Provider`."""
+
+    id: str
+    label: str
+    path: Path
+    function: str
+    config: Mapping[str, Any]
+    account: str = field(init=False, default="")
+    paid: bool = field(init=False, default=True)
+    _code: str = field(init=False, repr=False, default="")
+
+    def __post_init__(self) -> None:
+        self.account = self.id
+        if self.path.is_file():
+            self._code = digest(self.path.read_bytes())
+
+    def request(self, prompt: Prompt) -> Request:
+        options = {"id": self.id, "label": self.label, "config": {**self.config, **prompt.config}}
+        said = {
+            "code": self._code,
+            "function": self.function,
+            "options": options,
+            "prompt": prompt.text,
+            "vars": prompt.vars,
+        }
+        identity = encode(said)
+        context = {"vars": dict(prompt.vars), "prompt": {"raw": prompt.text, "label": prompt.label}}
+        return Request(
+            identity=identity,
+            key=digest(identity),
+            payload=(prompt.text, {**options, "config": {**options["config"], "basePath": str(self.path.parent)}}, context),
+        )
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        started = time.perf_counter()
+        name = f"{self.path.name}:{self.function}"
+        try:
+            function = await host.load(self.path, self.function)
+            result = await host.call(function, *request.payload, name=name)
+        except CodeError as error:
+            raise BadRequest(error.message, hint=error.hint) from error
+        if not isinstance(result, Mapping):
+            result = {"output": result}
+        if result.get("error"):  # pyright: ignore[reportUnknownMemberType]
+            raise BadRequest(f"{name} answered with an error: {result['error']}")
+        if result.get("output") is None:  # pyright: ignore[reportUnknownMemberType]
+            raise BadRequest(
+                f"{name} answered without an output",
+                hint="Return {'output': …}, or {'error': …}.",
+            )
+        try:
+            body = encode(result)  # pyright: ignore[reportUnknownArgumentType]
+        except (TypeError, ValueError) as error:
+            raise BadRequest(
+                f"{name} answered with something that cannot be kept: {error}",
+                hint="Return text, numbers, lists and dicts.",
+            ) from error
+        return Answer(body, time.perf_counter() - started)
+
+    def reply(self, body: bytes) -> Reply:
+        value = decode(body)
+        if not isinstance(value, dict):
+            raise BadReply(f"what {self.path.name} answered cannot be read", billed=None)
+        row = cast("dict[str, Any]", value)
+        output = row["output"]
+        usage = cast("dict[str, Any]", row.get("tokenUsage") or {})
+        cost = row.get("cost")
+        return Reply(
+            text=output if isinstance(output, str) else encode(output).decode(),
+            output=output,
+            usage=Usage(usage.get("prompt"), usage.get("completion"), usage.get("cached")),
+            cost_usd=float(cost) if isinstance(cost, (int, float)) else None,
+            finish_reason=str(row.get("finishReason") or ""),
+            metadata=cast("dict[str, Any]", row.get("metadata") or {}),
+        )
+
+    async def close(self) -> None:
+        """Holds nothing."""

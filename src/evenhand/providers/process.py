@@ -1,0 +1,70 @@
+"""A program that stands for a model: it is given the prompt as its first argument, and what it prints is the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.encoding import digest, encode
+from evenhand.core.errors import BadRequest, TimedOut
+from evenhand.core.message import Prompt, Reply
+from evenhand.core.provider import Answer, Host, Request
+
+
+@dataclass(slots=True)
+class ProcessProvider:
+    """A program run once for each prompt, without a shell. Implements `evenhand.core.provider.Provider`."""
+
+    id: str
+    label: str
+    command: str
+    folder: Path
+    config: Mapping[str, Any]
+    account: str = field(init=False, default="")
+    paid: bool = field(init=False, default=True)
+
+    def __post_init__(self) -> None:
+        self.account = self.id
+
+    def request(self, prompt: Prompt) -> Request:
+        options = encode({"id": self.id, "config": {**self.config, **prompt.config}}).decode()
+        context = encode({"vars": prompt.vars}).decode()
+        identity = encode({"command": self.command, "arguments": [prompt.text, options, context]})
+        return Request(identity=identity, key=digest(identity), payload=(prompt.text, options, context))
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        del host
+        started = time.perf_counter()
+        limit_s = float(self.config.get("timeout") or 60_000) / 1000
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *shlex.split(self.command),
+                *request.payload,
+                cwd=self.folder,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+        except (OSError, ValueError) as error:
+            raise BadRequest(f"{self.command} cannot be run: {error}") from error
+        try:
+            out, err = await asyncio.wait_for(process.communicate(), limit_s)
+        except TimeoutError:
+            process.kill()
+            raise TimedOut(f"{self.command} took longer than {limit_s:g} s", billed=None) from None
+        if process.returncode:
+            said = err.decode("utf-8", "replace").strip()[-500:]
+            raise BadRequest(f"{self.command} ended with code {process.returncode}: {said}")
+        return Answer(out, time.perf_counter() - started)
+
+    def reply(self, body: bytes) -> Reply:
+        text = body.decode("utf-8", "replace").strip()
+        return Reply(text=text, output=text)
+
+    async def close(self) -> None:
+        """Holds nothing."""
