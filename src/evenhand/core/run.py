@@ -62,6 +62,7 @@ class CallStart:
     """A model call that is about to be sent: what the journal holds before the first byte leaves.
 
     `nth` counts the identical requests of one trial, from 0: (trial, key, nth) names a call whatever order calls come in.
+    `draw` says which of several answers to the same request is meant: trials may share the answer to one draw.
     """
 
     trial: int
@@ -71,6 +72,7 @@ class CallStart:
     provider: str
     identity: bytes
     cost_bound_usd: float | None
+    draw: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,9 @@ class CallDesk:
             recorded = self._journal.recorded(trial.step.index, request.key, nth)
             if recorded is not None:
                 return self._replayed(provider, recorded, "journal")
+        draw = f"{trial.repeat}.{nth}"
+        if not request.deterministic:
+            draw += f".{trial.case.id}"
         start = CallStart(
             trial=trial.step.index,
             key=request.key,
@@ -91,18 +94,20 @@ class CallDesk:
             provider=provider.id,
             identity=request.identity,
             cost_bound_usd=request.cost_bound_usd,
+            draw=draw,
         )
         if self._cache is None:
             return await self._pay(start, provider, request)
-        return await self._shared(self._cache, trial, start, provider, request)
+        return await self._shared(self._cache, start, provider, request)
 
     async def _shared(
-        self, cache: Cache, trial: LiveTrial, start: CallStart, provider: Provider, request: Request
+        self, cache: Cache, start: CallStart, provider: Provider, request: Request
     ) -> Reply:
-        draw = f"{trial.repeat}.{start.nth}"
-        if not request.deterministic:
-            draw += f".{trial.case.id}"
+        draw = start.draw
         found = cache.get(request.key, draw)
+        if found is None and self._replaying:
+            # The answer to another trial of this run, which the cache had no time to keep.
+            found = self._journal.answered(request.key, draw)
         if found is not None:
             end = CallEnd(body=found.body, origin="cache", latency_s=found.latency_s)
             reply = self._replayed(provider, end, "cache")
@@ -114,7 +119,7 @@ class CallDesk:
             reply = replace(await asyncio.shield(task), origin="cache", attempts=0)
             self.counts.cached += 1
             return reply
-        task = asyncio.ensure_future(self._pay(start, provider, request, cache, draw))
+        task = asyncio.ensure_future(self._pay(start, provider, request, cache))
         self._under_way[name] = task
         task.add_done_callback(lambda _: self._under_way.pop(name, None))
         return await asyncio.shield(task)
@@ -133,7 +138,6 @@ class CallDesk:
         provider: Provider,
         request: Request,
         cache: Cache | None = None,
-        draw: str = "",
     ) -> Reply:
         account = self._limits.account(provider.account)
         reservation = self._budget.reserve(request.cost_bound_usd, provider.id)
@@ -178,7 +182,7 @@ class CallDesk:
             self._budget.settle(reservation, cost if reply is not None else 0.0)
             self.counts.wasted += attempt.wasted
         if cache is not None and _worth_keeping(reply):
-            cache.put(request.key, draw, request.identity, answer.body, reply.latency_s)
+            cache.put(request.key, start.draw, request.identity, answer.body, reply.latency_s)
         return reply
 
     async def _attempt(

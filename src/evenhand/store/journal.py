@@ -33,7 +33,7 @@ BACKLOG = 2_000
 _CALL, _REPLY, _TRIAL, _META = range(4)
 
 _SQL: Final = {
-    _CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?)",
+    _CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     _REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     _TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     _META: "update run set meta = ? where id = ?",
@@ -70,6 +70,8 @@ class Journal:
         self.path = path
         self.meta = meta
         self.failed: StoreError | None = None
+        self.resumed = False
+        self.spent_usd = 0.0
         self._lock = lock
         self._db = db
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
@@ -78,7 +80,9 @@ class Journal:
         self._pending = 0
         self._takes: dict[int, int] = {}
         self._settled = Settled(meta.planned)
-        self._recorded: dict[tuple[int, str, int], CallEnd] = {}
+        self._earlier: RunFile | None = None
+        self._recorded: dict[tuple[int, str, int], int] = {}
+        self._answers: dict[tuple[str, str], int] = {}
         self._in_doubt: list[CallRecord] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._write, name="evenhand-journal", daemon=True)
@@ -133,19 +137,21 @@ class Journal:
 
     def _remember(self) -> None:
         """What earlier sessions left: settled trials, replies of those that are not, calls without an end."""
-        with RunFile.open(self.path) as run:
-            for index, take, outcome in self._db.execute("select idx, take, outcome from latest"):
-                if outcome == "error":
-                    self._takes[index] = take + 1
-                else:
-                    self._settled.add(index)
-            self._next_call = self._db.execute("select coalesce(max(id), 0) + 1 from call").fetchone()[0]
-            for record in run.calls():
-                start, end = record.start, record.end
-                if end is None:
-                    self._in_doubt.append(record)
-                elif not end.error and start.trial not in self._settled:
-                    self._recorded[start.trial, start.key, start.nth] = end
+        self.resumed = True
+        self._earlier = run = RunFile.open(self.path)
+        for index, take, outcome in self._db.execute("select idx, take, outcome from latest"):
+            if outcome == "error":
+                self._takes[index] = take + 1
+            else:
+                self._settled.add(index)
+        self._next_call = self._db.execute("select coalesce(max(id), 0) + 1 from call").fetchone()[0]
+        for number, trial, key, nth, draw in run.answers():
+            if trial not in self._settled:
+                self._recorded[trial, key, nth] = number
+            self._answers[key, draw] = number
+        self._in_doubt = run.in_doubt()
+        spend = run.spend()
+        self.spent_usd = (spend.cost_usd or 0.0) + (spend.in_doubt_usd or 0.0)
 
     # What earlier sessions left
 
@@ -155,7 +161,17 @@ class Journal:
 
     def recorded(self, trial: int, key: str, nth: int) -> CallEnd | None:
         """The reply that an earlier session of this run received to the n-th such request of this trial."""
-        return self._recorded.get((trial, key, nth))
+        return self._read(self._recorded.get((trial, key, nth)))
+
+    def answered(self, key: str, draw: str) -> CallEnd | None:
+        """The reply that an earlier session received to this draw of the request, for whichever trial."""
+        return self._read(self._answers.get((key, draw)))
+
+    def _read(self, number: int | None) -> CallEnd | None:
+        if number is None or self._earlier is None:
+            return None
+        record = self._earlier.call(number)
+        return record.end if record else None
 
     def in_doubt(self) -> list[CallRecord]:
         """The calls that earlier sessions began and whose end nobody knows."""
@@ -182,6 +198,7 @@ class Journal:
                 start.provider,
                 start.identity,
                 start.cost_bound_usd,
+                start.draw,
             ),
         )
         return call
@@ -201,7 +218,17 @@ class Journal:
         self._queue.put(
             (
                 _CALL,
-                (call, start.trial, start.key, start.nth, start.role, start.provider, start.identity, None),
+                (
+                    call,
+                    start.trial,
+                    start.key,
+                    start.nth,
+                    start.role,
+                    start.provider,
+                    start.identity,
+                    None,
+                    start.draw,
+                ),
                 None,
             )
         )
@@ -246,6 +273,8 @@ class Journal:
             return
         self._queue.put(None)
         self._thread.join()
+        if self._earlier is not None:
+            self._earlier.close()
         error: Exception | None = None
         try:
             if self._spool:

@@ -155,6 +155,22 @@ class RunFile:
             for row in rows:
                 yield call_record(row)
 
+    def answers(self) -> Iterator[tuple[int, int, str, int, str]]:
+        """The calls that were answered, as (id, trial, key, nth, draw)."""
+        with _readable(self.path):
+            yield from self._db.execute(
+                "select call.id, trial, key, nth, draw from call join reply on reply.call = call.id where error = ''"
+            )
+
+    def call(self, number: int) -> CallRecord | None:
+        """The call with this id."""
+        with _readable(self.path):
+            row = self._db.execute(
+                f"select {_CALL_COLUMNS} from call left join reply on reply.call = call.id where call.id = ?",  # noqa: S608 (fixed text)
+                (number,),
+            ).fetchone()
+        return call_record(row) if row else None
+
     def in_doubt(self) -> list[CallRecord]:
         """The calls that were begun and have no end."""
         with _readable(self.path):
@@ -185,7 +201,7 @@ class RunFile:
 
 
 _CALL_COLUMNS = (
-    "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, "
+    "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, call.draw, "
     "reply.body, reply.origin, reply.latency_s, reply.tokens_in, reply.tokens_out, reply.cost_usd, "
     "reply.model, reply.attempts, reply.wasted, reply.error, reply.message"
 )
@@ -193,10 +209,10 @@ _CALL_COLUMNS = (
 
 def call_record(row: tuple[object, ...]) -> CallRecord:
     """A call from the columns above."""
-    start = CallStart(*row[:7])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] (columns in field order)
-    if row[7] is None:
+    start = CallStart(*row[:8])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] (columns in field order)
+    if row[8] is None:
         return CallRecord(start, None)
-    end = CallEnd(*row[7:17], message=read_text(cast(bytes, row[17])))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] (columns in field order)
+    end = CallEnd(*row[8:18], message=read_text(cast(bytes, row[18])))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] (columns in field order)
     return CallRecord(start, end)
 
 

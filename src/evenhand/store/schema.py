@@ -32,7 +32,8 @@ RUN_MIGRATIONS = (
         role        text not null,      -- subject, judge, setup
         provider    text not null,      -- as asked for
         identity    blob not null,      -- the canonical request
-        bound_usd   real                -- it cannot cost more; null: no price known
+        bound_usd   real,               -- it cannot cost more; null: no price known
+        draw        text not null       -- which of several answers to this request
     );
     create index call_by_request on call (trial, key, nth);
 

@@ -1,0 +1,76 @@
+"""The exit codes, and the words for an error on its way out: one place for what scripts and people go by."""
+
+from __future__ import annotations
+
+from evenhand.core.errors import (
+    BudgetStop,
+    ConfigError,
+    EvenhandError,
+    NothingSelected,
+    ProviderError,
+    StoreError,
+)
+from evenhand.core.run import RunStatus, VerdictWord
+
+PASSED = 0
+FAILED = 1
+USAGE = 2
+NO_VERDICT = 3
+OUT_OF_BUDGET = 4
+NOTHING_SELECTED = 5
+PROMPTFOO_FAILED = 100
+INTERRUPTED = 130
+SHOWN = 50
+
+
+def code_for(
+    verdict: VerdictWord,
+    status: RunStatus,
+    signal: int = 0,
+    *,
+    promptfoo: bool = False,
+    failures_are_fine: bool = False,
+) -> int:
+    """The exit code of a run.
+
+    Args:
+        verdict: What its trials came to.
+        status: How it ended.
+        signal: The signal that stopped it; 0 for none.
+        promptfoo: Failed trials exit with 100, as promptfoo's do.
+        failures_are_fine: Failed trials exit with 0. A run that has no verdict still does not.
+    """
+    if signal:
+        return 128 + signal
+    if status == "out_of_budget":
+        return OUT_OF_BUDGET
+    if status != "finished" or verdict == "undecided":
+        return NO_VERDICT
+    if verdict == "passed" or failures_are_fine:
+        return PASSED
+    return PROMPTFOO_FAILED if promptfoo else FAILED
+
+
+def code_of(error: EvenhandError) -> int:
+    """The exit code of an error that kept a run from starting."""
+    if isinstance(error, NothingSelected):
+        return NOTHING_SELECTED
+    if isinstance(error, BudgetStop):
+        return OUT_OF_BUDGET
+    if isinstance(error, (ProviderError, StoreError)):
+        return NO_VERDICT
+    return USAGE
+
+
+def complaint(error: EvenhandError) -> str:
+    """What to print of an error: all problems of a config, or one message with what to do about it."""
+    from evenhand.report.words import safe  # noqa: PLC0415 (only for a mistake)
+
+    if not isinstance(error, ConfigError):
+        return f"evenhand: {safe(str(error), multiline=True)}\n"
+    problems = error.problems
+    lines = [safe(str(problem), multiline=True) for problem in problems[:SHOWN]]
+    if len(problems) > SHOWN:
+        lines.append(f"… and {len(problems) - SHOWN} more")
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return "\n".join(lines) + f"\n{count}; nothing was sent\n"

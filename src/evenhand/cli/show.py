@@ -1,0 +1,87 @@
+"""`evenhand show` and `evenhand export`: runs that are already there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from evenhand.store.runfile import RunFile
+
+
+@click.command(short_help="Show a run, or one cell of it.")
+@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("cell", required=False, metavar="[CELL]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option("--no-table", is_flag=True, help="Print the summary only.")
+@click.option("--list", "listing", is_flag=True, help="List the runs that there are.")
+def show(run: str | None, cell: str | None, as_json: bool, no_table: bool, listing: bool) -> int:
+    """Show RUN (an id, the start of one, or a file; by default the latest).
+
+    With CELL, e.g. `better:3`, show one trial whole: prompt, output, every outcome, every call.
+    """
+    from evenhand.report.console import list_lines, show_trial  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.store.catalogue import find, home_for, runs  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    home = home_for(None)
+    if listing:
+        for line in list_lines(runs(home)):
+            click.echo(line)
+        return 0
+    with RunFile.open(find(home, run)) as run_file:
+        if cell:
+            show_trial(run_file, cell, sys.stdout, width=_width(), color=_color())
+        else:
+            print_run(run_file, as_json=as_json, table=not no_table)
+    return 0
+
+
+@click.command(short_help="Write a run's results to a file.")
+@click.argument("run", required=False, metavar="[RUN]")
+@click.option("--to", required=True, type=click.Path(path_type=Path, allow_dash=True), help="The file; - for stdout.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["json", "jsonl", "csv", "promptfoo"]),
+    help="By default as the file's ending says; promptfoo is promptfoo's results JSON, version 3.",
+)
+def export(run: str | None, to: Path, format_: str | None) -> int:
+    """Write the results of RUN (an id, the start of one, or a file; by default the latest) to a file.
+
+    json is one document, jsonl one trial a line with the same keys, csv one row a trial.
+    """
+    from evenhand.report.export import export as write  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.store.catalogue import find, home_for  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    with RunFile.open(find(home_for(None), run)) as run_file:
+        rows = write(run_file, to, format_)
+    if str(to) != "-":
+        click.echo(f"{rows} trials written to {to}", err=True)
+    return 0
+
+
+def print_run(run_file: RunFile, *, as_json: bool, table: bool) -> None:
+    """Prints a run to stdout: for programs, or for people."""
+    if as_json:
+        from evenhand.report.document import write_document  # noqa: PLC0415 (once it is known what is asked)
+
+        write_document(run_file, sys.stdout)
+        return
+    from evenhand.report.console import show as print_it  # noqa: PLC0415 (see above)
+
+    print_it(run_file, sys.stdout, table=table, width=_width(), color=_color())
+
+
+def _color() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _width() -> int | None:
+    """The terminal's width; None lets the report choose one for a file or a pipe."""
+    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None

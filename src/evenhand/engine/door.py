@@ -1,0 +1,258 @@
+"""The one door between ordinary code and the engine: it makes or reopens a run file, runs a plan, and says how it ended.
+
+`run` is for code that waits (a script, a notebook cell, the command line); inside a loop that is already running it
+takes a thread of its own. `settle` is the same for code that is async.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import threading
+import time
+from collections.abc import Coroutine, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evenhand import __version__
+from evenhand.core.errors import UsageError
+from evenhand.core.plan import Plan
+from evenhand.core.run import CallRecord, RunMeta
+from evenhand.engine.budget import Budget
+from evenhand.engine.calls import CallDesk
+from evenhand.engine.code import CodeHost, last_words
+from evenhand.engine.limits import Limits
+from evenhand.engine.runner import Ending, Note, Runner, ShowProgress
+from evenhand.engine.watchdog import watching
+from evenhand.store.cache import Cache
+from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
+from evenhand.store.journal import Journal
+
+T = TypeVar("T")
+
+CEILING = 32
+"""Trials in flight where nobody says how many; the in-flight limit of an account starts lower and finds its own way."""
+START = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to run a plan. What is None is as the plan says.
+
+    Attributes:
+        home: The folder that keeps runs; None for EVENHAND_HOME, or `.evenhand` beside the plan's source.
+        concurrency: Trials in flight, and calls in flight on any one account.
+        cache: Whether replies may come from the cache, and go to it.
+        max_cost_usd: No call is sent that could take the run past this.
+        time_limit_s: For one call of a user's function.
+        record: Kept in the run file, so that `resume` can build the same plan.
+    """
+
+    home: Path | None = None
+    concurrency: int | None = None
+    cache: bool | None = None
+    max_cost_usd: float | None = None
+    time_limit_s: float | None = None
+    record: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What became of a run.
+
+    Attributes:
+        path: Its file.
+        ending: How it ended.
+        in_doubt: Calls that an earlier, killed session had sent and not recorded: they may have been charged for.
+        last_words: What user code was running when that session died.
+    """
+
+    path: Path
+    ending: Ending
+    in_doubt: tuple[CallRecord, ...] = ()
+    last_words: tuple[str, ...] = ()
+
+
+def run(
+    plan: Plan,
+    settings: Settings | None = None,
+    *,
+    resume: Path | None = None,
+    progress: ShowProgress | None = None,
+    note: Note | None = None,
+) -> Finished:
+    """Runs a plan, and waits for it.
+
+    Args:
+        settings: How; by default as the plan says.
+        resume: The file of an unfinished run of this same plan, to go on with.
+        progress: Told ten times a second how far it is.
+        note: Told what should be known at once, a line at a time.
+
+    Raises:
+        UsageError: `resume` is a run of another plan.
+        StoreError: The run cannot be kept, or another process is writing it.
+    """
+    return waited_for(settle(plan, settings, resume=resume, progress=progress, note=note))
+
+
+async def settle(
+    plan: Plan,
+    settings: Settings | None = None,
+    *,
+    resume: Path | None = None,
+    progress: ShowProgress | None = None,
+    note: Note | None = None,
+) -> Finished:
+    """Runs a plan on the running loop; see `run`."""
+    settings = settings or Settings()
+    tell = note or (lambda _: None)
+    home = resume.parent.parent if resume else settings.home or home_for(_source(plan))
+    words: tuple[str, ...] = ()
+    if resume is None:
+        journal = Journal.create(run_folder(home), _meta(plan, settings))
+    else:
+        words = tuple(last_words(_crumbs(resume)))
+        journal = Journal.reopen(resume)
+        if journal.meta.fingerprint != plan.fingerprint:
+            journal.close()
+            raise _changed(journal.meta)
+    ending = Ending("stopped", "it ended with an error of Evenhand's own")
+    try:
+        ending = await _settle(plan, settings, journal, home, progress, tell)
+    finally:
+        await journal.finish(ending.status, ending.message)
+    return Finished(journal.path, ending, tuple(journal.in_doubt()), words)
+
+
+async def _settle(
+    plan: Plan,
+    settings: Settings,
+    journal: Journal,
+    home: Path,
+    progress: ShowProgress | None,
+    note: Note,
+) -> Ending:
+    options = plan.options
+    wanted = settings.concurrency or options.concurrency
+    concurrency = 1 if options.delay_s else wanted or CEILING
+    limits = Limits(concurrency, wanted or START)
+    cached = options.cache if settings.cache is None else settings.cache
+    cache = Cache.open(cache_folder(home), note) if cached else None
+    budget = Budget(
+        options.max_cost_usd if settings.max_cost_usd is None else settings.max_cost_usd,
+        journal.spent_usd,
+    )
+    time_limit_s = settings.time_limit_s or options.time_limit_s
+    host = CodeHost(time_limit_s, _crumbs(journal.path))
+    desk = CallDesk(
+        journal=journal,
+        cache=cache,
+        limits=limits,
+        budget=budget,
+        host=host,
+        replaying=journal.resumed,
+        delay_s=options.delay_s,
+    )
+    runner = Runner(
+        plan,
+        journal=journal,
+        desk=desk,
+        limits=limits,
+        budget=budget,
+        host=host,
+        concurrency=concurrency,
+        progress=progress,
+        note=note,
+    )
+    try:
+        with host.open(), watching(note), _few_collections():
+            return await runner.run()
+    finally:
+        for provider in plan.providers:
+            await provider.close()
+        if cache is not None:
+            cache.close()
+
+
+def waited_for(work: Coroutine[Any, Any, T]) -> T:
+    """What this coroutine returns, from code that is not async, whether or not a loop is running in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        with asyncio.Runner(loop_factory=_new_loop) as runner:
+            return runner.run(work)
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def elsewhere() -> None:
+        try:
+            with asyncio.Runner(loop_factory=_new_loop) as runner:
+                results.append(runner.run(work))
+        except BaseException as error:  # noqa: BLE001 (raised again below, in the thread that asked)
+            errors.append(error)
+
+    thread = threading.Thread(target=elsewhere, name="evenhand-run")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's where it is installed: it halves what a call costs us."""
+    try:
+        import uvloop  # noqa: PLC0415 (not there on Windows)
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+@contextlib.contextmanager
+def _few_collections() -> Iterator[None]:
+    """Inside, the cycle collector looks seldom: what is here already stays, and trials make few cycles."""
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
+def _source(plan: Plan) -> Path | None:
+    return Path(plan.source) if plan.source else None
+
+
+def _crumbs(run_file: Path) -> Path:
+    return run_file.parent.parent / "locks" / f"{run_file.stem}.running"
+
+
+def _meta(plan: Plan, settings: Settings) -> RunMeta:
+    return RunMeta(
+        id=new_id(),
+        title=plan.title,
+        source=plan.source,
+        fingerprint=plan.fingerprint,
+        planned=plan.size,
+        case_count=plan.case_count,
+        repeats=plan.repeats,
+        variants=tuple(plan.variants),
+        created_at=time.time(),
+        config=plan.config,
+        settings=settings.record,
+        pass_rate=plan.options.pass_rate,
+        version=__version__,
+    )
+
+
+def _changed(meta: RunMeta) -> UsageError:
+    return UsageError(
+        f"run {meta.id} cannot be resumed: its prompts, tests, models or code have changed since",
+        hint="`evenhand run` starts afresh; what is unchanged comes from the cache and is not paid for again.",
+    )
