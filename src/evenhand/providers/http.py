@@ -19,6 +19,7 @@ from evenhand.core.errors import BadReply, ConnectionFailed, TimedOut
 
 if TYPE_CHECKING:
     import aiohttp
+    from yarl import URL
 
 MAX_BODY = 32 * 1024 * 1024
 TIMEOUT_S = 300.0
@@ -48,6 +49,7 @@ class Transport:
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
+        self._routes: dict[str, tuple[URL, str | None]] = {}
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S
@@ -69,11 +71,12 @@ class Transport:
         if timeout is None:
             timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_S)
             self._timeouts[timeout_s] = timeout
+        address, proxy = self._routes.get(url) or self._route(url)
         started = time.perf_counter()
         sent = False
         try:
             async with session.post(
-                url, data=body, headers=headers, timeout=timeout, allow_redirects=False
+                address, data=body, headers=headers, timeout=timeout, proxy=proxy, allow_redirects=False
             ) as response:
                 sent = True
                 if (response.content_length or 0) > MAX_BODY:
@@ -112,10 +115,22 @@ class Transport:
             else aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=True,
-            trust_env=True,
             skip_auto_headers=("User-Agent",),
         )
         return self._session
+
+    def _route(self, url: str) -> tuple[URL, str | None]:
+        """The parsed address and the proxy to it, looked up once: the client itself would for every request."""
+        from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 (once for each address)
+
+        from yarl import URL  # noqa: PLC0415 (see above)
+
+        address = URL(url)
+        host = address.host or ""
+        proxies = getproxies()
+        proxy = proxies.get(address.scheme) or proxies.get("all")
+        found = self._routes[url] = (address, None if proxy_bypass(host) else proxy)
+        return found
 
     async def close(self) -> None:
         """Closes the connections."""
