@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from evenhand.store.cache import Cache
 
 
 
 @click.group(short_help="Look into the cache of replies, or clear it.")
-def cache() -> None:
+@click.option(
+    "--of",
+    "source",
+    type=click.Path(path_type=Path, exists=True),
+    default=".",
+    help="The config file or folder whose cache is meant.  [default: the current folder]",
+)
+@click.pass_context
+def cache(ctx: click.Context, source: Path) -> None:
     """Look into the cache of replies, or clear it.
 
     The cache answers a request that was asked before, in whichever run. Runs keep their replies themselves: clearing
     the cache takes nothing from them.
     """
+    from evenhand.store.cache import Cache  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.store.catalogue import cache_folder, home_for  # noqa: PLC0415 (see above)
+
+    ctx.obj = Cache.open(cache_folder(home_for(source)))
 
 
 @cache.command()
-def stats() -> None:
+@click.pass_obj
+def stats(store: Cache) -> None:
     """Say where it is and how much it holds."""
-    store = _open()
     found = store.stats()
     store.close()
     click.echo(f"{found.path}: {found.entries} replies, {found.bytes / 1e6:.1f} MB")
@@ -31,13 +48,13 @@ def stats() -> None:
 @cache.command()
 @click.argument("key", default="")
 @click.option("--first", type=click.IntRange(1), default=20, show_default=True, help="At most so many.")
-def explain(key: str, first: int) -> None:
+@click.pass_obj
+def explain(store: Cache, key: str, first: int) -> None:
     """List the replies it holds, newest first, and the request that each answers; those whose KEY begins so."""
     from itertools import islice  # noqa: PLC0415 (once it is known what is asked)
 
     from evenhand.report.words import safe  # noqa: PLC0415 (see above)
 
-    store = _open()
     for entry in islice(store.entries(key), first):
         click.echo(f"{entry.key}  draw {entry.draw}  {entry.size} bytes  {_date(entry.created_at)}")
         click.echo(f"    {safe(entry.identity.decode('utf-8', 'replace'))}")
@@ -45,17 +62,11 @@ def explain(key: str, first: int) -> None:
 
 
 @cache.command()
-def clear() -> None:
+@click.pass_obj
+def clear(store: Cache) -> None:
     """Forget all replies. Runs are not touched."""
-    count = _open().clear()
+    count = store.clear()
     click.echo(f"{count} replies forgotten")
-
-
-def _open():  # noqa: ANN202
-    from evenhand.store.cache import Cache  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.store.catalogue import cache_folder, home_for  # noqa: PLC0415 (see above)
-
-    return Cache.open(cache_folder(home_for(None)))
 
 
 def _date(seconds: float) -> str:

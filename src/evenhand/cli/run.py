@@ -163,10 +163,10 @@ def resume(
     """
     from evenhand.core.plan import Selection  # noqa: PLC0415 (imported once it is known what is asked)
     from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
-    from evenhand.store.catalogue import find, home_for  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
-    file = find(home_for(None), run)
+    file = find(Path.cwd(), run)
     with RunFile.open(file) as earlier:
         meta = earlier.meta
     record = meta.settings

@@ -25,12 +25,11 @@ def show(run: str | None, cell: str | None, as_json: bool, no_table: bool, listi
     With CELL, e.g. `better:3`, show one trial whole: prompt, output, every outcome, every call.
     """
     from evenhand.report.console import list_lines, show_trial  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.store.catalogue import find, home_for, runs  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import find, homes, runs  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
-    home = home_for(None)
     if listing:
-        for line in list_lines(runs(home)):
+        for line in list_lines([listed for home in homes(Path.cwd()) for listed in runs(home)]):
             click.echo(line)
         return 0
     with RunFile.open(find(home, run)) as run_file:
@@ -56,10 +55,10 @@ def export(run: str | None, to: Path, format_: str | None) -> int:
     json is one document, jsonl one trial a line with the same keys, csv one row a trial.
     """
     from evenhand.report.export import export as write  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.store.catalogue import find, home_for  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
-    with RunFile.open(find(home_for(None), run)) as run_file:
+    with RunFile.open(find(Path.cwd(), run)) as run_file:
         rows = write(run_file, to, format_)
     if str(to) != "-":
         click.echo(f"{rows} trials written to {to}", err=True)

@@ -13,7 +13,10 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import RunMeta
 from evenhand.store.runfile import RunFile
 
+HOME = ".evenhand"
 SUFFIX = ".db"
+DEPTH = 4
+_NOT_HERE = frozenset({"node_modules", "venv", "site-packages", "__pycache__"})
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -42,7 +45,7 @@ def home_for(source: Path | None) -> Path:
     if named:
         return Path(named).expanduser().absolute()
     beside = Path.cwd() if source is None else source if source.is_dir() else source.parent
-    return beside.absolute() / ".evenhand"
+    return beside.absolute() / HOME
 
 
 def cache_folder(home: Path) -> Path:
@@ -79,8 +82,40 @@ def runs(home: Path) -> list[Listed]:
     return found
 
 
-def find(home: Path, ref: str | None) -> Path:
-    """The run meant: an id, the start of one, a file, or the latest for None.
+def _by_id(path: Path) -> str:
+    return path.stem
+
+
+def homes(start: Path) -> list[Path]:
+    """The folders with runs that somebody who stands in `start` may mean: EVENHAND_HOME alone where it is set; else
+    the `.evenhand` of this folder, of those above it, and of those below it, four levels deep."""
+    if os.environ.get("EVENHAND_HOME"):
+        return [home_for(None)]
+    start = start.absolute()
+    found = [folder / HOME for folder in (start, *start.parents)]
+    level = [start]
+    for _ in range(DEPTH):
+        level = [child for folder in level for child in _folders(folder)]
+        found += [folder / HOME for folder in level]
+    return [home for home in found if run_folder(home).is_dir()]
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [
+                Path(entry.path)
+                for entry in entries
+                if not entry.name.startswith(".")
+                and entry.name not in _NOT_HERE
+                and entry.is_dir(follow_symlinks=False)
+            ]
+    except OSError:
+        return []
+
+
+def find(start: Path, ref: str | None) -> Path:
+    """The run meant by somebody who stands in `start`: an id, the start of one, a file, or the latest for None.
 
     Raises:
         UsageError: There is none, or more than one.
@@ -90,10 +125,10 @@ def find(home: Path, ref: str | None) -> Path:
         if path.is_file():
             return path.absolute()
         raise UsageError(f"{ref}: there is no such run file")
-    known = paths(home)
+    known = sorted((path for home in homes(start) for path in paths(home)), key=_by_id, reverse=True)
     if not known:
         raise UsageError(
-            f"there are no runs in {run_folder(home)}",
+            f"there are no runs in or below {os.environ.get('EVENHAND_HOME') or start.absolute()}",
             hint="`evenhand run` makes one; EVENHAND_HOME says where to look for those kept elsewhere.",
         )
     if ref is None or ref == "latest":
