@@ -1,112 +1,45 @@
-"""The command line. Each group of verbs is a module that is imported when one of its verbs is asked for."""
+"""The command line."""
 
 from __future__ import annotations
 
-import importlib
-import os
 import sys
 from collections.abc import Sequence
 
-import click
-
 from evenhand import __version__
-from evenhand.cli.exits import INTERRUPTED, USAGE
-from evenhand.core.errors import EvenhandError
-
-_COMMANDS = {
-    "run": ("evenhand.cli.run", "Run prompts × models × tests, and say what passed."),
-    "resume": ("evenhand.cli.run", "Go on with a run that did not finish. Nothing is paid for twice."),
-    "show": ("evenhand.cli.show", "Show a run, or one cell of it."),
-    "check": ("evenhand.cli.check", "Validate a folder, count its calls and price them. Sends nothing."),
-    "export": ("evenhand.cli.show", "Write a run's results to a file."),
-    "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
-    "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
-    "scorers": ("evenhand.cli.setup", "List what can be expected of an output."),
-    "cache": ("evenhand.cli.cache", "Look into the cache of replies, or clear it."),
-}
-
-_EPILOG = """\b
-Exit codes: 0 passed · 1 failed · 2 usage or config · 3 no verdict: too many errors, or stopped by one
-            4 budget used up · 5 nothing selected · 130 SIGINT · 143 SIGTERM
-\b
-Runs are kept in .evenhand/ beside the config; EVENHAND_HOME and EVENHAND_CACHE move them.
-Nothing is sent anywhere but to the models that you name."""
-
-
-class _Verbs(click.Group):
-    """Knows all verbs, and imports those that are used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name not in _COMMANDS:
-            return None
-        module = importlib.import_module(_COMMANDS[cmd_name][0])
-        command = getattr(module, cmd_name)
-        assert isinstance(command, click.Command)  # noqa: S101 (our own table)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in _COMMANDS and not name.startswith("-"):
-            import difflib  # noqa: PLC0415 (only for a mistake)
-
-            near = difflib.get_close_matches(name, _COMMANDS, n=1)
-            if near:
-                hint = f"Did you mean '{near[0]}'?"
-            elif os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
-                hint = f"To run it: evenhand run {name}"
-            else:
-                hint = f"There are: {', '.join(_COMMANDS)}."
-            raise click.UsageError(f"'{name}' is not a command. {hint}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-
-@click.group(
-    cls=_Verbs,
-    epilog=_EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-@click.version_option(__version__, "-V", "--version", message="evenhand %(version)s")
-def _evenhand() -> None:
-    """Find out whether your LLM application is good, and whether a change made it better.
-
-    \b
-    evenhand init my-evals        make a small folder that runs at once
-    evenhand run my-evals         run it: prompts × models × tests
-    evenhand show                 look at the latest run again
-    """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Runs a command line, and exits with its code."""
+    words = list(sys.argv[1:] if args is None else args)
+    if words in (["--version"], ["-V"]):  # scripts ask often: not worth importing anything
+        sys.stdout.write(f"evenhand {__version__}\n")
+        return
+    code = _run(words)
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+def _run(words: list[str]) -> int:
+    import click  # noqa: PLC0415 (imported once it is known what is asked)
+
+    from evenhand.cli.exits import INTERRUPTED, USAGE, code_of, complaint  # noqa: PLC0415 (see above)
+    from evenhand.cli.verbs import evenhand  # noqa: PLC0415 (see above)
+    from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (see above)
+
     try:
-        code = _evenhand.main(
-            args=list(args) if args is not None else None, prog_name="evenhand", standalone_mode=False
-        )
+        code = evenhand.main(args=words, prog_name="evenhand", standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        code = USAGE
+        return USAGE
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("interrupted\n")
-        code = INTERRUPTED
+        return INTERRUPTED
     except EvenhandError as error:
-        from evenhand.cli.exits import code_of, complaint  # noqa: PLC0415 (only for a mistake)
-
         sys.stderr.write(complaint(error))
-        code = code_of(error)
+        return code_of(error)
     except BrokenPipeError:  # `evenhand show | head`: the reader has seen enough
+        import os  # noqa: PLC0415 (see above)
+
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    sys.stdout.flush()
-    sys.exit(code if isinstance(code, int) else 0)
+        return 0
+    return code if isinstance(code, int) else 0

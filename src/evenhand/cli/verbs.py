@@ -1,0 +1,84 @@
+"""The table of verbs. Each group of them is a module that is imported when one of its verbs is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+
+import click
+
+from evenhand import __version__
+
+_COMMANDS = {
+    "run": ("evenhand.cli.run", "Run prompts × models × tests, and say what passed."),
+    "resume": ("evenhand.cli.run", "Go on with a run that did not finish. Nothing is paid for twice."),
+    "show": ("evenhand.cli.show", "Show a run, or one cell of it."),
+    "check": ("evenhand.cli.check", "Validate a folder, count its calls and price them. Sends nothing."),
+    "export": ("evenhand.cli.show", "Write a run's results to a file."),
+    "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
+    "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
+    "scorers": ("evenhand.cli.setup", "List what can be expected of an output."),
+    "cache": ("evenhand.cli.cache", "Look into the cache of replies, or clear it."),
+}
+
+_EPILOG = """\b
+Exit codes: 0 passed · 1 failed · 2 usage or config · 3 no verdict: too many errors, or stopped by one
+            4 budget used up · 5 nothing selected · 130 SIGINT · 143 SIGTERM
+\b
+Runs are kept in .evenhand/ beside the config; EVENHAND_HOME and EVENHAND_CACHE move them.
+Nothing is sent anywhere but to the models that you name."""
+
+
+class _Verbs(click.Group):
+    """Knows all verbs, and imports those that are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(_COMMANDS[cmd_name][0])
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 (our own table)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            import difflib  # noqa: PLC0415 (only for a mistake)
+
+            near = difflib.get_close_matches(name, _COMMANDS, n=1)
+            if near:
+                hint = f"Did you mean '{near[0]}'?"
+            elif os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
+                hint = f"To run it: evenhand run {name}"
+            else:
+                hint = f"There are: {', '.join(_COMMANDS)}."
+            raise click.UsageError(f"'{name}' is not a command. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(
+    cls=_Verbs,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="evenhand %(version)s")
+def evenhand() -> None:
+    """Find out whether your LLM application is good, and whether a change made it better.
+
+    \b
+    evenhand init my-evals        make a small folder that runs at once
+    evenhand run my-evals         run it: prompts × models × tests
+    evenhand show                 look at the latest run again
+    """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
