@@ -16,7 +16,9 @@
     │   ├── TimedOut            no answer in time                                 retried
     │   ├── BadReply            an answer that is not what the API promises       retried
     │   └── BadRequest          the vendor will not take this request             not retried
+    ├── TemplateError           a template cannot be read, or cannot be filled in
     ├── CodeError               your function raised, hung, or returned what it may not
+    ├── ScoreError              what an expectation looks at is not there, or not of the right kind
     ├── JudgeError              a judge answered, but with no usable verdict
     └── StoreError              the run file or the cache cannot be read or written
 
@@ -202,6 +204,18 @@ class CodeError(EvenhandError):
     """A function of yours raised, took too long, or returned what it may not."""
 
     slug = "code"
+
+
+class TemplateError(EvenhandError):
+    """A template cannot be read, or cannot be filled in."""
+
+    slug = "template"
+
+
+class ScoreError(EvenhandError):
+    """What an expectation looks at is not there, or not of the right kind: it can be neither met nor missed."""
+
+    slug = "score"
 
 
 class JudgeError(EvenhandError):

@@ -1,0 +1,190 @@
+"""Questions about JSON: the output is some, or has some in it, and it fits a schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol, cast
+
+from evenhand.core.errors import ScoreError
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score, check
+from evenhand.scorers.text import quoted, text_of
+
+_KEYWORDS = frozenset(
+    """
+    $id $schema $ref $defs $comment $anchor $vocabulary $dynamicRef $dynamicAnchor definitions title description default
+    examples readOnly writeOnly deprecated type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum
+    maxLength minLength pattern format contentEncoding contentMediaType contentSchema items additionalItems prefixItems
+    maxItems minItems uniqueItems contains maxContains minContains unevaluatedItems properties patternProperties
+    additionalProperties propertyNames required maxProperties minProperties dependencies dependentRequired
+    dependentSchemas unevaluatedProperties if then else allOf anyOf oneOf not nullable discriminator
+    """.split()
+)
+_SCHEMAS = ("items", "additionalItems", "contains", "additionalProperties", "propertyNames", "if", "then", "else", "not")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas")
+_COMMENT = re.compile(r"(^|[\s,{}\[\]])//", re.MULTILINE)
+
+
+class _Validator(Protocol):
+    def iter_errors(self, instance: object) -> Iterator[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IsJson:
+    """The whole output is JSON, and fits the schema where one is given (draft 7 unless the schema says)."""
+
+    schema: str = ""
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ANN401, ARG002
+        if isinstance(output, str):
+            try:
+                value = json.loads(output, parse_constant=_refused)
+            except ValueError as error:
+                return check(False, f"{quoted(output)} is not JSON: {error}")
+        else:
+            value = output
+        wrong = misfit(self.schema, value)
+        return check(not wrong, wrong or "it is JSON" + (" and fits the schema" if self.schema else ""))
+
+    def __str__(self) -> str:
+        return "is-json" + (" with schema" if self.schema else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ContainsJson:
+    """The output has a JSON object in it, and one of them fits the schema where one is given.
+
+    Objects are read with good will: single quotes, bare keys, comments and trailing commas are let pass, and an object
+    that was cut off at the end of the output is closed. Lists are not looked for by themselves.
+    """
+
+    schema: str = ""
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ANN401, ARG002
+        wrong = "there is no JSON object in it"
+        for value in objects_in(text_of(output)):
+            wrong = misfit(self.schema, value)
+            if not wrong:
+                return check(True, "it has a JSON object in it" + (" that fits the schema" if self.schema else ""))
+        return check(False, wrong)
+
+    def __str__(self) -> str:
+        return "contains-json" + (" with schema" if self.schema else "")
+
+
+def objects_in(text: str) -> Iterator[Mapping[str, object]]:
+    """The JSON objects in a text, outermost only, in order, read with good will."""
+    at = text.find("{")
+    while at >= 0:
+        end = _end_of_object(text, at)
+        piece = text[at:end] if end else text[at:] + "}" * _depth(text, at)
+        value = _lenient(piece)
+        if isinstance(value, Mapping):
+            yield cast("Mapping[str, object]", value)
+            if not end:
+                return
+            at = text.find("{", end)
+        else:
+            at = text.find("{", at + 1)
+
+
+def misfit(schema: str, value: object) -> str:
+    """Where a value does not fit a schema (JSON text; empty for none), in words; empty where it fits.
+
+    Raises:
+        ScoreError: The schema is none.
+    """
+    if not schema:
+        return ""
+    for error in validator(schema).iter_errors(value):
+        place = "/".join(str(part) for part in error.instance_path)
+        return f"does not fit the schema{' at ' + place if place else ''}: {error.message}"
+    return ""
+
+
+@lru_cache(maxsize=256)
+def validator(schema: str) -> _Validator:
+    """The validator of a schema, given as JSON text.
+
+    Raises:
+        ScoreError: It is not a schema, or has a keyword that no draft knows.
+    """
+    import jsonschema_rs  # noqa: PLC0415 (only for those who use schemas)
+
+    value = json.loads(schema)
+    unknown = unknown_keyword(value)
+    if unknown:
+        raise ScoreError(
+            f"the schema has '{unknown}', which is not a keyword of JSON Schema", hint="It would silently check nothing."
+        )
+    try:
+        make = jsonschema_rs.validator_for if isinstance(value, dict) and "$schema" in value else jsonschema_rs.Draft7Validator
+        return cast("_Validator", make(value, validate_formats=True))
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        raise ScoreError(f"the schema is not valid: {str(error).splitlines()[0]}") from None
+
+
+def unknown_keyword(schema: object) -> str:
+    """The first word of a schema that no draft of JSON Schema knows; empty for none."""
+    if not isinstance(schema, Mapping):
+        return ""
+    rules = cast("Mapping[str, object]", schema)
+    for key in rules:
+        if key not in _KEYWORDS and not key.startswith("x-"):
+            return str(key)
+    inner: list[object] = [rules[key] for key in _SCHEMAS if key in rules]
+    for key in (*_LISTS, "items"):
+        if isinstance(rules.get(key), list):
+            inner += cast("list[object]", rules[key])
+    for key in _MAPS:
+        if isinstance(rules.get(key), Mapping):
+            inner += cast("Mapping[str, object]", rules[key]).values()
+    return next(filter(None, map(unknown_keyword, inner)), "")
+
+
+def _end_of_object(text: str, start: int) -> int:
+    """The place after the brace that closes the one at `start`; 0 where none does. Braces in quotes do not count."""
+    depth, quote, i = 0, "", start
+    while i < len(text):
+        char = text[i]
+        if quote:
+            if char == "\\":
+                i += 1
+            elif char == quote:
+                quote = ""
+        elif char == '"':
+            quote = char
+        elif char == "{":
+            depth += 1
+        elif char == "}":
+            depth -= 1
+            if depth == 0:
+                return i + 1
+        i += 1
+    return 0
+
+
+def _depth(text: str, start: int) -> int:
+    return max(1, text.count("{", start) - text.count("}", start))
+
+
+def _lenient(piece: str) -> object:
+    try:
+        return json.loads(piece)
+    except ValueError:
+        import yaml  # noqa: PLC0415 (only for what is not quite JSON)
+
+        try:
+            loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+            return yaml.load(_COMMENT.sub(r"\1#", piece), Loader=loader)  # noqa: S506 (a safe loader)
+        except (yaml.YAMLError, ValueError):
+            return None
+
+
+def _refused(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
