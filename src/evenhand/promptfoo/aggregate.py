@@ -1,0 +1,70 @@
+"""How promptfoo's files say that a test's assertions become its verdict: weights, and a threshold on their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.core.expect import VerdictRule, named_scores, weighted_mean
+from evenhand.core.score import Outcome, State, Verdict
+
+_EPSILON = 2.2e-16
+
+
+def verdict_rule(threshold: float | None = None) -> VerdictRule:
+    """The rule of a test.
+
+    Without a threshold every assertion must pass. With one, only the weighted mean of the scores counts. Weight 0 takes
+    no part. An assertion in error leaves the test without a verdict, unless the others have decided: one that failed
+    (without a threshold), or a mean that the missing score, from 0 to 1, can no longer bring to the other side.
+    """
+    if threshold is None:
+        return every
+    return lambda outcomes: mean_reaches(outcomes, threshold)
+
+
+def every(outcomes: Sequence[Outcome]) -> Verdict:
+    """Every assertion must pass; see `verdict_rule`."""
+    if len(outcomes) == 1:
+        only = outcomes[0]
+        if only.weight > 0 and not only.metric and not only.named:
+            return Verdict(only.outcome, only.score, only.reason)
+    counted = [o for o in outcomes if o.weight > 0]
+    states = {o.outcome for o in counted}
+    state: State = "pass"
+    if "fail" in states:
+        state = "fail"
+    elif "error" in states:
+        state = "error"
+    score = weighted_mean(counted)
+    if not outcomes:
+        return Verdict("pass", 1.0, "nothing was expected")
+    return Verdict(
+        state,
+        None if state == "error" else (0.0 if score is None else score),
+        next((o.reason for o in counted if o.outcome == state), ""),
+        named_scores(outcomes),
+    )
+
+
+def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
+    """The weighted mean of the scores must reach the threshold; see `verdict_rule`."""
+    counted = [o for o in outcomes if o.weight > 0]
+    total = sum(o.weight for o in counted)
+    known = sum(o.weight * o.score for o in counted if o.score is not None)
+    unknown = sum(o.weight for o in counted if o.outcome == "error")
+    lowest = known / total if total else 0.0
+    highest = (known + unknown) / total if total else 0.0
+    state: State
+    if lowest >= threshold - _EPSILON:
+        state = "pass"
+    elif highest < threshold - _EPSILON:
+        state = "fail"
+    else:
+        state = "error" if unknown else "fail"
+    sign = "≥" if state == "pass" else "<"
+    reason = (
+        next((o.reason for o in counted if o.outcome == "error"), "")
+        if state == "error"
+        else f"score {lowest:.2f} {sign} {threshold:g}"
+    )
+    return Verdict(state, None if unknown else lowest, reason, named_scores(outcomes))
