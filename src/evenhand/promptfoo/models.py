@@ -1,0 +1,174 @@
+"""The models of a config: what is asked, and who judges."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, cast
+
+from evenhand.core.errors import UsageError
+from evenhand.core.provider import Provider
+from evenhand.promptfoo.assertions import transform_problems
+from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.findings import Findings, Place, did_you_mean
+from evenhand.promptfoo.tree import read_document
+from evenhand.providers.catalog import create
+
+_KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
+
+_SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
+
+DEFAULT_JUDGES = (("OPENAI_API_KEY", "openai:chat:gpt-5-mini"), ("ANTHROPIC_API_KEY", "anthropic:messages:claude-sonnet-4-5"))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A model to ask, and what belongs to it alone.
+
+    Attributes:
+        provider: The model.
+        prompts: The labels, ids or patterns of the prompts that it gets; None for all.
+        transform: Changes its outputs before anything looks at them.
+        place: Where it is written.
+    """
+
+    provider: Provider
+    prompts: tuple[str, ...] | None
+    transform: str
+    place: Place
+
+    def takes(self, label: str) -> bool:
+        """Whether it gets the prompt with this label."""
+        return self.prompts is None or any(
+            label == name or fnmatchcase(label, name) or label.startswith((f"{name}:", f"{name} #"))
+            for name in self.prompts
+        )
+
+
+class Models:
+    """Makes the models of one config, each once."""
+
+    def __init__(self, config: Config, findings: Findings) -> None:
+        self._config = config
+        self._findings = findings
+        self._made: dict[str, Provider | None] = {}
+        self._default: Provider | None = None
+
+    def subjects(self) -> list[Column]:
+        """The models to ask, in their order."""
+        key = "targets" if "targets" in self._config.value else "providers"
+        given = self._config.value.get(key)
+        place = self._config.at(key)
+        if given is None:
+            self._findings.problem(
+                place, "there are no providers", "Name the models to ask, e.g. providers: [openai:chat:gpt-5-mini]"
+            )
+            return []
+        items = cast("list[object]", given) if isinstance(given, list) else [given]
+        found: list[Column] = []
+        for i, item in enumerate(items):
+            where = self._config.at(key, i) if isinstance(given, list) else place
+            found += self._columns(item, where)
+        return found
+
+    def judge(self, spec: object, place: Place) -> Provider | None:
+        """The model that a `provider` for grading names; None, and a problem, where it names none."""
+        if isinstance(spec, Mapping) and "id" not in spec and "text" in spec:
+            spec = cast("Mapping[str, object]", spec)["text"]
+        name = json.dumps(spec, sort_keys=True, default=str)
+        if name not in self._made:
+            columns = self._columns(spec, place)
+            self._made[name] = columns[0].provider if columns else None
+        return self._made[name]
+
+    def default_judge(self, place: Place) -> Provider | None:
+        """The judge for those who name none, by the keys that are set."""
+        if self._default is None:
+            for variable, id_ in DEFAULT_JUDGES:
+                if self._config.env.get(variable):
+                    self._default = create(id_, config={"temperature": 0}, env=self._config.env, base=self._config.base)
+                    self._findings.hint(
+                        place,
+                        f"llm-rubric is judged by {id_}",
+                        "Name the judge you trust in defaultTest.options.provider.",
+                    )
+                    break
+        return self._default
+
+    def _columns(self, item: object, place: Place) -> list[Column]:
+        if isinstance(item, str):
+            if item.startswith("file://") and item.endswith((".yaml", ".yml", ".json")):
+                return self._from_file(item, place)
+            return self._one(item, {}, place)
+        if isinstance(item, Mapping):
+            fields = cast("Mapping[str, Any]", item)
+            if "id" not in fields and len(fields) == 1:
+                ((id_, inner),) = fields.items()
+                fields = {"id": id_, **(cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {})}
+            if isinstance(fields.get("id"), str):
+                return self._one(str(fields["id"]), fields, place)
+            self._findings.problem(place, "a provider has no id", "Write id: openai:chat:gpt-5-mini, say.")
+            return []
+        self._findings.problem(place, f"a provider is {item!r}, not text or an object")
+        return []
+
+    def _from_file(self, reference: str, place: Place) -> list[Column]:
+        path = self._config.base / reference.removeprefix("file://")
+        document = read_document(path, self._findings, place)
+        if document is None:
+            return []
+        items = cast("list[object]", document.value) if isinstance(document.value, list) else [document.value]
+        return [column for i, item in enumerate(items) for column in self._columns(item, document.at(i))]
+
+    def _one(self, id_: str, fields: Mapping[str, Any], place: Place) -> list[Column]:
+        for key in fields:
+            if key not in _KEYS:
+                self._findings.hint(place, f"unknown key '{key}' of provider {id_} is not used", did_you_mean(key, _KEYS))
+        if fields.get("delay"):
+            self._findings.hint(
+                place, f"'delay' of provider {id_} has no effect", "evaluateOptions.delay waits before every call."
+            )
+        settings = self._settings(fields.get("config"), id_, place)
+        given = fields.get("env")
+        own = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+        env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
+        transform = fields.get("transform") or ""
+        for what, hint in transform_problems(transform, self._config.base) if isinstance(transform, str) and transform else ():
+            self._findings.problem(place, what, hint)
+        prompts = fields.get("prompts")
+        names = None if prompts is None else tuple(str(p).removeprefix("file://") for p in ([prompts] if isinstance(prompts, str) else prompts))
+        try:
+            provider = create(id_, label=str(fields.get("label") or ""), config=settings, env=env, base=self._config.base)
+        except UsageError as error:
+            self._findings.problem(place, error.message, error.hint)
+            return []
+        return [Column(provider, names, str(transform), place)]
+
+    def _settings(self, given: object, id_: str, place: Place) -> dict[str, Any]:
+        """A provider's config, with the files that it names read in."""
+        if given is None:
+            return {}
+        if not isinstance(given, Mapping):
+            self._findings.problem(place, f"config of provider {id_} is {given!r}, not an object")
+            return {}
+        return cast("dict[str, Any]", self._with_files(cast("object", given), place))
+
+    def _with_files(self, value: object, place: Place) -> object:
+        if isinstance(value, str):
+            if value.startswith("file://") and value.endswith((".json", ".yaml", ".yml")):
+                path = self._config.base / value.removeprefix("file://")
+                document = read_document(path, self._findings, place)
+                return None if document is None else document.value
+            if _SHELL.fullmatch(value):
+                self._findings.hint(
+                    place, f"{value!r} is sent as it is", "Write {{env.NAME}} for a variable of the environment."
+                )
+            return value
+        if isinstance(value, Mapping):
+            return {k: self._with_files(v, place) for k, v in cast("Mapping[str, object]", value).items()}
+        if isinstance(value, list):
+            return [self._with_files(v, place) for v in cast("list[object]", value)]
+        return value

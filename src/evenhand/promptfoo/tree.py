@@ -1,0 +1,271 @@
+"""Reads YAML and JSON files as plain values that know where each of their parts was written.
+
+How this works: a file is read into dicts, lists and scalars as YAML 1.2's core schema has them (`yes` and `on` are text,
+as are dates; only `true`, `false` and `null` are not), and a table says where each path in it begins. JSON files are
+read by a JSON parser, and the table is only made when a problem has to be placed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from evenhand.promptfoo.findings import Findings, Place
+
+if TYPE_CHECKING:
+    import yaml
+
+Path_ = tuple[str | int, ...]
+
+LARGEST = 2_000_000
+"""Nodes that a file may have once its aliases are written out."""
+DEEPEST = 200
+LONGEST_NUMBER = 300
+
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: Mapping[str, object] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+"""`.inf` and `.nan` stay text: JSON, and with it every run file, has no form for them."""
+
+
+@dataclass(slots=True)
+class Document:
+    """A file's value, and where its parts are."""
+
+    file: Path
+    value: object
+    _places: dict[Path_, tuple[int, int]] | None = field(default=None, repr=False)
+    _text: str = field(default="", repr=False)
+
+    def at(self, *path: str | int) -> Place:
+        """Where the part at this path is written; the nearest part around it where it is not."""
+        if self._places is None:
+            self._places = {}
+            _places_of(self._text, self._places)
+        while path and path not in self._places:
+            path = path[:-1]
+        line, column = self._places.get(path, (0, 0))
+        return Place(self.file, line, column)
+
+
+def read_text(path: Path, findings: Findings, place: Place | None = None) -> str | None:
+    """A text file: UTF-8 with or without a mark, or UTF-16 with one. None, and a problem, where it cannot be read.
+
+    Args:
+        place: Where the file is named, for the problem that it does not exist.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        what = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
+        if place is None:
+            findings.problem(Place(path), what)
+        else:
+            findings.problem(place, f"{path.name} {what}", f"Looked in {path.parent}.")
+        return None
+    return decoded(data, path, findings)
+
+
+def decoded(data: bytes, path: Path, findings: Findings) -> str | None:
+    """Bytes of a file as text; see `read_text`."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        findings.problem(
+            Place(path, line, column),
+            f"is not UTF-8: byte 0x{data[error.start]:02x} has no meaning there",
+            "It is probably Latin-1 or Windows-1252; save it as UTF-8.",
+        )
+        return None
+
+
+def read_document(path: Path, findings: Findings, place: Place | None = None) -> Document | None:
+    """A YAML or JSON file. None, and its problems, where it cannot be read."""
+    text = read_text(path, findings, place)
+    if text is None:
+        return None
+    if path.suffix == ".json":
+        return _read_json(path, text, findings)
+    return read_yaml(path, text, findings)
+
+
+def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
+    """YAML text. None, and its problems, where it is not."""
+    import yaml  # noqa: PLC0415 (a folder of JSON files has no use for it)
+
+    places: dict[Path_, tuple[int, int]] = {}
+    reader = _Reader(path, findings, places)
+    try:
+        _refuse_depth(text)
+        node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        value = reader.value_of(node, ()) if node is not None else None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
+        findings.problem(where, f"is not YAML: {error.problem or error.context}", _yaml_hint(text, mark))
+        return None
+    except yaml.YAMLError as error:
+        findings.problem(Place(path), f"is not YAML: {str(error).splitlines()[0]}")
+        return None
+    except _TooMuch as error:
+        findings.problem(Place(path), str(error))
+        return None
+    return Document(path, value, places)
+
+
+def _yaml_hint(text: str, mark: object) -> str:
+    line = getattr(mark, "line", None)
+    lines = text.splitlines()
+    if line is None or line >= len(lines):
+        return ""
+    here = lines[line]
+    if "\t" in here[: len(here) - len(here.lstrip())]:
+        return "YAML is indented with spaces, not with tabs."
+    if "{{" in here and re.search(r":\s*\{\{", here):
+        return "Text that begins with {{ has to stand in quotes."
+    if here.count(": ") > 1:
+        return "Text with ': ' in it has to stand in quotes."
+    return ""
+
+
+_NESTS = re.compile(r"^[-?: ]{400}", re.MULTILINE)
+
+
+def _refuse_depth(text: str) -> None:
+    """Raises where the text is nested so deep that the parser, which is C and recursive, would crash."""
+    if text.count("[") + text.count("{") <= DEEPEST and not _NESTS.search(text):
+        return
+    import yaml  # noqa: PLC0415 (see read_yaml)
+
+    depth = 0
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise _TooMuch(f"it is nested more than {DEEPEST} levels deep")
+
+
+class _TooMuch(Exception):
+    """The file is larger, or deeper, than anybody writes."""
+
+
+class _Reader:
+    """Turns YAML nodes into plain values, noting where they stand."""
+
+    def __init__(self, path: Path, findings: Findings, places: dict[Path_, tuple[int, int]]) -> None:
+        from yaml.resolver import Resolver  # noqa: PLC0415 (see read_yaml)
+
+        self._path = path
+        self._findings = findings
+        self._places = places
+        self._resolver = Resolver()
+        self._count = 0
+
+    def value_of(self, node: yaml.Node, path: Path_) -> object:
+        """The node's value."""
+        self._count += 1
+        if self._count > LARGEST:
+            raise _TooMuch("its aliases stand for more than 2,000,000 values")
+        if len(path) > DEEPEST:
+            raise _TooMuch(f"it is nested more than {DEEPEST} levels deep, or an alias contains itself")
+        self._places[path] = (node.start_mark.line + 1, node.start_mark.column + 1)
+        kind = node.id
+        if kind == "scalar":
+            return self._scalar(cast("yaml.ScalarNode", node))
+        if kind == "sequence":
+            items = cast("list[yaml.Node]", node.value)
+            return [self.value_of(item, (*path, i)) for i, item in enumerate(items)]
+        return self._mapping(cast("yaml.MappingNode", node), path)
+
+    def _mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, object]:
+        found: dict[str, object] = {}
+        merged: dict[str, object] = {}
+        for key_node, value_node in node.value:
+            if key_node.id != "scalar":
+                self._findings.problem(
+                    self._place(key_node),
+                    "a key has to be text, not a list or an object",
+                    "Text that begins with { has to stand in quotes.",
+                )
+                continue
+            key = cast(str, key_node.value)
+            if key == "<<" and not key_node.style:
+                value = self.value_of(value_node, (*path, key))
+                for part in value if isinstance(value, list) else [value]:  # pyright: ignore[reportUnknownVariableType]
+                    if isinstance(part, dict):
+                        merged = {**cast("dict[str, object]", part), **merged}
+                continue
+            if key in found:
+                self._findings.problem(
+                    self._place(key_node), f"the key '{key}' is here twice", "Only one of them could count."
+                )
+                continue
+            found[key] = self.value_of(value_node, (*path, key))
+            # A problem with a value is looked for where its key begins.
+            self._places[*path, key] = (key_node.start_mark.line + 1, key_node.start_mark.column + 1)
+        return {**merged, **found}
+
+    def _scalar(self, node: yaml.ScalarNode) -> object:
+        text = cast(str, node.value)
+        if node.style:
+            return text
+        explicit = node.tag != self._resolver.resolve(type(node), text, (True, False))
+        if explicit and node.tag.endswith(":str"):
+            return text
+        if text in _WORDS:
+            return _WORDS[text]
+        if len(text) > LONGEST_NUMBER:
+            return text
+        if _INT.fullmatch(text):
+            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+        return float(text) if _FLOAT.fullmatch(text) else text
+
+    def _place(self, node: yaml.Node) -> Place:
+        return Place(self._path, node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
+    twice: list[str] = []
+
+    def pairs(items: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(items)
+        if len(found) != len(items):
+            seen: set[str] = set()
+            twice.extend(key for key, _ in items if key in seen or seen.add(key))
+        return found
+
+    try:
+        value = cast(object, json.loads(text, object_pairs_hook=pairs))
+    except json.JSONDecodeError as error:
+        findings.problem(Place(path, error.lineno, error.colno), f"is not JSON: {error.msg}")
+        return None
+    except RecursionError:
+        findings.problem(Place(path), "is nested too deep")
+        return None
+    for key in twice:
+        findings.problem(Place(path), f"the key '{key}' is in one object twice", "Only one of them could count.")
+    return Document(path, value, None, text)
+
+
+def _places_of(text: str, places: dict[Path_, tuple[int, int]]) -> None:
+    """Fills the table for JSON text; leaves it empty where YAML cannot read it (tabs)."""
+    import yaml  # noqa: PLC0415 (see read_yaml)
+
+    try:
+        _refuse_depth(text)
+        node = yaml.compose(text.replace("\t", " "), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        if node is not None:
+            _Reader(Path(), Findings(), places).value_of(node, ())
+    except (yaml.YAMLError, _TooMuch):
+        places.clear()
