@@ -110,6 +110,8 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     try:
         _refuse_depth(text)
         node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        if node is not None and "*" in text:
+            _size(node, {})
         value = reader.value_of(node, ()) if node is not None else None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -156,6 +158,24 @@ def _refuse_depth(text: str) -> None:
             raise _TooMuch(f"it is nested more than {DEEPEST} levels deep")
 
 
+def _size(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many values a node comes to with its aliases written out; raises where that is more than anybody means."""
+    seen = known.get(id(node))
+    if seen is not None:
+        if not seen:
+            raise _TooMuch("an alias stands inside what it stands for")
+        return seen
+    known[id(node)] = 0
+    inside: list[yaml.Node] = []
+    if not isinstance(node.value, str):
+        for item in cast("list[yaml.Node | tuple[yaml.Node, yaml.Node]]", node.value):
+            inside += item if isinstance(item, tuple) else (item,)
+    known[id(node)] = size = 1 + sum(_size(item, known) for item in inside)
+    if size > LARGEST:
+        raise _TooMuch(f"its aliases stand for more than {LARGEST:,} values")
+    return size
+
+
 class _TooMuch(Exception):
     """The file is larger, or deeper, than anybody writes."""
 
@@ -164,26 +184,22 @@ class _Reader:
     """Turns YAML nodes into plain values, noting where they stand."""
 
     def __init__(self, path: Path, findings: Findings, places: dict[Path_, tuple[int, int]]) -> None:
+        from yaml import ScalarNode, SequenceNode  # noqa: PLC0415 (see read_yaml)
         from yaml.resolver import Resolver  # noqa: PLC0415 (see read_yaml)
+
+        self._scalar_node, self._sequence_node = ScalarNode, SequenceNode
 
         self._path = path
         self._findings = findings
         self._places = places
         self._resolver = Resolver()
-        self._count = 0
 
     def value_of(self, node: yaml.Node, path: Path_) -> object:
         """The node's value."""
-        self._count += 1
-        if self._count > LARGEST:
-            raise _TooMuch("its aliases stand for more than 2,000,000 values")
-        if len(path) > DEEPEST:
-            raise _TooMuch(f"it is nested more than {DEEPEST} levels deep, or an alias contains itself")
         self._places[path] = (node.start_mark.line + 1, node.start_mark.column + 1)
-        kind = node.id
-        if kind == "scalar":
-            return self._scalar(cast("yaml.ScalarNode", node))
-        if kind == "sequence":
+        if isinstance(node, self._scalar_node):
+            return self._scalar(node)
+        if isinstance(node, self._sequence_node):
             items = cast("list[yaml.Node]", node.value)
             return [self.value_of(item, (*path, i)) for i, item in enumerate(items)]
         return self._mapping(cast("yaml.MappingNode", node), path)
@@ -192,7 +208,7 @@ class _Reader:
         found: dict[str, object] = {}
         merged: dict[str, object] = {}
         for key_node, value_node in node.value:
-            if key_node.id != "scalar":
+            if not isinstance(key_node, self._scalar_node):
                 self._findings.problem(
                     self._place(key_node),
                     "a key has to be text, not a list or an object",
