@@ -128,7 +128,9 @@ def test_deep_nesting_is_refused_before_the_parser_crashes(text: str) -> None:
 
 def test_an_alias_bomb_is_refused() -> None:
     """Eight lines that stand for a billion values are not read."""
-    lines = ["a0: &a0 [x]"] + [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 9)]
+    lines = ["a0: &a0 [x]"] + [
+        f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 9)
+    ]
     document, problems = read("\n".join(lines))
     assert document is None
     assert "aliases stand for more than" in problems[0]
