@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from evenhand.core.case import Case
 from evenhand.core.message import CallRole, Model, Reply
-from evenhand.core.variant import Variant
 from evenhand.core.provider import Host, Provider
 from evenhand.core.score import Outcome, Score, State, Verdict
+from evenhand.core.variant import Variant
 
 
 class Trial(Host, Protocol):
@@ -48,7 +48,7 @@ class Trial(Host, Protocol):
 class Scorer(Protocol):
     """A question asked of an output. `str()` of it is the label that people read."""
 
-    def score(self, output: Any, trial: Trial) -> Score | Awaitable[Score]:  # noqa: ANN401
+    def score(self, output: Any, trial: Trial) -> Score | Awaitable[Score]:
         """Answers it.
 
         Raises:
@@ -105,7 +105,9 @@ def outcome_of(expectation: Expectation, score: Score) -> Outcome:
         weight=expectation.weight,
         metric=expectation.metric,
         named=score.named,
-        metadata={**expectation.metadata, **score.metadata} if expectation.metadata else score.metadata,
+        metadata={**expectation.metadata, **score.metadata}
+        if expectation.metadata
+        else score.metadata,
     )
 
 

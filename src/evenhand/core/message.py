@@ -40,7 +40,7 @@ class Prompt:
     label: str = ""
 
     @staticmethod
-    def of(text: str, **config: Any) -> Prompt:  # noqa: ANN401 (a vendor's setting may be anything)
+    def of(text: str, **config: Any) -> Prompt:
         """A prompt of one user message."""
         return Prompt((Message("user", text),), text, config)
 

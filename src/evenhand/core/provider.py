@@ -116,7 +116,8 @@ class Provider(Protocol):
     def account(self) -> str:
         """What rates, gates and fatal errors belong to: vendor, address and a fingerprint of the key.
 
-        Empty for what has no limits (echo, functions)."""
+        Empty for what has no limits (echo, functions).
+        """
         ...
 
     @property

@@ -31,7 +31,7 @@ class Score:
     parts: tuple[Score, ...] = ()
 
 
-def check(passed: bool, reason: str = "", **metadata: Any) -> Score:  # noqa: ANN401 (metadata may be anything)
+def check(passed: bool, reason: str = "", **metadata: Any) -> Score:
     """The score of a yes-or-no question: 1 or 0, and the verdict."""
     return Score(1.0 if passed else 0.0, passed, reason, metadata)
 

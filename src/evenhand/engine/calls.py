@@ -66,7 +66,9 @@ class CallDesk:
         self._under_way: dict[tuple[str, str], asyncio.Task[Reply]] = {}
         self.counts = CallCounts()
 
-    async def ask(self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole) -> Reply:
+    async def ask(
+        self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole
+    ) -> Reply:
         """The reply to this prompt, from wherever it can be had without paying twice.
 
         Raises:
@@ -251,5 +253,3 @@ def _failed(error: ProviderError, attempts: int, wasted: int) -> CallEnd:
         error=error.slug,
         message=error.message,
     )
-
-

@@ -146,7 +146,7 @@ class CodeHost:
             raise _too_long(name, limit_s) from None
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001 (user code may raise anything, SystemExit too)
+        except BaseException as error:
             raise _code_error(name, error) from error
 
     def _submit(
@@ -206,7 +206,9 @@ class CodeHost:
     def _give_up_late(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
-        while self._deadlines and (self._deadlines[0][2].future.done() or self._deadlines[0][0] <= now):
+        while self._deadlines and (
+            self._deadlines[0][2].future.done() or self._deadlines[0][0] <= now
+        ):
             _, _, job = heapq.heappop(self._deadlines)
             if job.future.done():
                 continue
@@ -245,14 +247,22 @@ def _too_long(name: str, limit_s: float) -> CodeError:
 
 def _code_error(name: str, error: BaseException) -> CodeError:
     where = _user_frame(error)
-    message = f"{name} raised {type(error).__name__}: {error}" if str(error) else f"{name} raised {type(error).__name__}"
+    message = (
+        f"{name} raised {type(error).__name__}: {error}"
+        if str(error)
+        else f"{name} raised {type(error).__name__}"
+    )
     return CodeError(message, hint=where)
 
 
 def _user_frame(error: BaseException) -> str:
     """The last line of the user's own code that the error passed through."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
-    own = [f for f in frames if "site-packages" not in f.filename and not f.filename.startswith("<frozen")]
+    own = [
+        f
+        for f in frames
+        if "site-packages" not in f.filename and not f.filename.startswith("<frozen")
+    ]
     if not own:
         return ""
     last = own[-1]
@@ -273,12 +283,18 @@ def _import(path: Path) -> ModuleType:
     with _import_lock:
         spec = importlib.util.spec_from_file_location(name, resolved)
         if spec is None or spec.loader is None:
-            raise CodeError(f"{path} cannot be imported", hint="It has to be a Python file that exists.")
+            raise CodeError(
+                f"{path} cannot be imported", hint="It has to be a Python file that exists."
+            )
         module = importlib.util.module_from_spec(spec)
         neighbours = {p.stem for p in resolved.parent.glob("*.py")}
         for known in [n for n in neighbours if n in sys.modules]:
             origin = getattr(sys.modules[known], "__file__", None)
-            if origin and Path(origin).parent != resolved.parent and known not in sys.stdlib_module_names:
+            if (
+                origin
+                and Path(origin).parent != resolved.parent
+                and known not in sys.stdlib_module_names
+            ):
                 del sys.modules[known]
         if folder in sys.path:
             sys.path.remove(folder)
@@ -290,7 +306,7 @@ def _import(path: Path) -> ModuleType:
             if error.filename == str(resolved):
                 raise CodeError(f"{path} does not exist") from None
             raise _import_error(path, error) from error
-        except BaseException as error:  # noqa: BLE001 (a module may raise anything)
+        except BaseException as error:
             sys.modules.pop(name, None)
             raise _import_error(path, error) from error
         return module
@@ -302,7 +318,9 @@ def _import_error(path: Path, error: BaseException) -> CodeError:
     hint = _user_frame(error)
     if isinstance(error, ModuleNotFoundError):
         hint = f"Install it into the environment that runs evenhand: pip install {error.name}"
-    return CodeError(f"{path.name} could not be imported: {type(error).__name__}: {error}", hint=hint)
+    return CodeError(
+        f"{path.name} could not be imported: {type(error).__name__}: {error}", hint=hint
+    )
 
 
 def _attribute(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:
@@ -313,7 +331,9 @@ def _attribute(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:
         return found
     names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
     near = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(names) or 'no functions'}."
+    hint = (
+        f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(names) or 'no functions'}."
+    )
     raise CodeError(f"{path.name} has no function '{name}'", hint=hint)
 
 

@@ -203,7 +203,7 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's where it is installed: it halves what a call costs us."""
+    """Uvloop's where it is installed: it halves what a call costs us."""
     try:
         import uvloop  # noqa: PLC0415 (not there on Windows)
     except ImportError:

@@ -271,7 +271,8 @@ class Account:
             self.fail(
                 Unreachable(
                     f"{self.name} did not answer {self._failures} attempts in a row; the last: {error.message}",
-                    hint=error.hint or "Look whether the address is right and the service is up, then resume.",
+                    hint=error.hint
+                    or "Look whether the address is right and the service is up, then resume.",
                     status=error.status,
                 )
             )
@@ -334,7 +335,12 @@ class Limits:
         account = self._accounts.get(name)
         if account is None:
             account = Account(
-                name.split("#")[0].strip(), self._ceiling, self._start, self._policy, self._clock, self._draw
+                name.split("#", maxsplit=1)[0].strip(),
+                self._ceiling,
+                self._start,
+                self._policy,
+                self._clock,
+                self._draw,
             )
             self._accounts[name] = account
         return account

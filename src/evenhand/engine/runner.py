@@ -146,7 +146,9 @@ class Runner:
             self._stop()
             return
         self._draining = True
-        self._ending = Ending("interrupted", f"interrupted by {signal.Signals(number).name}", number)
+        self._ending = Ending(
+            "interrupted", f"interrupted by {signal.Signals(number).name}", number
+        )
         again = "; Ctrl-C again to stop now" if number == signal.SIGINT else ""
         self._note(f"finishing {self._under_way} trials under way (at most {limit_s:.0f} s){again}")
         self._deadline = asyncio.get_running_loop().call_later(limit_s, self._stop)

@@ -32,7 +32,9 @@ T = TypeVar("T")
 class Asker(Protocol):
     """Where a trial's model calls go."""
 
-    async def ask(self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole) -> Reply:
+    async def ask(
+        self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole
+    ) -> Reply:
         """Asks, with journal, cache, limits, budget and retries."""
         ...
 
@@ -178,7 +180,9 @@ class LiveTrial:
             output = await step.body(self)
         except Exception as error:  # noqa: BLE001 (whatever a body raises is the trial's error, not the run's)
             raise_if_final(error)
-            return self._result(None, (), Verdict("error", None, first_line(error)), trial_error(error))
+            return self._result(
+                None, (), Verdict("error", None, first_line(error)), trial_error(error)
+            )
         outcomes = await self._outcomes()
         verdict = step.rule(outcomes)
         problem: TrialError | None = None
@@ -263,7 +267,9 @@ async def _outcome(expectation: Expectation, score: Awaitable[Score]) -> Outcome
 def checked_outcome(expectation: Expectation, score: Score) -> Outcome:
     """The outcome of a score; a number that is none (NaN, infinity) is an error."""
     if score.value is not None and not math.isfinite(score.value):
-        return error_outcome(expectation, CodeError(f"{expectation.scorer} gave {score.value} for a score"))
+        return error_outcome(
+            expectation, CodeError(f"{expectation.scorer} gave {score.value} for a score")
+        )
     return outcome_of(expectation, score)
 
 
@@ -290,7 +296,9 @@ def not_a_score(expectation: Expectation, value: object) -> CodeError:
 
 def raise_if_final(error: Exception) -> None:
     """Lets through what ends the run rather than the trial."""
-    if isinstance(error, (BudgetStop, StoreError)) or (isinstance(error, ProviderError) and error.fatal):
+    if isinstance(error, (BudgetStop, StoreError)) or (
+        isinstance(error, ProviderError) and error.fatal
+    ):
         raise error
 
 

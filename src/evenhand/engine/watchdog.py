@@ -76,7 +76,9 @@ def _place(frame: FrameType | None) -> str:
         name = frame.f_code.co_filename
         spot = f"{Path(name).name}:{frame.f_lineno} ({frame.f_code.co_name})"
         innermost = innermost or spot
-        library = name.startswith((_HERE, "<frozen")) or "site-packages" in name or "/lib/python" in name
+        library = (
+            name.startswith((_HERE, "<frozen")) or "site-packages" in name or "/lib/python" in name
+        )
         if not library:
             own = own or spot
         frame = frame.f_back

@@ -127,7 +127,7 @@ class _Answer(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Answer)
 
 
-def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:  # noqa: FBT001 (one of a dialect's functions)
+def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     try:
         answer = _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -141,7 +141,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:  # noqa: FBT
         if block.type == "text" and block.text is not None:
             parts.append(block.text)
         elif block.type == "tool_use":
-            arguments = cast("dict[str, Any]", block.input) if isinstance(block.input, dict) else None
+            arguments = (
+                cast("dict[str, Any]", block.input) if isinstance(block.input, dict) else None
+            )
             tools.append(ToolCall(block.name, arguments, block.id))
             raw = {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
             parts.append(encode(raw).decode())
@@ -154,7 +156,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:  # noqa: FBT
             output = text
     usage = answer.usage or _Usage()
     cached, created = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
-    total = None if usage.input_tokens is None else usage.input_tokens + (cached or 0) + (created or 0)
+    total = (
+        None if usage.input_tokens is None else usage.input_tokens + (cached or 0) + (created or 0)
+    )
     tokens = Usage(total, usage.output_tokens, cached)
     return Reply(
         text=text,

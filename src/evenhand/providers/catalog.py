@@ -45,7 +45,16 @@ _ELSEWHERE: Mapping[str, str] = {
 }
 
 _OPENAI_KINDS = frozenset(
-    {"assistant", "completion", "embedding", "embeddings", "image", "moderation", "realtime", "responses"}
+    {
+        "assistant",
+        "completion",
+        "embedding",
+        "embeddings",
+        "image",
+        "moderation",
+        "realtime",
+        "responses",
+    }
 )
 
 
@@ -102,8 +111,12 @@ def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)
             else f"{kind} is not supported yet; a Python function can stand in: python:provider.py:call_api."
         )
         return UsageError(message, hint=hint)
-    near = difflib.get_close_matches(kind, ["openai", "anthropic", "python", "exec", "echo", *_ELSEWHERE], n=1)
-    families = "Providers: openai, anthropic, python, exec, echo, and any OpenAI-compatible address."
+    near = difflib.get_close_matches(
+        kind, ["openai", "anthropic", "python", "exec", "echo", *_ELSEWHERE], n=1
+    )
+    families = (
+        "Providers: openai, anthropic, python, exec, echo, and any OpenAI-compatible address."
+    )
     return UsageError(message, hint=f"Did you mean '{near[0]}'? {families}" if near else families)
 
 
@@ -119,7 +132,8 @@ def _openai(
     kind, _, model = rest.partition(":")
     if kind in _OPENAI_KINDS:
         raise UsageError(
-            f"provider '{id}': openai:{kind} is not supported yet", hint=f"For chat, write openai:chat:{model or '<model>'}."
+            f"provider '{id}': openai:{kind} is not supported yet",
+            hint=f"For chat, write openai:chat:{model or '<model>'}.",
         )
     return openai(id, model if kind == "chat" else rest, label=label, config=config, env=env)
 
@@ -131,7 +145,7 @@ def _function(id: str, label: str, config: Mapping[str, Any], base: Path) -> Pro
     name, colon, function = text.rpartition(":") if ".py:" in text else (text, "", "")
     path = base / (name if colon else text)
     if not path.is_file():
-        raise UsageError(f"provider '{id}': {path.name} does not exist", hint=f"Looked in {path.parent}.")
+        raise UsageError(
+            f"provider '{id}': {path.name} does not exist", hint=f"Looked in {path.parent}."
+        )
     return FunctionProvider(id, label or id, path, function or "call_api", config)
-
-

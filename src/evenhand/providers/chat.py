@@ -78,8 +78,13 @@ class ChatProvider:
         self._host = parts.netloc.rpartition("@")[2]
         self._local = parts.hostname in ("localhost", "127.0.0.1", "::1")
         self.account = f"{self._host} #{digest(self.key, self.dialect.vendor)[:8]}"
-        self._headers = {"content-type": "application/json", **self.dialect.headers(self.key, self.config)}
-        self._headers.update({str(k): str(v) for k, v in (self.config.get("headers") or {}).items()})
+        self._headers = {
+            "content-type": "application/json",
+            **self.dialect.headers(self.key, self.config),
+        }
+        self._headers.update(
+            {str(k): str(v) for k, v in (self.config.get("headers") or {}).items()}
+        )
         # Keys in canonical order: body, url, version.
         tail = encode({"url": self.url, "version": self.dialect.version})
         self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
@@ -108,13 +113,17 @@ class ChatProvider:
             raise AuthError(
                 f"no API key for {self.id}", hint=f"Set {self._key_name()} in the environment."
             )
-        answer = await http.transport().post(self.url, self._headers, request.payload, self.timeout_s)
-        if answer.status != 200:  # noqa: PLR2004 (HTTP)
+        answer = await http.transport().post(
+            self.url, self._headers, request.payload, self.timeout_s
+        )
+        if answer.status != 200:
             raise fault(answer, host=self._host, key_hint=f"Look at the key in {self._key_name()}.")
         problem = unreadable(answer, host=self._host)
         if problem is not None:
             raise problem
-        return Answer(answer.body, answer.latency_s, self.dialect.rates(answer.headers, time.time()))
+        return Answer(
+            answer.body, answer.latency_s, self.dialect.rates(answer.headers, time.time())
+        )
 
     def reply(self, body: bytes) -> Reply:
         return self.dialect.read(body, self._parsed, self.price)

@@ -29,8 +29,13 @@ _QUOTA = re.compile(
     r"reached your specified (api )?usage limits|PerDay|daily (limit|quota)|payment required",
     re.IGNORECASE,
 )
-_CONTEXT = re.compile(r"context_length_exceeded|maximum context length|prompt is too long|too many tokens", re.IGNORECASE)
-_MODEL = re.compile(r"model_not_found|not_found_error|does not exist|unknown model|no such model", re.IGNORECASE)
+_CONTEXT = re.compile(
+    r"context_length_exceeded|maximum context length|prompt is too long|too many tokens",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(
+    r"model_not_found|not_found_error|does not exist|unknown model|no such model", re.IGNORECASE
+)
 
 
 def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
@@ -49,23 +54,37 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     message = f"{where}: {said}" if said else where
     if _QUOTA.search(body) and status in (400, 402, 403, 429):
         return QuotaExhausted(
-            message, hint="Top up or raise the limit, then `evenhand resume`.", status=status, body=body
+            message,
+            hint="Top up or raise the limit, then `evenhand resume`.",
+            status=status,
+            body=body,
         )
-    if status == 429:  # noqa: PLR2004 (HTTP)
+    if status == 429:
         return RateLimited(message, status=status, body=body, retry_after_s=wait)
     if status in (401, 403):
         return AuthError(message, hint=key_hint, status=status, body=body)
-    if status == 404:  # noqa: PLR2004 (HTTP)
-        what = "Look at the model's name." if _MODEL.search(body) else "Look at the address and the model's name."
+    if status == 404:
+        what = (
+            "Look at the model's name."
+            if _MODEL.search(body)
+            else "Look at the address and the model's name."
+        )
         return UnknownModel(message, hint=what, status=status, body=body)
     if status in (408, 504):
         return TimedOut(message, status=status, body=body, retry_after_s=wait, billed=None)
-    if status >= 500 or "overloaded_error" in body:  # noqa: PLR2004 (HTTP)
+    if status >= 500 or "overloaded_error" in body:
         return Overloaded(message, status=status, body=body, retry_after_s=wait)
     if _CONTEXT.search(body):
-        return BadRequest(message, hint="The prompt is longer than the model takes.", status=status, body=body)
-    if status < 400:  # noqa: PLR2004 (HTTP)
-        return BadReply(message, hint="A redirect or a page, where a reply was due: a proxy?", status=status, body=body)
+        return BadRequest(
+            message, hint="The prompt is longer than the model takes.", status=status, body=body
+        )
+    if status < 400:
+        return BadReply(
+            message,
+            hint="A redirect or a page, where a reply was due: a proxy?",
+            status=status,
+            body=body,
+        )
     return BadRequest(message, status=status, body=body)
 
 

@@ -48,7 +48,11 @@ class FunctionProvider:
         return Request(
             identity=identity,
             key=digest(identity),
-            payload=(prompt.text, {**options, "config": {**options["config"], "basePath": str(self.path.parent)}}, context),
+            payload=(
+                prompt.text,
+                {**options, "config": {**options["config"], "basePath": str(self.path.parent)}},
+                context,
+            ),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

@@ -76,7 +76,12 @@ class Transport:
         sent = False
         try:
             async with session.post(
-                address, data=body, headers=headers, timeout=timeout, proxy=proxy, allow_redirects=False
+                address,
+                data=body,
+                headers=headers,
+                timeout=timeout,
+                proxy=proxy,
+                allow_redirects=False,
             ) as response:
                 sent = True
                 if (response.content_length or 0) > MAX_BODY:
@@ -84,10 +89,14 @@ class Transport:
                 data = await response.read()
                 if len(data) > MAX_BODY:
                     raise _too_long(url)
-                return HttpAnswer(response.status, response.headers, data, time.perf_counter() - started)
+                return HttpAnswer(
+                    response.status, response.headers, data, time.perf_counter() - started
+                )
         except TimeoutError as error:
             if isinstance(error, aiohttp.ConnectionTimeoutError):
-                raise ConnectionFailed(f"{_host(url)} could not be reached in {CONNECT_S:g} s") from None
+                raise ConnectionFailed(
+                    f"{_host(url)} could not be reached in {CONNECT_S:g} s"
+                ) from None
             raise TimedOut(
                 f"{_host(url)} did not answer in {timeout_s:g} s", billed=None, hint=_TIMEOUT_HINT
             ) from None
@@ -98,7 +107,8 @@ class Transport:
             ) from None
         except aiohttp.ClientConnectorError as error:
             raise ConnectionFailed(
-                f"{_host(url)} cannot be reached: {error.os_error.strerror or error.os_error}", hint=_REACH_HINT
+                f"{_host(url)} cannot be reached: {error.os_error.strerror or error.os_error}",
+                hint=_REACH_HINT,
             ) from None
         except (aiohttp.ClientError, ConnectionError) as error:
             what = "was cut off" if sent else "was lost"
@@ -110,7 +120,9 @@ class Transport:
         import aiohttp  # noqa: PLC0415 (see above)
 
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, ssl=ssl.create_default_context())
+            connector=aiohttp.TCPConnector(
+                limit=0, ttl_dns_cache=300, ssl=ssl.create_default_context()
+            )
             if _extra_authorities()
             else aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -139,7 +151,9 @@ class Transport:
             self._session = None
 
 
-_TIMEOUT_HINT = "It may have been charged for. Set timeoutMs in the provider's config to wait longer."
+_TIMEOUT_HINT = (
+    "It may have been charged for. Set timeoutMs in the provider's config to wait longer."
+)
 _REACH_HINT = "Look at the address and the network; HTTPS_PROXY and NO_PROXY are honoured."
 _transports: dict[asyncio.AbstractEventLoop, Transport] = {}
 
@@ -177,5 +191,3 @@ def _short(error: Exception) -> str:
 
 def _too_long(url: str) -> BadReply:
     return BadReply(f"{_host(url)} answered with more than {MAX_BODY // 2**20} MB", billed=True)
-
-

@@ -156,7 +156,7 @@ class _Completion(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Completion)
 
 
-def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:  # noqa: FBT001 (one of a dialect's functions)
+def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     try:
         completion = _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -205,7 +205,9 @@ def _text(content: object) -> str:
         return content
     if isinstance(content, list):  # some servers answer in parts
         parts = cast("list[object]", content)
-        return "".join(str(cast("dict[str, object]", p).get("text", "")) for p in parts if isinstance(p, dict))
+        return "".join(
+            str(cast("dict[str, object]", p).get("text", "")) for p in parts if isinstance(p, dict)
+        )
     return ""
 
 
@@ -213,9 +215,13 @@ def _tools(message: _Message) -> tuple[ToolCall, ...]:
     found: list[ToolCall] = []
     for tool in message.tool_calls or ():
         if tool.function is not None:
-            found.append(ToolCall(tool.function.name, _arguments(tool.function.arguments), tool.id or ""))
+            found.append(
+                ToolCall(tool.function.name, _arguments(tool.function.arguments), tool.id or "")
+            )
     if message.function_call is not None:
-        found.append(ToolCall(message.function_call.name, _arguments(message.function_call.arguments)))
+        found.append(
+            ToolCall(message.function_call.name, _arguments(message.function_call.arguments))
+        )
     return tuple(found)
 
 

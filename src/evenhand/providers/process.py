@@ -35,7 +35,9 @@ class ProcessProvider:
         options = encode({"id": self.id, "config": {**self.config, **prompt.config}}).decode()
         context = encode({"vars": prompt.vars}).decode()
         identity = encode({"command": self.command, "arguments": [prompt.text, options, context]})
-        return Request(identity=identity, key=digest(identity), payload=(prompt.text, options, context))
+        return Request(
+            identity=identity, key=digest(identity), payload=(prompt.text, options, context)
+        )
 
     async def send(self, request: Request, host: Host) -> Answer:
         del host

@@ -45,4 +45,6 @@ def _message(value: object) -> Message | None:
         return None
     if isinstance(content, list):
         return Message(role, cast("list[Mapping[str, object]]", content))
-    return Message(role, content if isinstance(content, str) else "" if content is None else str(content))
+    return Message(
+        role, content if isinstance(content, str) else "" if content is None else str(content)
+    )

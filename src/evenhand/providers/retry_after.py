@@ -22,7 +22,11 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         found.append(milliseconds / 1000)
-    values = headers.getall("retry-after", []) if hasattr(headers, "getall") else [headers.get("retry-after", "")]  # type: ignore[attr-defined]  # pyright: ignore
+    values = (
+        headers.getall("retry-after", [])
+        if hasattr(headers, "getall")
+        else [headers.get("retry-after", "")]
+    )  # type: ignore[attr-defined]  # pyright: ignore
     for value in values:
         seconds = _seconds(str(value).strip(), headers.get("date", ""), now)
         if seconds is not None:

@@ -1,0 +1,1 @@
+"""Arithmetic on runs: intervals and comparisons. Pure functions on plain numbers."""

@@ -90,7 +90,9 @@ class Cache:
             return None
         return CachedReply(row[0], row[1]) if row else None
 
-    def put(self, key: str, draw: str, identity: bytes, body: bytes, latency_s: float | None) -> None:
+    def put(
+        self, key: str, draw: str, identity: bytes, body: bytes, latency_s: float | None
+    ) -> None:
         """Keeps an answer, when there is time."""
         if self._broken:
             return
@@ -114,7 +116,9 @@ class Cache:
         if self._reader is None:
             return CacheStats(self.path, 0, 0, None)
         with self._readable():
-            entries, oldest = self._reader.execute("select count(*), min(created_at) from answer").fetchone()
+            entries, oldest = self._reader.execute(
+                "select count(*), min(created_at) from answer"
+            ).fetchone()
         return CacheStats(self.path, entries, self.path.stat().st_size, oldest)
 
     def entries(self, key: str = "") -> Iterator[CacheEntry]:
@@ -153,10 +157,14 @@ class Cache:
     def _open(self) -> sqlite3.Connection | None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            fd = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = os.open(
+                self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            )
             try:
                 with turn(fd):
-                    db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30)
+                    db = sqlite3.connect(
+                        self.path, isolation_level=None, check_same_thread=False, timeout=30
+                    )
                     db.execute("pragma journal_mode = wal")
                     db.execute("pragma wal_autocheckpoint = 0")
                     db.execute("pragma synchronous = normal")
@@ -180,7 +188,7 @@ class Cache:
                 item = self._queue.get()
                 while item is not None:
                     rows.append(item)
-                    if len(rows) >= 500:  # noqa: PLR2004 (a bound on what one transaction holds)
+                    if len(rows) >= 500:
                         break
                     try:
                         item = self._queue.get_nowait()
@@ -190,7 +198,9 @@ class Cache:
                 if rows:
                     with turn(fd):
                         db.execute("begin immediate")
-                        db.executemany("insert or replace into answer values (?, ?, ?, ?, ?, ?)", rows)
+                        db.executemany(
+                            "insert or replace into answer values (?, ?, ?, ?, ?, ?)", rows
+                        )
                         db.execute("commit")
                     rows = []
                     time.sleep(0.02)  # let more come, so that many share a transaction
@@ -205,7 +215,9 @@ class Cache:
     def _give_up(self, error: Exception) -> None:
         if not self._broken:
             self._broken = True
-            self._warn(f"going on without the cache: {self.path}: {error}; `evenhand cache clear` makes a new one")
+            self._warn(
+                f"going on without the cache: {self.path}: {error}; `evenhand cache clear` makes a new one"
+            )
         self._reader = None
 
     @contextlib.contextmanager
@@ -214,5 +226,6 @@ class Cache:
             yield
         except sqlite3.Error as error:
             raise StoreError(
-                f"{self.path} cannot be read: {error}", hint="`evenhand cache clear` makes a new one."
+                f"{self.path} cannot be read: {error}",
+                hint="`evenhand cache clear` makes a new one.",
             ) from error

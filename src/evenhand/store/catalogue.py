@@ -1,5 +1,6 @@
 """Where runs live, and which there are. The list is made anew from the files each time: there is nothing to fall out of
-step with them."""
+step with them.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +89,8 @@ def _by_id(path: Path) -> str:
 
 def homes(start: Path) -> list[Path]:
     """The folders with runs that somebody who stands in `start` may mean: EVENHAND_HOME alone where it is set; else
-    the `.evenhand` of this folder, of those above it, and of those below it, four levels deep."""
+    the `.evenhand` of this folder, of those above it, and of those below it, four levels deep.
+    """
     if os.environ.get("EVENHAND_HOME"):
         return [home_for(None)]
     start = start.absolute()
@@ -125,7 +127,9 @@ def find(start: Path, ref: str | None) -> Path:
         if path.is_file():
             return path.absolute()
         raise UsageError(f"{ref}: there is no such run file")
-    known = sorted((path for home in homes(start) for path in paths(home)), key=_by_id, reverse=True)
+    known = sorted(
+        (path for home in homes(start) for path in paths(home)), key=_by_id, reverse=True
+    )
     if not known:
         raise UsageError(
             f"there are no runs in or below {os.environ.get('EVENHAND_HOME') or start.absolute()}",
@@ -138,5 +142,7 @@ def find(start: Path, ref: str | None) -> Path:
         return matching[0]
     newest = ", ".join(path.stem for path in (matching or known)[:5])
     if matching:
-        raise UsageError(f"'{ref}' could be any of {len(matching)} runs", hint=f"Write more of one: {newest}")
+        raise UsageError(
+            f"'{ref}' could be any of {len(matching)} runs", hint=f"Write more of one: {newest}"
+        )
     raise UsageError(f"there is no run '{ref}'", hint=f"The newest: {newest}")

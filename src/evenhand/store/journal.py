@@ -51,7 +51,11 @@ class Settled:
         self._count = 0
 
     def __contains__(self, index: int) -> bool:
-        return bool(self._bits[index >> 3] & 1 << (index & 7)) if index >> 3 < len(self._bits) else False
+        return (
+            bool(self._bits[index >> 3] & 1 << (index & 7))
+            if index >> 3 < len(self._bits)
+            else False
+        )
 
     def __len__(self) -> int:
         return self._count
@@ -144,7 +148,9 @@ class Journal:
                 self._takes[index] = take + 1
             else:
                 self._settled.add(index)
-        self._next_call = self._db.execute("select coalesce(max(id), 0) + 1 from call").fetchone()[0]
+        self._next_call = self._db.execute("select coalesce(max(id), 0) + 1 from call").fetchone()[
+            0
+        ]
         for number, trial, key, nth, draw in run.answers():
             if trial not in self._settled:
                 self._recorded[trial, key, nth] = number

@@ -31,7 +31,9 @@ class Lock:
             ) from None
         os.ftruncate(self._fd, 0)
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-        os.pwrite(self._fd, f"process {os.getpid()} on {socket.gethostname()} since {stamp}".encode(), 0)
+        os.pwrite(
+            self._fd, f"process {os.getpid()} on {socket.gethostname()} since {stamp}".encode(), 0
+        )
 
     def release(self) -> None:
         """Lets go."""

@@ -85,7 +85,10 @@ class RunFile:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -117,7 +120,10 @@ class RunFile:
 
     def _has(self, index: int) -> bool:
         with _readable(self.path):
-            return self._db.execute("select 1 from trial where idx = ?", (index,)).fetchone() is not None
+            return (
+                self._db.execute("select 1 from trial where idx = ?", (index,)).fetchone()
+                is not None
+            )
 
     def matching(self, outcome: str, limit: int) -> Iterator[TrialResult]:
         """The first trials with this outcome, in the plan's order."""
@@ -217,7 +223,9 @@ def call_record(row: tuple[object, ...]) -> CallRecord:
 
 
 def _totals(row: tuple[object, ...]) -> Totals:
-    trials, passed, failed, errors, na, calls, cached, cost, tokens_in, tokens_out = cast("tuple[int, ...]", row)
+    trials, passed, failed, errors, na, calls, cached, cost, tokens_in, tokens_out = cast(
+        "tuple[int, ...]", row
+    )
     return Totals(
         trials,
         passed or 0,

@@ -1,0 +1,376 @@
+"""A folder of prompts, models and tests in, a plan out. Nothing is run, and everything that is wrong is said at once."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.case import Case, case_id
+from evenhand.core.encoding import digest, encode
+from evenhand.core.errors import ConfigError, NothingSelected, Problem, UsageError
+from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
+from evenhand.core.provider import Provider
+from evenhand.core.variant import Variant
+from evenhand.promptfoo.aggregate import verdict_rule
+from evenhand.promptfoo.cases import Test, TestReader
+from evenhand.promptfoo.config import Config, find_config, read_config, redacted
+from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.models import Column, Models
+from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, read_prompts
+from evenhand.promptfoo.sources import Source, content_digest, read_sources
+from evenhand.promptfoo.step import CellBody, Pair, described, resolved
+
+ESTIMATED_FROM = 300
+"""Steps whose prompts are filled in to estimate tokens and prices of all."""
+
+
+def load(
+    path: Path,
+    selection: Selection | None = None,
+    *,
+    strict_prompts: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> PromptfooPlan:
+    """The plan of a promptfoo config.
+
+    Args:
+        path: The config file, or the folder that holds a promptfooconfig.yaml.
+        selection: Which of its tests to run.
+        strict_prompts: Call prompt functions as promptfoo does, whatever their parameters are called.
+        env: The environment; by default the process's.
+
+    Raises:
+        ConfigError: What is wrong with the config and the files that it names: all of it.
+        NothingSelected: The selection leaves no test.
+        UsageError: The filter is not a regular expression.
+    """
+    selection = selection or Selection()
+    findings = Findings()
+    file = find_config(path, findings)
+    config = read_config(file, os.environ if env is None else env, findings) if file else None
+    if config is None:
+        raise ConfigError(findings.problems)
+    config.strict_prompts = config.strict_prompts or strict_prompts
+    models = Models(config, findings)
+    prompts = read_prompts(config, findings)
+    columns = models.subjects()
+    sources = read_sources(config, findings)
+    reader = TestReader(config, sources, models, findings)
+    pairs = _pairs(prompts, columns, config, findings)
+    selected = _Selected(selection)
+    survey = _survey(reader, pairs, selected)
+    if not findings.problems and not survey.tests and not selected.narrows:
+        findings.problem(config.at("tests"), "there are no tests", "The files that it names hold none.")
+    if findings.problems:
+        raise ConfigError(findings.problems)
+    if not survey.cases:
+        raise NothingSelected(
+            f"the selection leaves none of {survey.tests} tests", hint=f"It was: {selected.words}."
+        )
+    return PromptfooPlan(config, selection, pairs, columns, sources, reader, selected, survey, findings.hints)
+
+
+@dataclass(slots=True)
+class _Survey:
+    """What the first walk over the tests found.
+
+    Attributes:
+        tests: Tests, before the selection.
+        cases: Selected cases: tests spread over their lists of variables.
+        cells: Cases × the columns that take them.
+        calls: Cells in each column that ask its model.
+        judged: Judge calls for each judge.
+    """
+
+    tests: int = 0
+    cases: int = 0
+    cells: int = 0
+    calls: dict[int, int] = field(default_factory=dict[int, int])
+    judged: dict[str, int] = field(default_factory=dict[str, int])
+
+
+class _Selected:
+    """Which tests a selection takes: filter, then sample, then first."""
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+        self._drawn: frozenset[int] | None = None
+        try:
+            self._pattern = re.compile(selection.filter) if selection.filter else None
+        except re.error as error:
+            raise UsageError(f"--filter: '{selection.filter}' is not a regular expression: {error}") from None
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it leaves anything out."""
+        s = self._selection
+        return bool(s.filter) or s.first is not None or s.sample is not None
+
+    @property
+    def words(self) -> str:
+        """The selection, as it was asked for."""
+        s = self._selection
+        parts = (
+            f"--filter {s.filter!r}" if s.filter else "",
+            f"--sample {s.sample}" if s.sample is not None else "",
+            f"--first {s.first}" if s.first is not None else "",
+        )
+        return ", ".join(filter(None, parts)) or "everything"
+
+    def draw(self, matching: int) -> None:
+        """Chooses the sample, once it is known how many match the filter."""
+        wanted = self._selection.sample
+        if wanted is not None and wanted < matching:
+            chosen = random.Random(self._selection.seed).sample(range(matching), wanted)  # noqa: S311 (a sample, not a secret)
+            self._drawn = frozenset(chosen)
+
+    def matches(self, test: Test) -> bool:
+        """Whether the filter takes a test."""
+        if self._pattern is None:
+            return True
+        texts = (test.description, *(str(value) for value in test.variables.values()))
+        return any(self._pattern.search(text) for text in texts)
+
+    def of(self, tests: Iterator[Test]) -> Iterator[Test]:
+        """The tests that are taken."""
+        first = self._selection.first
+        number = taken = 0
+        for test in tests:
+            if first is not None and taken >= first:
+                return
+            if not self.matches(test):
+                continue
+            if self._drawn is None or number in self._drawn:
+                taken += 1
+                yield test
+            number += 1
+
+
+def _survey(reader: TestReader, pairs: Sequence[Pair], selected: _Selected) -> _Survey:
+    """Walks the tests once: checks them all, counts what is selected."""
+    survey = _Survey()
+    if not selected.narrows:
+        for test in reader.tests(checking=True):
+            survey.tests += 1
+            _count(test, pairs, survey)
+        return survey
+    matching = 0
+    for test in reader.tests(checking=True):
+        survey.tests += 1
+        matching += selected.matches(test)
+    selected.draw(matching)
+    for test in selected.of(reader.tests()):
+        _count(test, pairs, survey)
+    return survey
+
+
+def _count(test: Test, pairs: Sequence[Pair], survey: _Survey) -> None:
+    cases = test.count()
+    survey.cases += cases
+    if test.prompts is None and test.providers is None:
+        taking = pairs
+    else:
+        taking = [pair for pair in pairs if pair.takes(test)]
+    survey.cells += cases * len(taking)
+    if test.provider_output is None:
+        for pair in taking:
+            index = pair.variant.index
+            survey.calls[index] = survey.calls.get(index, 0) + cases
+    for judge in test.judged:
+        survey.judged[judge] = survey.judged.get(judge, 0) + cases * len(taking)
+
+
+def _pairs(
+    prompts: Sequence[AnyPrompt], columns: Sequence[Column], config: Config, findings: Findings
+) -> list[Pair]:
+    found: list[Pair] = []
+    labels = [prompt.label for prompt in prompts]
+    for column in columns:
+        taken = [prompt for prompt in prompts if column.takes(prompt.label)]
+        if prompts and not taken:
+            findings.problem(
+                column.place,
+                f"provider {column.provider.label} takes none of the prompts: {', '.join(column.prompts or ())}",
+                f"There are: {', '.join(labels)}.",
+            )
+        for prompt in taken:
+            variant = Variant(
+                len(found), _short(prompt.label), column.provider.label, prompt.raw, column.provider.id
+            )
+            found.append(Pair(variant, prompt, column, config.base))
+    return found
+
+
+@dataclass(slots=True)
+class PromptfooPlan:
+    """What a promptfoo config comes to. Implements `evenhand.core.plan.Plan`."""
+
+    _config: Config
+    _selection: Selection
+    _pairs: Sequence[Pair]
+    _columns: Sequence[Column]
+    _sources: Sequence[Source]
+    _reader: TestReader
+    _selected: _Selected
+    _survey: _Survey
+    hints: Sequence[Problem]
+    _fingerprint: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its description, or the name of its folder."""
+        return str(self._config.value.get("description") or self._config.base.name)
+
+    @property
+    def source(self) -> str:
+        """The config file."""
+        return str(self._config.document.file)
+
+    @property
+    def size(self) -> int:
+        """How many trials."""
+        return self._survey.cells * self.repeats
+
+    @property
+    def case_count(self) -> int:
+        """How many cases."""
+        return self._survey.cases
+
+    @property
+    def repeats(self) -> int:
+        """How often each is repeated."""
+        return self._selection.repeats or self._config.repeats
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The columns: every model × the prompts that it gets."""
+        return tuple(pair.variant for pair in self._pairs)
+
+    @property
+    def providers(self) -> Sequence[Provider]:
+        """The models to ask."""
+        return tuple(column.provider for column in self._columns)
+
+    @property
+    def options(self) -> RunOptions:
+        """How it wants to be run."""
+        return self._config.options
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The config as read, secrets removed; tests in files by name only."""
+        value = {k: v for k, v in self._config.value.items() if k != "tests" or isinstance(v, str)}
+        return {str(k): v for k, v in redacted(value).items()} if isinstance(value, dict) else {}  # type: ignore[attr-defined]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the config, of the files that it names, and of the selection."""
+        if not self._fingerprint:
+            files = {source.path for source in self._sources if source.path} | self._reader.files
+            files |= {pair.prompt.path for pair in self._pairs if isinstance(pair.prompt, FunctionPrompt)}
+            parts = [encode(_plain(self._config.value))]
+            parts += [f"{path.name} {content_digest(path)}".encode() for path in sorted(files) if path.is_file()]
+            parts += [encode([pair.prompt.label, pair.prompt.raw]) for pair in self._pairs]
+            s = self._selection
+            parts.append(encode([s.filter, s.first, s.sample, s.seed, self.repeats, self._config.strict_prompts]))
+            self._fingerprint = digest(*parts)
+        return self._fingerprint
+
+    def steps(self) -> Iterator[Step]:
+        """The trials: test by test, repeat by repeat, combination by combination, model by model, prompt by prompt."""
+        index = 0
+        seen: dict[int, int] = {}
+        pairs = self._pairs
+        for test in self._selected.of(self._reader.tests()):
+            taking = pairs
+            if test.prompts is not None or test.providers is not None:
+                taking = [pair for pair in pairs if pair.takes(test)]
+            rule = verdict_rule(test.threshold)
+            cases = [self._case(test, variables, seen) for variables in test.cases()]
+            for repeat in range(self.repeats):
+                for case in cases:
+                    for pair in taking:
+                        yield Step(index, case, pair.variant, repeat, CellBody(pair, test, case.vars), rule)
+                        index += 1
+
+    def estimate(self) -> Sequence[CallEstimate]:
+        """The calls, with tokens and a bound on the price from the first prompts; see `evenhand check`."""
+        return _estimate(self, self._pairs, self._survey)
+
+    def _case(self, test: Test, variables: Mapping[str, Any], seen: dict[int, int]) -> Case:
+        id_ = case_id(variables) if variables else case_id(test.description)
+        number = int(id_, 16)
+        again = seen.get(number, 0) + 1
+        seen[number] = again
+        return Case(
+            id=id_ if again == 1 else f"{id_}#{again}",
+            vars=variables,
+            description=test.description or described(variables),
+            metadata=test.metadata,
+        )
+
+
+def _estimate(plan: PromptfooPlan, pairs: Sequence[Pair], survey: _Survey) -> list[CallEstimate]:
+    tokens: dict[int, list[int]] = {}
+    bounds: dict[int, list[float | None]] = {}
+    for number, step in enumerate(plan.steps()):
+        if number >= ESTIMATED_FROM:
+            break
+        body = step.body
+        assert isinstance(body, CellBody)  # noqa: S101 (made above)
+        pair, test = body.pair, body.test
+        variables = resolved(body.variables, test.files, test.tagged, pair.base)
+        fill = pair.fill(test.prefix, test.suffix)
+        index = pair.variant.index
+        if fill is None:
+            # A function's prompt is not known before it runs; it holds at least what it is given.
+            size = len(pair.prompt.raw) + sum(len(str(value)) for value in variables.values())
+            tokens.setdefault(index, []).append(size // 4)
+            bounds.setdefault(index, []).append(None)
+            continue
+        request = pair.column.provider.request(fill(variables))
+        tokens.setdefault(index, []).append(request.tokens_in)
+        bounds.setdefault(index, []).append(request.cost_bound_usd)
+    found: dict[tuple[str, str], CallEstimate] = {}
+    for pair in pairs:
+        index, calls = pair.variant.index, survey.calls.get(pair.variant.index, 0) * plan.repeats
+        sizes, prices = tokens.get(index, [0]), bounds.get(index, [None])
+        known = [price for price in prices if price is not None]
+        cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
+        _add(found, CallEstimate(pair.column.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost))
+    for judge, calls in survey.judged.items():
+        _add(found, CallEstimate(judge, "judge", calls * plan.repeats, 0, None))
+    return list(found.values())
+
+
+def _add(found: dict[tuple[str, str], CallEstimate], estimate: CallEstimate) -> None:
+    before = found.get((estimate.provider, estimate.role))
+    if before is not None:
+        cost = None if before.cost_usd is None or estimate.cost_usd is None else before.cost_usd + estimate.cost_usd
+        estimate = CallEstimate(
+            estimate.provider,
+            estimate.role,
+            before.calls + estimate.calls,
+            before.tokens_in + estimate.tokens_in,
+            cost,
+        )
+    found[estimate.provider, estimate.role] = estimate
+
+
+def _plain(value: object) -> object:
+    """A value as the fingerprint takes it: numbers that JSON has no form for, as text."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):  # noqa: PLR0124 (NaN)
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return [_plain(v) for v in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
+
+
+def _short(label: str) -> str:
+    line = " ".join(label.split())
+    return line if len(line) <= 80 else line[:79] + "…"  # noqa: PLR2004 (a column's head)

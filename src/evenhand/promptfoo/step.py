@@ -1,0 +1,179 @@
+"""One cell of the matrix: fills the prompt in, asks the model, and records what is expected of the answer."""
+
+from __future__ import annotations
+
+import base64
+import json
+import mimetypes
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.errors import CodeError
+from evenhand.core.expect import Trial
+from evenhand.core.message import Message, Prompt, Reply
+from evenhand.core.variant import Variant
+from evenhand.promptfoo.assertions import Cell
+from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.models import Column
+from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
+from evenhand.promptfoo.template import render
+from evenhand.promptfoo.transform import transformed
+from evenhand.promptfoo.tree import read_document
+
+PASSES = 5
+"""How often variables are filled into variables, as promptfoo does it."""
+_BINARY = frozenset(".png .jpg .jpeg .gif .webp .bmp .svg".split())
+
+Fill = Callable[[Mapping[str, Any]], Prompt]
+
+
+@dataclass(slots=True)
+class Pair:
+    """A prompt and a model: one column."""
+
+    variant: Variant
+    prompt: AnyPrompt
+    column: Column
+    base: Path
+    _fills: dict[tuple[str, str], Fill] = field(default_factory=dict[tuple[str, str], Fill], repr=False)
+
+    def fill(self, prefix: str, suffix: str) -> Fill | None:
+        """The function that fills a text prompt in, between these; None for a prompt that is a function."""
+        if not isinstance(self.prompt, TextPrompt):
+            return None
+        found = self._fills.get((prefix, suffix))
+        if found is None:
+            found = self._fills[prefix, suffix] = self.prompt.filled(prefix, suffix)
+        return found
+
+    def takes(self, test: Test) -> bool:
+        """Whether a test is run in this column."""
+        provider = self.column.provider
+        return (test.prompts is None or _named(test.prompts, (self.prompt.label,))) and (
+            test.providers is None or _named(test.providers, (provider.id, provider.label))
+        )
+
+
+@dataclass(slots=True)
+class CellBody:
+    """What happens in one cell."""
+
+    pair: Pair
+    test: Test
+    variables: Mapping[str, Any]
+
+    async def __call__(self, trial: Trial) -> object:
+        test, pair = self.test, self.pair
+        variables = resolved(self.variables, test.files, test.tagged, pair.base)
+        if variables is not self.variables:
+            trial.show(variables)
+        fill = pair.fill(test.prefix, test.suffix)
+        provider = pair.column.provider
+        prompt: Prompt | None = None
+        if fill is not None:
+            prompt = fill(variables)
+        elif not isinstance(pair.prompt, TextPrompt):
+            about = {"id": provider.id, "label": provider.label}
+            prompt = await pair.prompt.asked(trial, variables, about)
+            if test.prefix or test.suffix:
+                text = f"{render(test.prefix, variables)}{prompt.text}{render(test.suffix, variables)}"
+                prompt = Prompt((Message("user", text),), text, prompt.config, variables, prompt.label)
+        assert prompt is not None  # noqa: S101 (a prompt is text or a function)
+        reply: Reply | None = None
+        if test.provider_output is not None:
+            output = test.provider_output
+        else:
+            reply = await trial.model(provider, "subject").generate(prompt)
+            output = reply.text if reply.output is None else reply.output
+        cell = Cell(output, prompt.text, variables, test.raw, provider.id, provider.label, reply, test.metadata)
+        for code in (pair.column.transform, test.transform):
+            if code:
+                output = await self._transformed(code, cell, trial)
+                cell.output = output
+        for make in test.asserts:
+            trial.expect(make(cell))
+        return output
+
+    async def _transformed(self, code: str, cell: Cell, trial: Trial) -> object:
+        context = {
+            "vars": dict(cell.variables),
+            "prompt": {"raw": cell.prompt, "label": self.pair.prompt.label},
+            "metadata": dict(cell.metadata),
+        }
+        return await transformed(code, cell.output, context, self.pair.base, trial)
+
+
+def resolved(
+    variables: Mapping[str, Any], files: frozenset[str], tagged: frozenset[str], base: Path
+) -> Mapping[str, Any]:
+    """The variables with files read in and, where the config has tags in them, those filled in.
+
+    Raises:
+        CodeError: A file cannot be read any more.
+    """
+    if not files and not tagged:
+        return variables
+    found = dict(variables)
+    for name in files:
+        value = found[name]
+        if isinstance(value, str) and value.startswith("file://"):
+            found[name] = file_value(base / value.removeprefix("file://"))
+    for _ in range(PASSES):
+        changed = False
+        for name in tagged:
+            value = found[name]
+            if isinstance(value, str):
+                filled = render(value, {k: v for k, v in found.items() if k != name})
+                changed = changed or filled != value
+                found[name] = filled
+        # What was filled in is data from here on, unless it is a variable with tags of its own.
+        tagged = frozenset(name for name in tagged if _refers(variables[name], tagged - {name}))
+        if not changed or not tagged:
+            break
+    return found
+
+
+def file_value(path: Path) -> object:
+    """What a variable that names a file stands for: its text, trimmed; JSON text of YAML; a data URL of a picture."""
+    suffix = path.suffix.lower()
+    try:
+        if suffix in (".yaml", ".yml"):
+            findings = Findings()
+            document = read_document(path, findings)
+            if document is None:
+                raise CodeError(str(findings.problems[0]))
+            return json.dumps(document.value, ensure_ascii=False)
+        if suffix in _BINARY:
+            kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+        return path.read_text("utf-8-sig").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CodeError(f"{path.name} cannot be read: {error}") from None
+
+
+def _refers(value: object, names: frozenset[str]) -> bool:
+    return isinstance(value, str) and any(re.search(rf"\b{re.escape(name)}\b", value) for name in names)
+
+
+def _named(wanted: tuple[str, ...], names: tuple[str, ...]) -> bool:
+    return any(
+        name == want or name.startswith(f"{want}:") or (want.endswith("*") and name.startswith(want[:-1]))
+        for want in wanted
+        for name in names
+    )
+
+
+def described(variables: Mapping[str, Any]) -> str:
+    """A line for a case that has no description: its first short variable."""
+    for value in variables.values():
+        text = cast("object", value)
+        if isinstance(text, str) and text.startswith("file://"):
+            return Path(text).stem
+        if isinstance(text, (str, int, float)):
+            line = " ".join(str(text).split())
+            return line if len(line) <= 60 else line[:59] + "…"  # noqa: PLR2004 (a line)
+    return ""

@@ -1,0 +1,123 @@
+"""Whether one variant is better than another on the same cases: paired, so that easy and hard cases cancel out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evenhand.stats.interval import CONFIDENCE, z_of
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRates:
+    """Two pass rates on the same cases.
+
+    Attributes:
+        n: Cases that both have a verdict on.
+        only_first: Passed by the first alone.
+        only_second: Passed by the second alone.
+        difference: First minus second, from −1 to 1.
+        low: Lower end of its interval.
+        high: Upper end.
+    """
+
+    n: int
+    only_first: int
+    only_second: int
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def detected(self) -> bool:
+        """Whether the interval leaves no difference out."""
+        return self.low > 0 or self.high < 0
+
+
+def paired_rates(n: int, only_first: int, only_second: int, confidence: float = CONFIDENCE) -> PairedRates:
+    """The difference of two pass rates on the same cases, with Tango's score interval.
+
+    Args:
+        n: Pairs. With none: a difference of 0, from −1 to 1.
+        only_first: Pairs in which only the first passed.
+        only_second: Pairs in which only the second passed.
+
+    Raises:
+        ValueError: More differing pairs than pairs.
+
+    Source: Tango, Statistics in Medicine 17 (1998), 891–908,
+        doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
+
+    >>> found = paired_rates(50, 12, 2)
+    >>> round(found.low, 6), round(found.high, 6)
+    (0.061111, 0.344709)
+    """
+    if only_first < 0 or only_second < 0 or only_first + only_second > n:
+        msg = f"{only_first} and {only_second} differing pairs of {n}"
+        raise ValueError(msg)
+    if n == 0:
+        return PairedRates(0, 0, 0, 0.0, -1.0, 1.0)
+    z = z_of(confidence)
+    difference = (only_first - only_second) / n
+
+    def score(delta: float) -> float:
+        b, c = only_first, only_second
+        a2 = 2 * n
+        b2 = (2 * n - b + c) * delta - b - c
+        c2 = -c * delta * (1 - delta)
+        q = (math.sqrt(max(0.0, b2 * b2 - 4 * a2 * c2)) - b2) / (2 * a2)
+        variance = n * (2 * q + delta * (1 - delta))
+        distance = b - c - n * delta
+        if variance <= 0:
+            return math.copysign(math.inf, distance) if distance else 0.0
+        return distance / math.sqrt(variance)
+
+    low = _root(lambda d: score(d) - z, -1.0, difference)
+    high = _root(lambda d: score(d) + z, difference, 1.0)
+    return PairedRates(n, only_first, only_second, difference, low, high)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """The exact two-sided p-value that two pass rates on the same cases are equal; 1 where no pair differs.
+
+    Source: McNemar, Psychometrika 12 (1947), doi:10.1007/BF02295996, in its exact binomial form.
+
+    >>> round(mcnemar(10, 2), 7)
+    0.0385742
+    """
+    differing = only_first + only_second
+    if not differing:
+        return 1.0
+    tail = sum(math.comb(differing, k) for k in range(min(only_first, only_second) + 1))
+    return min(1.0, 2 * tail / 2**differing)
+
+
+def smallest_shown(n: int, confidence: float = CONFIDENCE) -> float | None:
+    """The smallest difference of pass rates, from 0 to 1, that so many cases can show.
+
+    It is the difference at which the interval of `paired_rates` just leaves 0 out when no case goes the other way; None
+    where no difference could, however large.
+
+    >>> smallest_shown(8)
+    0.5
+    """
+    for differing in range(1, n + 1):
+        if paired_rates(n, differing, 0, confidence).low > 0:
+            return differing / n
+    return None
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function crosses 0 between two points; the nearer end where it does not."""
+    if function(low) <= 0:
+        return low
+    if function(high) >= 0:
+        return high
+    for _ in range(60):
+        middle = (low + high) / 2
+        if function(middle) > 0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2

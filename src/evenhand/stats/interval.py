@@ -1,0 +1,87 @@
+"""How far a rate can be from what was seen: intervals for proportions, repeats taken for what they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+CONFIDENCE = 0.95
+
+
+def z_of(confidence: float = CONFIDENCE) -> float:
+    """The two-sided normal quantile, e.g. 1.96 for 0.95.
+
+    Raises:
+        ValueError: The confidence is not between 0 and 1.
+    """
+    if not 0 < confidence < 1:
+        msg = f"confidence is {confidence}, not between 0 and 1"
+        raise ValueError(msg)
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The Wilson score interval of a proportion, on the scale from 0 to 1.
+
+    Args:
+        successes: How many of `n`; need not be whole (effective counts).
+        n: How many in all. With none nothing is known: (0, 1).
+        confidence: Of the interval, two-sided.
+
+    Raises:
+        ValueError: More successes than trials, or fewer than none.
+
+    Source: Wilson, J. Am. Stat. Assoc. 22 (1927), doi:10.1080/01621459.1927.10502953.
+
+    >>> low, high = wilson(8, 10)
+    >>> round(low, 4), round(high, 4)
+    (0.4902, 0.9433)
+    """
+    z = z_of(confidence)
+    if not 0 <= successes <= n:
+        msg = f"{successes} of {n} is no proportion"
+        raise ValueError(msg)
+    if n == 0:
+        return 0.0, 1.0
+    p = successes / n
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    low = 0.0 if successes == 0 else max(0.0, middle - half)
+    return low, 1.0 if successes == n else min(1.0, middle + half)
+
+
+def wilson_of_clusters(
+    clusters: Sequence[tuple[int, int]], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """The Wilson interval of a pass rate whose trials come in clusters: the repeats of one case are not new cases.
+
+    The number of trials is divided by the design effect, the ratio of the clustered variance of the rate to that of as
+    many independent trials; it is never less than 1, and never more than the mean cluster size, which is what it comes
+    to when all repeats of a case agree.
+
+    Args:
+        clusters: For each case, how many of its trials passed, and how many there were. Empty clusters are left out.
+
+    Returns:
+        The interval; (0, 1) for nothing.
+
+    Source: the clustered variance as in Miller, "Adding Error Bars to Evals" (2024), arXiv:2411.00640, §2.2, with the
+        correction G/(G−1); the effective sample size is Kish's (Survey Sampling, 1965).
+    """
+    kept = [(passed, n) for passed, n in clusters if n]
+    n = sum(size for _, size in kept)
+    passed = sum(count for count, _ in kept)
+    if not n:
+        return 0.0, 1.0
+    mean_size = n / len(kept)
+    p = passed / n
+    if mean_size == 1:
+        return wilson(passed, n, confidence)
+    if p in (0.0, 1.0) or len(kept) == 1:
+        effect = mean_size  # nothing tells repeats of one case from one another
+    else:
+        groups = len(kept)
+        clustered = sum((count - size * p) ** 2 for count, size in kept) * groups / (groups - 1)
+        effect = min(mean_size, max(1.0, clustered / (n * p * (1 - p))))
+    return wilson(passed / effect, n / effect, confidence)
