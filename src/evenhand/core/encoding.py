@@ -1,8 +1,8 @@
-"""JSON to bytes and back, without loss: the one way that anything is written to a file or sent to a vendor.
+r"""JSON to bytes and back, without loss: the one way that anything is written to a file or sent to a vendor.
 
 `encode` is canonical (keys sorted, no spaces), so equal values have equal bytes and a hash of them means something.
 msgspec does the ordinary case fast. Two things it cannot do are handled here, because dropping them silently would be
-a wrong number or a lost answer: lone surrogates in text (kept as `\\ud800` escapes) and NaN or infinities (refused).
+a wrong number or a lost answer: lone surrogates in text (kept as `\ud800` escapes) and NaN or infinities (refused).
 """
 
 from __future__ import annotations

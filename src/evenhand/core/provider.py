@@ -1,5 +1,6 @@
-"""What a vendor's room has to offer the engine. One attempt, no policy: retries, rates, budget, journal and cache are
-the engine's, in one place, for every provider alike.
+"""What a vendor's room has to offer the engine: one attempt, and no policy.
+
+Retries, rates, budget, journal and cache are the engine's, in one place, for every provider alike.
 
 A call goes request → send → reply:
 `request` turns a prompt into bytes that say all that the answer depends on; `send` makes one attempt and returns the
@@ -72,8 +73,10 @@ class Host(Protocol):
     """A place to run the user's code, lent by the run: off the event loop, imported once, its prints kept."""
 
     async def load(self, path: Path, name: str) -> Callable[..., Any]:
-        """The function `name` (or `Class.method`) of a Python file. The file is imported once in a run, under a name
-        of its own, so that two folders' `prompts.py` do not meet; its folder is on `sys.path`.
+        """The function `name` (or `Class.method`) of a Python file.
+
+        The file is imported once in a run, under a name of its own, so that two folders' `prompts.py` do not meet;
+        its folder is on `sys.path`.
 
         Raises:
             CodeError: The file cannot be imported, or has no such function.

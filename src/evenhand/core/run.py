@@ -61,7 +61,7 @@ class RunMeta:
 class CallStart:
     """A model call that is about to be sent: what the journal holds before the first byte leaves.
 
-    `nth` counts the identical requests of one trial, from 0: (trial, key, nth) names a call whatever order calls come in.
+    `nth` counts the identical requests of one trial, from 0: (trial, key, nth) names a call, in whatever order.
     `draw` says which of several answers to the same request is meant: trials may share the answer to one draw.
     """
 

@@ -180,12 +180,13 @@ class CallDesk:
             if call_id is not None:
                 await self._journal.end(call_id, _failed(error, attempt.made, attempt.wasted))
             raise
+        else:
+            if cache is not None and _worth_keeping(reply):
+                cache.put(request.key, start.draw, request.identity, answer.body, reply.latency_s)
+            return reply
         finally:
             self._budget.settle(reservation, cost if reply is not None else 0.0)
             self.counts.wasted += attempt.wasted
-        if cache is not None and _worth_keeping(reply):
-            cache.put(request.key, start.draw, request.identity, answer.body, reply.latency_s)
-        return reply
 
     async def _attempt(
         self, provider: Provider, request: Request, account: Account, attempt: _Attempts

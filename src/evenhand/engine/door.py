@@ -1,4 +1,4 @@
-"""The one door between ordinary code and the engine: it makes or reopens a run file, runs a plan, and says how it ended.
+"""The one door between ordinary code and the engine: makes or reopens a run file, runs a plan, says how it ended.
 
 `run` is for code that waits (a script, a notebook cell, the command line); inside a loop that is already running it
 takes a thread of its own. `settle` is the same for code that is async.

@@ -64,7 +64,7 @@ def _watch(
         late = time.monotonic() - beaten[0]
         if late < patience_s + BEAT_S:
             continue
-        place = _place(sys._current_frames().get(ident))  # noqa: SLF001 (the documented way to see another thread)
+        place = _place(sys._current_frames().get(ident))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] (documented)
         if place not in seen:
             seen.add(place)
             report(f"event loop blocked for {late:.1f} s in {place}")

@@ -1,5 +1,6 @@
-"""A function of the user's that stands for a model: `call_api(prompt, options, context)` in a Python file, as promptfoo
-calls it. Its answers are journaled and cached like a vendor's, since it may well pay for them inside.
+"""A function of the user's that stands for a model: `call_api(prompt, options, context)` in a Python file.
+
+That is how promptfoo calls it. Its answers are journaled and cached like a vendor's: it may well pay for them inside.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class FunctionProvider:
             self._code = digest(self.path.read_bytes())
 
     def request(self, prompt: Prompt) -> Request:
-        options = {"id": self.id, "label": self.label, "config": {**self.config, **prompt.config}}
+        config: dict[str, Any] = {**self.config, **prompt.config}
+        options = {"id": self.id, "label": self.label, "config": config}
         said = {
             "code": self._code,
             "function": self.function,
@@ -50,7 +52,7 @@ class FunctionProvider:
             key=digest(identity),
             payload=(
                 prompt.text,
-                {**options, "config": {**options["config"], "basePath": str(self.path.parent)}},
+                {**options, "config": {**config, "basePath": str(self.path.parent)}},
                 context,
             ),
         )

@@ -1,5 +1,6 @@
-"""The HTTP client's room: one POST in, status, headers and the whole body out, or a ProviderError that says which way
-it failed. Nothing here retries, follows redirects, or knows what is sent.
+"""The HTTP client's room: one POST in, status, headers and the whole body out.
+
+Or a ProviderError that says which way it failed. Nothing here retries, follows redirects, or knows what is sent.
 
 The client is imported when the first request is made, so that a run answered by the cache never pays for it.
 Proxies come from HTTP_PROXY, HTTPS_PROXY and NO_PROXY, extra certificate authorities from SSL_CERT_FILE.
@@ -178,7 +179,7 @@ async def close() -> None:
 
 def _extra_authorities() -> bool:
     paths = ssl.get_default_verify_paths()
-    return paths.cafile is not None and paths.cafile != paths.openssl_cafile
+    return bool(paths.cafile) and paths.cafile != paths.openssl_cafile
 
 
 def _host(url: str) -> str:

@@ -212,12 +212,11 @@ def _text(content: object) -> str:
 
 
 def _tools(message: _Message) -> tuple[ToolCall, ...]:
-    found: list[ToolCall] = []
-    for tool in message.tool_calls or ():
-        if tool.function is not None:
-            found.append(
-                ToolCall(tool.function.name, _arguments(tool.function.arguments), tool.id or "")
-            )
+    found = [
+        ToolCall(tool.function.name, _arguments(tool.function.arguments), tool.id or "")
+        for tool in message.tool_calls or ()
+        if tool.function is not None
+    ]
     if message.function_call is not None:
         found.append(
             ToolCall(message.function_call.name, _arguments(message.function_call.arguments))

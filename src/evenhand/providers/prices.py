@@ -1,5 +1,7 @@
-"""List prices, in US dollars per million tokens. They change: each has the day on which it was right, and a provider's
-config can say otherwise (`cost`, per token, as promptfoo has it). What is not in the table has no price, which is not 0.
+"""List prices, in US dollars per million tokens.
+
+They change: each has the day on which it was right, and a provider's config can say otherwise (`cost`, per token, as
+promptfoo has it). What is not in the table has no price, which is not 0.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -22,11 +22,8 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         found.append(milliseconds / 1000)
-    values = (
-        headers.getall("retry-after", [])
-        if hasattr(headers, "getall")
-        else [headers.get("retry-after", "")]
-    )  # type: ignore[attr-defined]  # pyright: ignore
+    every: Callable[[str, list[str]], list[str]] | None = getattr(headers, "getall", None)
+    values = every("retry-after", []) if every else [headers.get("retry-after", "")]
     for value in values:
         seconds = _seconds(str(value).strip(), headers.get("date", ""), now)
         if seconds is not None:

@@ -1,5 +1,6 @@
-"""Where runs live, and which there are. The list is made anew from the files each time: there is nothing to fall out of
-step with them.
+"""Where runs live, and which there are.
+
+The list is made anew from the files each time: there is nothing to fall out of step with them.
 """
 
 from __future__ import annotations
@@ -88,8 +89,10 @@ def _by_id(path: Path) -> str:
 
 
 def homes(start: Path) -> list[Path]:
-    """The folders with runs that somebody who stands in `start` may mean: EVENHAND_HOME alone where it is set; else
-    the `.evenhand` of this folder, of those above it, and of those below it, four levels deep.
+    """The folders with runs that somebody who stands in `start` may mean.
+
+    EVENHAND_HOME alone where it is set; else the `.evenhand` of this folder, of those above it, and of those below
+    it, four levels deep.
     """
     if os.environ.get("EVENHAND_HOME"):
         return [home_for(None)]

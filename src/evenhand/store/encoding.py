@@ -16,8 +16,10 @@ _decoder = msgspec.json.Decoder(TrialResult)
 
 
 def write_result(result: TrialResult) -> bytes:
-    """The result as JSON. One that JSON has no form for (NaN in what a function returned, an object of the user's) is
-    written as an error that says so: a result is never lost, and never something it is not.
+    """The result as JSON.
+
+    One that JSON has no form for (NaN in what a function returned, an object of the user's) is written as an error
+    that says so: a result is never lost, and never something it is not.
     """
     try:
         refuse_nan(result.output)

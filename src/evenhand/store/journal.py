@@ -373,7 +373,7 @@ class Journal:
     def _explain(self, error: sqlite3.Error) -> StoreError:
         return StoreError(
             f"{self.path} cannot be written: {error}",
-            hint="Nothing more is sent. Free some space and `evenhand resume`: what was received is not paid for again.",
+            hint="Nothing more is sent. Free some space and `evenhand resume`: what was received is not paid again.",
         )
 
 

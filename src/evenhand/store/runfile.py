@@ -71,7 +71,7 @@ class RunFile:
                 db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
                 db.execute("select count(*) from sqlite_master")
             except sqlite3.OperationalError:
-                # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none if nobody writes.
+                # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none: none writes.
                 db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
             if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
                 raise StoreError(f"{path} is not a run file")

@@ -1,4 +1,6 @@
-"""The tables, as commented SQL. Text that a person, a model or a dataset wrote is kept as JSON bytes: every character
+"""The tables, as commented SQL.
+
+Text that a person, a model or a dataset wrote is kept as JSON bytes: every character
 survives, lone surrogates and NULs too, and nothing here ever computes on it.
 
 Versions of a run file:
