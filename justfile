@@ -1,0 +1,65 @@
+# The one vocabulary. `just` alone lists it; `just check` before every commit; `just all` is what CI runs.
+
+bin := justfile_directory() / ".venv/bin"
+export PATH := bin + ":" + env("PATH")
+
+_default:
+    @just --list --unsorted
+
+# Make or refresh .venv from the hashed pins
+setup:
+    python3 -m venv .venv
+    {{ bin }}/pip install -q --require-hashes -r requirements/dev.txt
+    {{ bin }}/pip install -q --no-deps --no-build-isolation -e .
+
+# Format, lint, types, floors and unit tests: a minute, no network
+check: format lint types floors unit
+
+# Everything that .ci/run runs
+all: check lanes
+
+# Mend what can be mended by itself
+fix *paths=".":
+    ruff check -q --fix-only {{ paths }}
+    ruff format -q {{ paths }}
+
+# Is everything formatted?
+format:
+    ruff format --check -q .
+
+# Is everything as we write it?
+lint:
+    ruff check -q .
+
+# Do the types hold?
+types:
+    basedpyright --pythonpath {{ bin }}/python
+
+# Does every room import only from the floors below?
+floors:
+    lint-imports --no-logo
+
+# The tests that mirror src/
+unit:
+    pytest tests/unit
+
+# Every other test: property, contract, oracle, docs, end to end, faults
+lanes:
+    pytest tests --ignore tests/unit
+
+# Some tests, with pytest's own options: `just test tests/unit/store -k journal`
+test *args="tests":
+    pytest {{ args }}
+
+# Which branches no unit test takes
+coverage:
+    coverage erase
+    pytest tests --ignore tests/faults --ignore tests/e2e --cov --cov-report=term-missing:skip-covered
+
+# Start-up, time per trial and memory, beside a bare HTTP client
+bench *args:
+    python bench/run.py {{ args }}
+
+# Pin what development installs, with hashes and without addresses
+pins *args:
+    uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q {{ args }} -o requirements/dev.txt pyproject.toml requirements/dev.in
