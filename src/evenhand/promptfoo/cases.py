@@ -43,6 +43,7 @@ _OPTIONS = frozenset(
 _ASSERT_KEYS = frozenset(
     "type value threshold weight metric provider rubricPrompt transform contextTransform config assert".split()
 )
+PICTURES = frozenset(".png .jpg .jpeg .gif .webp .bmp .svg".split())
 _OPTIONS_NOT_YET = {
     "transformVars": "Work the variables out beforehand.",
     "storeOutputAs": "Tests that use another test's output cannot be run yet.",
@@ -59,6 +60,7 @@ class Test:
         tagged: The variables in which tags are filled in: written in the config, with tags in them.
         asserts: What makes its expectations.
         raw: As written, for graders.
+        literal: `prefix` and `suffix` are data: no tag in them is filled in.
         judged: The judges that it asks, once for each assertion.
     """
 
@@ -78,6 +80,7 @@ class Test:
     prompts: tuple[str, ...] | None
     raw: Mapping[str, Any]
     judged: tuple[str, ...]
+    literal: bool = False
 
     def cases(self) -> Iterator[Mapping[str, Any]]:
         """The variables of each case: every combination of the lists of text among them, the last varying fastest."""
@@ -125,6 +128,7 @@ class TestReader:
         self.files: set[Path] = set()
         """Files that the tests name: variables, graders, rubrics."""
         self._defaults = Defaults()
+        self._assert_at: At = lambda *path: config.at("defaultTest", *path)
         self._shared: dict[str, tuple[tuple[Make, ...], tuple[str, ...]]] = {}
         self._read_defaults()
 
@@ -147,20 +151,20 @@ class TestReader:
         at: At = lambda *path: self._config.at("defaultTest", *path)  # noqa: E731
         if isinstance(given, str) and given.startswith("file://"):
             document = read_document(self._path(given), self._findings, at())
+            self.files.add(self._path(given))
             given, at = (None, at) if document is None else (document.value, document.at)
         if given is None:
             given = {}
         if not isinstance(given, Mapping):
             self._findings.problem(at(), f"defaultTest is {given!r}, not an object")
-            return
+            given = {}
         raw = cast("Mapping[str, Any]", given)
         self._look_at_keys(raw, at)
         variables = self._variables(raw.get("vars"), at)
         options = self._options(raw.get("options"), at)
         if raw.get("provider") is not None and "provider" not in options:
             options = {**options, "provider": raw["provider"]}
-        top = self._config.value.get("metadata")
-        metadata = {**(top if isinstance(top, Mapping) else {}), **(raw.get("metadata") or {})}
+        metadata = {**_mapping(self._config.value.get("metadata")), **_mapping(raw.get("metadata"))}
         files, tagged = self._kinds(variables, at)
         threshold = number(raw.get("threshold"), at("threshold"), "threshold", self._findings)
         self._defaults = Defaults(variables, files, tagged, options, metadata, raw, threshold)
@@ -180,7 +184,7 @@ class TestReader:
         if self._checking:
             if not self._acceptable(row):
                 return None
-            if raw.keys() != {"vars"}:
+            if len(raw) > 1 or "vars" not in raw:
                 self._look_at_keys(raw, row.at)
         given = raw.get("vars")
         if row.data and isinstance(given, dict):
@@ -206,7 +210,8 @@ class TestReader:
         threshold = raw.get("threshold")
         if threshold is not None:
             threshold = number(threshold, row.at("threshold"), "threshold", self._findings)
-        metadata = raw.get("metadata")
+        metadata = _mapping(raw.get("metadata"))
+        prefix, suffix = str(options.get("prefix") or ""), str(options.get("suffix") or "")
         return Test(
             description=str(raw.get("description") or ""),
             variables=variables,
@@ -214,8 +219,8 @@ class TestReader:
             tagged=tagged,
             asserts=asserts,
             threshold=defaults.threshold if threshold is None else threshold,
-            prefix=str(options.get("prefix") or ""),
-            suffix=str(options.get("suffix") or ""),
+            prefix=prefix,
+            suffix=suffix,
             transform=str(options.get("transform") or options.get("postprocess") or ""),
             spread=not options.get("disableVarExpansion"),
             metadata={**defaults.metadata, **metadata} if metadata else defaults.metadata,
@@ -224,6 +229,7 @@ class TestReader:
             prompts=_names(raw.get("prompts", defaults.raw.get("prompts"))),
             raw=raw,
             judged=judged,
+            literal=row.data and bool(prefix or suffix) and has_tags(prefix + suffix) and "options" in raw,
         )
 
     def _acceptable(self, row: Row) -> bool:
@@ -240,7 +246,7 @@ class TestReader:
                 self._findings.hint(at(key), f"unknown key '{key}' of a test is not used", did_you_mean(key, _KEYS))
         if raw.get("assertScoringFunction"):
             self._findings.problem(at("assertScoringFunction"), "'assertScoringFunction' is not supported yet")
-        if isinstance(raw.get("metadata"), (str, list)):
+        if raw.get("metadata") is not None and not isinstance(raw["metadata"], Mapping):
             self._findings.problem(at("metadata"), f"metadata is {raw['metadata']!r}, not an object")
 
     def _options(self, given: object, at: At) -> dict[str, Any]:
@@ -273,7 +279,10 @@ class TestReader:
         if given is None:
             return {}
         if isinstance(given, Mapping):
-            return {str(k): self._globbed(v, k, at) for k, v in cast("Mapping[str, Any]", given).items()}
+            return {
+                str(k): self._globbed(v.removesuffix("\n") if isinstance(v, str) else v, k, at)
+                for k, v in cast("Mapping[str, Any]", given).items()
+            }
         found: dict[str, Any] = {}
         for reference in cast("list[object]", given) if isinstance(given, list) else [given]:
             if not isinstance(reference, str):
@@ -281,6 +290,7 @@ class TestReader:
                 return {}
             for path in sorted(glob.glob(str(self._path(reference)))) or [str(self._path(reference))]:
                 document = read_document(Path(path), self._findings, at("vars"))
+                self.files.add(Path(path))
                 if document is not None and isinstance(document.value, Mapping):
                     found.update(cast("Mapping[str, Any]", document.value))
         return found
@@ -311,7 +321,7 @@ class TestReader:
 
     def _look_at_data(self, variables: Mapping[str, Any], at: At) -> None:
         for name, value in variables.items():
-            if isinstance(value, str) and value.startswith("file://"):
+            if type(value) is str and value.startswith("file://"):
                 self._findings.hint(
                     at(),
                     f"'{name}' is taken as it is: no file is read for a value in a data file",
@@ -327,8 +337,10 @@ class TestReader:
             near = did_you_mean(path.name, [p.name for p in folder.glob("*")]) if folder.is_dir() else ""
             shown = reference.removeprefix("file://")
             self._findings.problem(at("vars", name), f"{shown} does not exist", near or f"Looked in {folder}.")
-        else:
+        elif path not in self.files:
             self.files.add(path)
+            if path.suffix.lower() not in PICTURES:
+                read_text(path, self._findings, at("vars", name))
 
     # Assertions
 
@@ -390,7 +402,7 @@ class TestReader:
             transform=transform if isinstance(transform, str) else "",
             config=raw.get("config") or {},
             base=self._config.base,
-            place=str(at("assert", i)),
+            place=str(at("assert", i)) if type_ == "python" else "",
         )
         wrong = problems(assertion) if self._checking else []
         for what, hint in wrong:
@@ -427,6 +439,10 @@ class TestReader:
 
     def _path(self, reference: str) -> Path:
         return self._config.base / reference.removeprefix("file://")
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def _spreads(value: object) -> bool:

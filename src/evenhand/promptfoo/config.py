@@ -114,7 +114,11 @@ def read_config(path: Path, env: Mapping[str, str], findings: Findings) -> Confi
         return None
     value = cast("dict[str, Any]", document.value)
     environment = {**env, **_declared_env(value, env)}
-    value = cast("dict[str, Any]", _env_filled(_dereferenced(value, value, 0), environment))
+    try:
+        value = cast("dict[str, Any]", env_filled(_dereferenced(value, value, 0), environment))
+    except RecursionError:
+        findings.problem(Place(path), "is nested too deep")
+        return None
     config = Config(document, value, environment)
     _look_at_keys(config, findings)
     _read_options(config, findings)
@@ -205,7 +209,7 @@ def _declared_env(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str,
     declared = value.get("env")
     if not isinstance(declared, Mapping):
         return {}
-    filled = cast("Mapping[str, object]", _env_filled(declared, env))
+    filled = cast("Mapping[str, object]", env_filled(declared, env))
     return {
         key: item if isinstance(item, str) else ("true" if item else "false") if isinstance(item, bool) else str(item)
         for key, item in filled.items()
@@ -213,16 +217,16 @@ def _declared_env(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str,
     }
 
 
-def _env_filled(value: object, env: Mapping[str, str]) -> object:
+def env_filled(value: object, env: Mapping[str, str]) -> object:
     """The value with `{{ env.NAME }}` filled in wherever NAME is set."""
     if isinstance(value, str):
         if "env" not in value or "{{" not in value:
             return value
         return _ENV.sub(lambda m: env.get(m[1] or m[2], m[0]), value)
     if isinstance(value, dict):
-        return {k: _env_filled(v, env) for k, v in cast("dict[str, object]", value).items()}
+        return {k: env_filled(v, env) for k, v in cast("dict[str, object]", value).items()}
     if isinstance(value, list):
-        return [_env_filled(v, env) for v in cast("list[object]", value)]
+        return [env_filled(v, env) for v in cast("list[object]", value)]
     return value
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from evenhand.core.errors import Problem
+from evenhand.core.errors import ConfigError, Problem
+
+SHOWN = 50
+"""Problems that an error lists; of the others it says how many there are."""
+KEPT = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +37,32 @@ class Findings:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.hints: list[Problem] = []
+        self._beyond = 0
+        self._hinted: set[tuple[str, str]] = set()
 
     def problem(self, place: Place, what: str, hint: str = "") -> None:
         """Notes something that keeps the plan from being made."""
-        self.problems.append(_problem(place, what, hint))
+        if len(self.problems) < KEPT:
+            self.problems.append(_problem(place, what, hint))
+        else:
+            self._beyond += 1
 
     def hint(self, place: Place, what: str, hint: str = "") -> None:
         """Notes something that is tolerated, and worth a look; once for each file and wording."""
         found = _problem(place, what, hint)
-        if not any(h.file == found.file and h.what == what for h in self.hints):
+        if (found.file, what) not in self._hinted:
+            self._hinted.add((found.file, what))
             self.hints.append(found)
+
+    def error(self) -> ConfigError:
+        """The problems as an error: the first fifty in the order of the files, and how many more there are."""
+        shown = sorted(self.problems)[:SHOWN]
+        more = len(self.problems) - len(shown) + self._beyond
+        if more:
+            last = shown[-1]
+            hint = f"{last.hint}\n" * bool(last.hint) + f"… and {more:,} more problem{'s' * (more != 1)}"
+            shown[-1] = replace(last, hint=hint.replace("\n", "\n  "))
+        return ConfigError(shown)
 
 
 def shown_path(path: Path) -> str:

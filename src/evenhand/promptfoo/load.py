@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import ConfigError, NothingSelected, Problem, UsageError
+from evenhand.core.errors import NothingSelected, Problem, UsageError
+from evenhand.core.message import Prompt
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
@@ -24,6 +25,16 @@ from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, read_prompts
 from evenhand.promptfoo.sources import Source, content_digest, read_sources
 from evenhand.promptfoo.step import CellBody, Pair, described, resolved
+
+_BESIDE = frozenset(
+    """
+    $schema description tags outputPath sharing evaluateOptions commandLineOptions writeLatestResults tracing redteam
+    """.split()
+)
+"""Keys that do not decide what a trial does, so that a run can be resumed after they changed."""
+
+JUDGE_TOKENS = 700
+"""A guess at what a judge is sent: our prompt, a rubric of two lines, an answer of three paragraphs."""
 
 ESTIMATED_FROM = 300
 """Steps whose prompts are filled in to estimate tokens and prices of all."""
@@ -54,7 +65,7 @@ def load(
     file = find_config(path, findings)
     config = read_config(file, os.environ if env is None else env, findings) if file else None
     if config is None:
-        raise ConfigError(findings.problems)
+        raise findings.error()
     config.strict_prompts = config.strict_prompts or strict_prompts
     models = Models(config, findings)
     prompts = read_prompts(config, findings)
@@ -67,12 +78,13 @@ def load(
     if not findings.problems and not survey.tests and not selected.narrows:
         findings.problem(config.at("tests"), "there are no tests", "The files that it names hold none.")
     if findings.problems:
-        raise ConfigError(findings.problems)
+        raise findings.error()
+    _look_at(survey, pairs, config, findings)
     if not survey.cases:
         raise NothingSelected(
             f"the selection leaves none of {survey.tests} tests", hint=f"It was: {selected.words}."
         )
-    return PromptfooPlan(config, selection, pairs, columns, sources, reader, selected, survey, findings.hints)
+    return PromptfooPlan(config, selection, pairs, columns, models, sources, reader, selected, survey, findings.hints)
 
 
 @dataclass(slots=True)
@@ -83,6 +95,8 @@ class _Survey:
         tests: Tests, before the selection.
         cases: Selected cases: tests spread over their lists of variables.
         cells: Cases × the columns that take them.
+        vacuous: Selected tests that expect nothing.
+        homeless: Selected tests that no column takes.
         calls: Cells in each column that ask its model.
         judged: Judge calls for each judge.
     """
@@ -90,6 +104,8 @@ class _Survey:
     tests: int = 0
     cases: int = 0
     cells: int = 0
+    vacuous: int = 0
+    homeless: int = 0
     calls: dict[int, int] = field(default_factory=dict[int, int])
     judged: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -169,6 +185,24 @@ def _survey(reader: TestReader, pairs: Sequence[Pair], selected: _Selected) -> _
     return survey
 
 
+def _look_at(survey: _Survey, pairs: Sequence[Pair], config: Config, findings: Findings) -> None:
+    """Hints at what is allowed and seldom meant."""
+    if survey.vacuous:
+        findings.hint(
+            config.at("tests"),
+            f"{survey.vacuous} of {survey.tests} tests expect nothing, so that any answer passes",
+            "Give them an assert, or write one for all under defaultTest.",
+        )
+    if survey.homeless:
+        findings.hint(
+            config.at("tests"),
+            f"{survey.homeless} of {survey.tests} tests are run nowhere: no column has the prompts or providers they name",
+        )
+    names = [str(pair.variant) for pair in pairs]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        findings.hint(config.at("prompts"), f"two columns are called '{name}'", "Give prompts or providers a label.")
+
+
 def _count(test: Test, pairs: Sequence[Pair], survey: _Survey) -> None:
     cases = test.count()
     survey.cases += cases
@@ -177,6 +211,8 @@ def _count(test: Test, pairs: Sequence[Pair], survey: _Survey) -> None:
     else:
         taking = [pair for pair in pairs if pair.takes(test)]
     survey.cells += cases * len(taking)
+    survey.vacuous += not test.asserts
+    survey.homeless += not taking
     if test.provider_output is None:
         for pair in taking:
             index = pair.variant.index
@@ -214,6 +250,7 @@ class PromptfooPlan:
     _selection: Selection
     _pairs: Sequence[Pair]
     _columns: Sequence[Column]
+    _models: Models
     _sources: Sequence[Source]
     _reader: TestReader
     _selected: _Selected
@@ -253,8 +290,8 @@ class PromptfooPlan:
 
     @property
     def providers(self) -> Sequence[Provider]:
-        """The models to ask."""
-        return tuple(column.provider for column in self._columns)
+        """The models to ask, and those that judge."""
+        return (*(column.provider for column in self._columns), *self._models.judges)
 
     @property
     def options(self) -> RunOptions:
@@ -264,16 +301,20 @@ class PromptfooPlan:
     @property
     def config(self) -> Mapping[str, Any]:
         """The config as read, secrets removed; tests in files by name only."""
-        value = {k: v for k, v in self._config.value.items() if k != "tests" or isinstance(v, str)}
-        return {str(k): v for k, v in redacted(value).items()} if isinstance(value, dict) else {}  # type: ignore[attr-defined]
+        # The document, not what it came to: what was filled in from the environment may be secret.
+        written = cast("Mapping[str, object]", self._config.document.value)
+        kept = {k: v for k, v in written.items() if k != "tests" or isinstance(v, str)}
+        return cast("Mapping[str, Any]", redacted(kept))
 
     @property
     def fingerprint(self) -> str:
         """A hash of the config, of the files that it names, and of the selection."""
         if not self._fingerprint:
-            files = {source.path for source in self._sources if source.path} | self._reader.files
+            files = {source.path for source in self._sources if source.path}
+            files |= self._reader.files | self._models.files
             files |= {pair.prompt.path for pair in self._pairs if isinstance(pair.prompt, FunctionPrompt)}
-            parts = [encode(_plain(self._config.value))]
+            said = {k: v for k, v in self._config.value.items() if k not in _BESIDE}
+            parts = [encode(redacted(said))]
             parts += [f"{path.name} {content_digest(path)}".encode() for path in sorted(files) if path.is_file()]
             parts += [encode([pair.prompt.label, pair.prompt.raw]) for pair in self._pairs]
             s = self._selection
@@ -297,10 +338,15 @@ class PromptfooPlan:
                     for pair in taking:
                         yield Step(index, case, pair.variant, repeat, CellBody(pair, test, case.vars), rule)
                         index += 1
+        if index != self.size:
+            raise UsageError(
+                f"the tests of {self.title} changed while they were read: there were {self.size} trials, now {index}",
+                hint="Start the run again.",
+            )
 
     def estimate(self) -> Sequence[CallEstimate]:
         """The calls, with tokens and a bound on the price from the first prompts; see `evenhand check`."""
-        return _estimate(self, self._pairs, self._survey)
+        return _estimate(self, self._pairs, self._survey, self._models.judges)
 
     def _case(self, test: Test, variables: Mapping[str, Any], seen: dict[int, int]) -> Case:
         id_ = case_id(variables) if variables else case_id(test.description)
@@ -315,7 +361,9 @@ class PromptfooPlan:
         )
 
 
-def _estimate(plan: PromptfooPlan, pairs: Sequence[Pair], survey: _Survey) -> list[CallEstimate]:
+def _estimate(
+    plan: PromptfooPlan, pairs: Sequence[Pair], survey: _Survey, judges: Sequence[Provider]
+) -> list[CallEstimate]:
     tokens: dict[int, list[int]] = {}
     bounds: dict[int, list[float | None]] = {}
     for number, step in enumerate(plan.steps()):
@@ -344,7 +392,14 @@ def _estimate(plan: PromptfooPlan, pairs: Sequence[Pair], survey: _Survey) -> li
         cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
         _add(found, CallEstimate(pair.column.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost))
     for judge, calls in survey.judged.items():
-        _add(found, CallEstimate(judge, "judge", calls * plan.repeats, 0, None))
+        known_judge = next((provider for provider in judges if provider.id == judge), None)
+        request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
+        price = request.cost_bound_usd if request else None
+        count = calls * plan.repeats
+        _add(
+            found,
+            CallEstimate(judge, "judge", count, count * JUDGE_TOKENS, None if price is None else price * count),
+        )
     return list(found.values())
 
 
@@ -360,15 +415,6 @@ def _add(found: dict[tuple[str, str], CallEstimate], estimate: CallEstimate) -> 
             cost,
         )
     found[estimate.provider, estimate.role] = estimate
-
-
-def _plain(value: object) -> object:
-    """A value as the fingerprint takes it: numbers that JSON has no form for, as text."""
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):  # noqa: PLR0124 (NaN)
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return [_plain(v) for v in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
 
 
 def _short(label: str) -> str:

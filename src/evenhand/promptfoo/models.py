@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
@@ -14,6 +15,7 @@ from evenhand.core.provider import Provider
 from evenhand.promptfoo.assertions import transform_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean
+from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.tree import read_document
 from evenhand.providers.catalog import create
 
@@ -56,6 +58,8 @@ class Models:
         self._findings = findings
         self._made: dict[str, Provider | None] = {}
         self._default: Provider | None = None
+        self.files: set[Path] = set()
+        """Files that say what the models are: their code, their settings, their transforms."""
 
     def subjects(self) -> list[Column]:
         """The models to ask, in their order."""
@@ -83,6 +87,11 @@ class Models:
             columns = self._columns(spec, place)
             self._made[name] = columns[0].provider if columns else None
         return self._made[name]
+
+    @property
+    def judges(self) -> list[Provider]:
+        """Those who judge, as far as they have been named."""
+        return [provider for provider in (*self._made.values(), self._default) if provider is not None]
 
     def default_judge(self, place: Place) -> Provider | None:
         """The judge for those who name none, by the keys that are set."""
@@ -120,6 +129,7 @@ class Models:
         document = read_document(path, self._findings, place)
         if document is None:
             return []
+        self.files.add(path)
         items = cast("list[object]", document.value) if isinstance(document.value, list) else [document.value]
         return [column for i, item in enumerate(items) for column in self._columns(item, document.at(i))]
 
@@ -139,13 +149,23 @@ class Models:
         for what, hint in transform_problems(transform, self._config.base) if isinstance(transform, str) and transform else ():
             self._findings.problem(place, what, hint)
         prompts = fields.get("prompts")
-        names = None if prompts is None else tuple(str(p).removeprefix("file://") for p in ([prompts] if isinstance(prompts, str) else prompts))
+        if isinstance(transform, str) and transform.startswith("file://"):
+            self.files.add(self._config.base / split_reference(transform, "")[0])
+        names: tuple[str, ...] | None = None
+        if isinstance(prompts, (str, list)):
+            items = cast("list[object]", prompts) if isinstance(prompts, list) else [prompts]
+            names = tuple(str(item).removeprefix("file://") for item in items)
+        elif prompts is not None:
+            self._findings.problem(place, f"prompts of provider {id_} is {prompts!r}, not a list of labels")
         try:
             provider = create(id_, label=str(fields.get("label") or ""), config=settings, env=env, base=self._config.base)
         except UsageError as error:
             self._findings.problem(place, error.message, error.hint)
             return []
-        return [Column(provider, names, str(transform), place)]
+        path = getattr(provider, "path", None)
+        if isinstance(path, Path):
+            self.files.add(path)
+        return [Column(provider, names, transform if isinstance(transform, str) else "", place)]
 
     def _settings(self, given: object, id_: str, place: Place) -> dict[str, Any]:
         """A provider's config, with the files that it names read in."""
@@ -161,6 +181,7 @@ class Models:
             if value.startswith("file://") and value.endswith((".json", ".yaml", ".yml")):
                 path = self._config.base / value.removeprefix("file://")
                 document = read_document(path, self._findings, place)
+                self.files.add(path)
                 return None if document is None else document.value
             if _SHELL.fullmatch(value):
                 self._findings.hint(

@@ -20,7 +20,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.promptfoo.assertions import file_problems, fill_json
-from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.config import Config, env_filled
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean
 from evenhand.promptfoo.template import Render, check, compiled
 from evenhand.promptfoo.tree import read_document, read_text
@@ -271,11 +271,13 @@ def _from_file(
         document = read_document(path, findings, place)
         if document is None:
             return []
-        text = document.value if isinstance(document.value, str) else json.dumps(document.value, ensure_ascii=False)
+        value = env_filled(document.value, config.env)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return [TextPrompt(label, text, settings, here)]
     text = read_text(path, findings, place)
     if text is None:
         return []
+    text = str(env_filled(text, config.env))
     if path.suffix == ".txt":
         pieces = [piece.strip("\r\n") for piece in _SEPARATOR.split(text)]
     elif path.suffix == ".jsonl":

@@ -56,12 +56,13 @@ class Listed:
     items: list[object]
     prefix: tuple[str | int, ...]
     path: Path | None = None
+    data: bool = False
 
     def rows(self, findings: Findings) -> Iterator[Row]:
         for i, item in enumerate(self.items):
             at = _at(self.document, (*self.prefix, i))
             if isinstance(item, Mapping):
-                yield Row(cast("Mapping[str, Any]", item), at)
+                yield Row(cast("Mapping[str, Any]", item), at, self.data)
             else:
                 findings.problem(at(), f"a test is {item!r}, not an object")
 
@@ -82,8 +83,10 @@ class Jsonl:
                     continue
                 try:
                     value = decode(line)
-                except (ValueError, UnicodeDecodeError) as error:
-                    findings.problem(Place(path, number), f"is not JSON: {error}")
+                except (ValueError, RecursionError) as error:
+                    findings.problem(Place(path, number), *_not_json(line, error))
+                    if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                        return
                     continue
                 if isinstance(value, dict):
                     yield Row(cast("dict[str, Any]", value), _Line(path, number), data=True)
@@ -242,11 +245,28 @@ def _from_file(path: Path, config: Config, place: Place, findings: Findings) -> 
         if isinstance(document.value, Mapping):
             return [Listed(document, [document.value], (), path)]
         if isinstance(document.value, list):
-            return [Listed(document, cast("list[object]", document.value), (), path)]
+            # JSON is what programs write, so it is data; YAML is written by hand, like the config.
+            return [Listed(document, cast("list[object]", document.value), (), path, suffix == ".json")]
         findings.problem(Place(path, 1), "holds no tests: it is not a list of them")
         return []
     findings.problem(place, f"tests cannot be read from '{path.suffix}' files", "CSV, JSONL, JSON and YAML can be.")
     return []
+
+
+def _not_json(line: bytes, error: Exception) -> tuple[str, str]:
+    """What to say of a line that is no JSON, and what to do."""
+    if line[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "is UTF-16", "Save it as UTF-8."
+    try:
+        line.decode()
+    except UnicodeDecodeError as wrong:
+        return (
+            f"is not UTF-8: byte 0x{line[wrong.start]:02x} at column {wrong.start + 1} has no meaning there",
+            "It is probably Latin-1 or Windows-1252; save it as UTF-8.",
+        )
+    if line.lstrip()[:1] == b"[" and isinstance(error, ValueError):
+        return f"is not JSON: {error}", "Each line is one object; a file that is one list ends in .json."
+    return f"is not JSON: {error}", "Each line is one whole JSON object."
 
 
 @dataclass(frozen=True, slots=True)

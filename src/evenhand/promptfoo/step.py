@@ -16,17 +16,18 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt, Reply
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.assertions import Cell
-from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.cases import PICTURES, Test
 from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.models import Column
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
-from evenhand.promptfoo.template import render
+from evenhand.promptfoo.template import names_in, render
 from evenhand.promptfoo.transform import transformed
 from evenhand.promptfoo.tree import read_document
 
 PASSES = 5
 """How often variables are filled into variables, as promptfoo does it."""
-_BINARY = frozenset(".png .jpg .jpeg .gif .webp .bmp .svg".split())
+FILLS_KEPT = 256
+"""Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
 
 Fill = Callable[[Mapping[str, Any]], Prompt]
 
@@ -47,7 +48,9 @@ class Pair:
             return None
         found = self._fills.get((prefix, suffix))
         if found is None:
-            found = self._fills[prefix, suffix] = self.prompt.filled(prefix, suffix)
+            found = self.prompt.filled(prefix, suffix)
+            if len(self._fills) < FILLS_KEPT:
+                self._fills[prefix, suffix] = found
         return found
 
     def takes(self, test: Test) -> bool:
@@ -71,7 +74,7 @@ class CellBody:
         variables = resolved(self.variables, test.files, test.tagged, pair.base)
         if variables is not self.variables:
             trial.show(variables)
-        fill = pair.fill(test.prefix, test.suffix)
+        fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
         provider = pair.column.provider
         prompt: Prompt | None = None
         if fill is not None:
@@ -79,9 +82,10 @@ class CellBody:
         elif not isinstance(pair.prompt, TextPrompt):
             about = {"id": provider.id, "label": provider.label}
             prompt = await pair.prompt.asked(trial, variables, about)
-            if test.prefix or test.suffix:
-                text = f"{render(test.prefix, variables)}{prompt.text}{render(test.suffix, variables)}"
-                prompt = Prompt((Message("user", text),), text, prompt.config, variables, prompt.label)
+            if (test.prefix or test.suffix) and not test.literal:
+                prompt = _between(render(test.prefix, variables), prompt, render(test.suffix, variables))
+        if test.literal and prompt is not None:
+            prompt = _between(test.prefix, prompt, test.suffix)
         assert prompt is not None  # noqa: S101 (a prompt is text or a function)
         reply: Reply | None = None
         if test.provider_output is not None:
@@ -107,6 +111,11 @@ class CellBody:
         return await transformed(code, cell.output, context, self.pair.base, trial)
 
 
+def _between(prefix: str, prompt: Prompt, suffix: str) -> Prompt:
+    text = f"{prefix}{prompt.text}{suffix}"
+    return Prompt((Message("user", text),), text, prompt.config, prompt.vars, prompt.label)
+
+
 def resolved(
     variables: Mapping[str, Any], files: frozenset[str], tagged: frozenset[str], base: Path
 ) -> Mapping[str, Any]:
@@ -122,7 +131,11 @@ def resolved(
         value = found[name]
         if isinstance(value, str) and value.startswith("file://"):
             found[name] = file_value(base / value.removeprefix("file://"))
-    for _ in range(PASSES):
+    # What names something that is not there stays as it is written, as in promptfoo.
+    tagged = frozenset(
+        name for name in tagged if isinstance(found[name], str) and names_in(found[name]) <= found.keys()
+    )
+    for _ in range(PASSES if tagged else 0):
         changed = False
         for name in tagged:
             value = found[name]
@@ -147,7 +160,7 @@ def file_value(path: Path) -> object:
             if document is None:
                 raise CodeError(str(findings.problems[0]))
             return json.dumps(document.value, ensure_ascii=False)
-        if suffix in _BINARY:
+        if suffix in PICTURES:
             kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
             return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
         return path.read_text("utf-8-sig").strip()

@@ -64,8 +64,9 @@ def read_text(path: Path, findings: Findings, place: Place | None = None) -> str
     """
     try:
         data = path.read_bytes()
-    except OSError as error:
-        what = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
+    except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
+        missing = isinstance(error, (FileNotFoundError, ValueError))
+        what = "does not exist" if missing else f"cannot be read: {error.strerror}"
         if place is None:
             findings.problem(Place(path), what)
         else:
