@@ -22,17 +22,20 @@ if TYPE_CHECKING:
 def show(run: str | None, cell: str | None, as_json: bool, no_table: bool, listing: bool) -> int:
     """Show RUN (an id, the start of one, or a file; by default the latest).
 
-    With CELL, e.g. `better:3`, show one trial whole: prompt, output, every outcome, every call.
+    With CELL, e.g. `better:3`, show one trial whole: prompt, output, every outcome, every call. A CELL alone is one of
+    the latest run.
     """
     from evenhand.report.console import list_lines, show_trial  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find, homes, runs  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
+    if run and ":" in run and cell is None:  # a cell of the latest run
+        run, cell = None, run
     if listing:
         for line in list_lines([listed for home in homes(Path.cwd()) for listed in runs(home)]):
             click.echo(line)
         return 0
-    with RunFile.open(find(home, run)) as run_file:
+    with RunFile.open(find(Path.cwd(), run)) as run_file:
         if cell:
             show_trial(run_file, cell, sys.stdout, width=_width(), color=_color())
         else:

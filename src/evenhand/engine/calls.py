@@ -123,8 +123,13 @@ class CallDesk:
             return reply
         task = asyncio.ensure_future(self._pay(start, provider, request, cache))
         self._under_way[name] = task
-        task.add_done_callback(lambda _: self._under_way.pop(name, None))
+        task.add_done_callback(lambda done: self._landed(name, done))
         return await asyncio.shield(task)
+
+    def _landed(self, name: tuple[str, str], task: asyncio.Task[Reply]) -> None:
+        self._under_way.pop(name, None)
+        if not task.cancelled():
+            task.exception()  # whoever waited may be gone; asyncio need not complain
 
     def _replayed(self, provider: Provider, end: CallEnd, origin: Origin) -> Reply:
         self.counts.cached += 1

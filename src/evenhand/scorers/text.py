@@ -15,6 +15,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 
 CLIP = 60
+_FOUND = check(True)
 
 
 def text_of(output: object) -> str:
@@ -85,8 +86,8 @@ class Contains:
             )
         text = text_of(output)
         if self.ignore_case:
-            return _found(self.wanted.lower() in text.lower(), text, self)
-        return _found(self.wanted in text, text, self)
+            return _found(self.wanted.lower() in text.lower(), text)
+        return _found(self.wanted in text, text)
 
     def __str__(self) -> str:
         return f"{'icontains' if self.ignore_case else 'contains'} {quoted(self.wanted)}"
@@ -214,8 +215,8 @@ def javascript_pattern(pattern: str) -> re.Pattern[str]:
         raise ScoreError(f"'{pattern}' is not a regular expression: {error}") from None
 
 
-def _found(ok: bool, text: str, scorer: object) -> Score:
-    return check(True) if ok else check(False, f"{quoted(text)} does not: {scorer}")
+def _found(ok: bool, text: str) -> Score:
+    return _FOUND if ok else check(False, f"not in {quoted(text)}")
 
 
 def _listed(texts: Sequence[str]) -> str:

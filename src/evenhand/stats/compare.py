@@ -51,7 +51,7 @@ def paired_rates(n: int, only_first: int, only_second: int, confidence: float = 
 
     >>> found = paired_rates(50, 12, 2)
     >>> round(found.low, 6), round(found.high, 6)
-    (0.061111, 0.344709)
+    (0.061112, 0.344709)
     """
     if only_first < 0 or only_second < 0 or only_first + only_second > n:
         msg = f"{only_first} and {only_second} differing pairs of {n}"

@@ -35,7 +35,7 @@ _CALL, _REPLY, _TRIAL, _META = range(4)
 _SQL: Final = {
     _CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     _REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    _TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    _TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     _META: "update run set meta = ? where id = ?",
 }
 
@@ -314,9 +314,12 @@ class Journal:
         return (
             result.index,
             self._takes.get(result.index, 0),
+            result.case if result.case.isascii() else result.case.encode("ascii", "backslashreplace").decode(),
             result.variant,
+            result.repeat,
             result.outcome,
             result.score,
+            result.latency_s,
             result.calls,
             result.cached,
             result.cost_usd,

@@ -14,6 +14,7 @@ import msgspec
 
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, Totals, TrialResult
+from evenhand.core.score import State
 from evenhand.store.encoding import read_result, read_text
 from evenhand.store.locks import held
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
@@ -43,6 +44,18 @@ class Spend:
     wasted: int
     in_doubt: int
     in_doubt_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOutcome:
+    """What became of one trial. `case` may differ from the case's id where that is not ASCII."""
+
+    index: int
+    case: str
+    variant: int
+    repeat: int
+    outcome: State
+    score: float | None
 
 
 class RunFile:
@@ -149,6 +162,23 @@ class RunFile:
                 )
             }
         return [rows.get(variant.index, Totals()) for variant in self.meta.variants]
+
+    def means(self) -> list[tuple[float | None, float | None]]:
+        """For each variant, in the order of `meta.variants`: its trials' mean score and mean latency in seconds."""
+        with _readable(self.path):
+            rows = {
+                variant: (score, latency)
+                for variant, score, latency in self._db.execute(
+                    "select variant, avg(score), avg(latency_s) from latest group by variant"
+                )
+            }
+        return [rows.get(variant.index, (None, None)) for variant in self.meta.variants]
+
+    def outcomes(self) -> Iterator[TrialOutcome]:
+        """What became of each settled trial, in the plan's order, without the rest of it."""
+        with _readable(self.path):
+            for row in self._db.execute("select idx, case_id, variant, repeat, outcome, score from latest order by idx"):
+                yield TrialOutcome(*row)
 
     def calls(self, trial: int | None = None) -> Iterator[CallRecord]:
         """The journaled calls in the order in which they were begun; of one trial, or of all."""

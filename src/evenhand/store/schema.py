@@ -59,9 +59,12 @@ RUN_MIGRATIONS = (
     create table trial (
         idx         integer not null,   -- place in the plan
         take        integer not null,
+        case_id     text not null,      -- as ASCII: other characters escaped
         variant     integer not null,
+        repeat      integer not null,
         outcome     text not null,      -- pass, fail, error, not_applicable
         score       real,
+        latency_s   real,
         calls       integer not null,
         cached      integer not null,
         cost_usd    real,
