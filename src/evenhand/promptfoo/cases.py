@@ -129,6 +129,7 @@ class TestReader:
         """Files that the tests name: variables, graders, rubrics."""
         self._defaults = Defaults()
         self._assert_at: At = lambda *path: config.at("defaultTest", *path)
+        self._of_defaults: tuple[tuple[Make, ...], tuple[str, ...]] | None = None
         self._shared: dict[str, tuple[tuple[Make, ...], tuple[str, ...]]] = {}
         self._read_defaults()
 
@@ -173,10 +174,14 @@ class TestReader:
 
     def _asserts_of_defaults(self, options: Mapping[str, Any]) -> tuple[tuple[Make, ...], tuple[str, ...]]:
         """The default assertions under these options: the judge and the rubric prompt are the test's to choose."""
+        if options is self._defaults.options and self._of_defaults is not None:
+            return self._of_defaults
         name = json.dumps([options.get("provider"), options.get("rubricPrompt")], sort_keys=True, default=str)
         found = self._shared.get(name)
         if found is None:
             found = self._shared[name] = self._asserts(self._defaults.raw.get("assert"), options, self._assert_at)
+        if options is self._defaults.options:
+            self._of_defaults = found
         return found
 
     def _test(self, row: Row) -> Test | None:
@@ -388,13 +393,17 @@ class TestReader:
             place = at("assert", i)
             judge = self._models.judge(spec, place) if spec else self._models.default_judge(place)
         value = self._value(type_, raw.get("value"), i, at)
-        weight = number(raw.get("weight"), at("assert", i, "weight"), "weight", findings, 0)
+        weight, threshold = raw.get("weight"), raw.get("threshold")
+        if weight is not None:
+            weight = number(weight, at("assert", i, "weight"), "weight", findings, 0)
+        if threshold is not None:
+            threshold = number(threshold, at("assert", i, "threshold"), "threshold", findings)
         transform = raw.get("transform")
         assertion = Assertion(
             type=type_,
             negated=negated,
             value=value,
-            threshold=number(raw.get("threshold"), at("assert", i, "threshold"), "threshold", findings),
+            threshold=threshold,
             weight=1.0 if weight is None else weight,
             metric=str(raw.get("metric") or ""),
             judge=judge,

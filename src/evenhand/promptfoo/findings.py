@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,11 +23,18 @@ class Place:
     file: Path
     line: int = 0
     column: int = 0
+    later: Callable[[], Place] | None = field(default=None, compare=False, repr=False)
+    """Finds line and column where that costs something, and most places are never asked for."""
+
+    def found(self) -> Place:
+        """The same spot with its line and column looked up."""
+        return self.later() if self.later else self
 
     def __str__(self) -> str:
-        text = shown_path(self.file)
-        if self.line:
-            text += f":{self.line}" + (f":{self.column}" if self.column else "")
+        here = self.found()
+        text = shown_path(here.file)
+        if here.line:
+            text += f":{here.line}" + (f":{here.column}" if here.column else "")
         return text
 
 
@@ -92,4 +99,5 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
 
 
 def _problem(place: Place, what: str, hint: str) -> Problem:
-    return Problem(shown_path(place.file), place.line, place.column, what, hint)
+    here = place.found()
+    return Problem(shown_path(here.file), here.line, here.column, what, hint)

@@ -376,12 +376,11 @@ def _estimate(
         fill = pair.fill(test.prefix, test.suffix)
         index = pair.variant.index
         if fill is None:
-            # A function's prompt is not known before it runs; it holds at least what it is given.
-            size = len(pair.prompt.raw) + sum(len(str(value)) for value in variables.values())
-            tokens.setdefault(index, []).append(size // 4)
-            bounds.setdefault(index, []).append(None)
-            continue
-        request = pair.column.provider.request(fill(variables))
+            # A function's prompt is not known before it runs: its own text and what it is given come close.
+            prompt = Prompt.of("\n".join([pair.prompt.raw, *map(str, variables.values())]))
+        else:
+            prompt = fill(variables)
+        request = pair.column.provider.request(prompt)
         tokens.setdefault(index, []).append(request.tokens_in)
         bounds.setdefault(index, []).append(request.cost_bound_usd)
     found: dict[tuple[str, str], CallEstimate] = {}

@@ -48,12 +48,17 @@ class Document:
     def at(self, *path: str | int) -> Place:
         """Where the part at this path is written; the nearest part around it where it is not."""
         if self._places is None:
-            self._places = {}
-            _places_of(self._text, self._places)
+            return Place(self.file, later=lambda: self._looked_up(path))
         while path and path not in self._places:
             path = path[:-1]
         line, column = self._places.get(path, (0, 0))
         return Place(self.file, line, column)
+
+    def _looked_up(self, path: Path_) -> Place:
+        if self._places is None:
+            self._places = {}
+            _places_of(self._text, self._places)
+        return self.at(*path)
 
 
 def read_text(path: Path, findings: Findings, place: Place | None = None) -> str | None:
