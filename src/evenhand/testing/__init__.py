@@ -1,0 +1,50 @@
+"""For testing your evals, and ours: a provider that answers from a script over real HTTP and keeps the bill, a model that
+answers in the process, a plan made by hand, and the promises that every provider, scorer and store has to keep."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.testing.contracts import check_model, check_scorer, check_store
+    from evenhand.testing.ledger import Ledger
+    from evenhand.testing.plan import Example, example
+    from evenhand.testing.script import Rule, Script
+    from evenhand.testing.scripted import Scripted
+    from evenhand.testing.server import FakeProvider
+
+__all__ = [
+    "Example",
+    "FakeProvider",
+    "Ledger",
+    "Rule",
+    "Script",
+    "Scripted",
+    "check_model",
+    "check_scorer",
+    "check_store",
+    "example",
+]
+
+_HOMES = {
+    "Example": "plan",
+    "FakeProvider": "server",
+    "Ledger": "ledger",
+    "Rule": "script",
+    "Script": "script",
+    "Scripted": "scripted",
+    "check_model": "contracts",
+    "check_scorer": "contracts",
+    "check_store": "contracts",
+    "example": "plan",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imports what is asked for, when it is asked for."""
+    home = _HOMES.get(name)
+    if home is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(f"{__name__}.{home}"), name)

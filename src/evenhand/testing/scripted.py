@@ -1,0 +1,89 @@
+"""A model that answers in the process: from a list, by what it is asked, or as a function says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.errors import BadRequest
+from evenhand.core.message import Prompt, Reply, Usage
+from evenhand.core.provider import Answer, Host, Request
+
+Replies = Sequence[str | Exception] | Mapping[str, str | Exception] | Callable[[Prompt], str]
+
+
+@dataclass(slots=True)
+class Scripted:
+    """A provider without a network. Implements `evenhand.core.provider.Provider`.
+
+    Attributes:
+        replies: In turn; or by a text found in the prompt; or what a function returns. An exception is raised.
+        paid: Whether its calls are journaled and counted, as a vendor's are.
+        cost_usd: What each call costs.
+        bound_usd: What it can cost at most.
+        latency_s: Before each answer.
+        asked: The prompts that reached it.
+    """
+
+    replies: Replies = ("yes",)
+    id: str = "scripted"
+    label: str = "scripted"
+    account: str = "scripted"
+    paid: bool = True
+    deterministic: bool = True
+    cost_usd: float | None = 0.0
+    bound_usd: float | None = 0.0
+    latency_s: float = 0.0
+    asked: list[Prompt] = field(default_factory=list[Prompt])
+    in_flight: int = 0
+    most_at_once: int = 0
+
+    def request(self, prompt: Prompt) -> Request:
+        said = {"model": self.id, "messages": [[m.role, m.content] for m in prompt.messages], "config": prompt.config}
+        identity = encode(said)
+        return Request(
+            identity=identity,
+            key=digest(identity),
+            payload=prompt,
+            deterministic=self.deterministic,
+            tokens_in=len(prompt.text) // 4,
+            cost_bound_usd=self.bound_usd,
+        )
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        del host
+        prompt = cast("Prompt", request.payload)
+        self.asked.append(prompt)
+        self.in_flight += 1
+        self.most_at_once = max(self.most_at_once, self.in_flight)
+        try:
+            await asyncio.sleep(self.latency_s)
+            said = self._next(prompt)
+        finally:
+            self.in_flight -= 1
+        if isinstance(said, Exception):
+            raise said
+        return Answer(encode({"text": said, "in": len(prompt.text) // 4, "out": len(said) // 4}), self.latency_s)
+
+    def reply(self, body: bytes) -> Reply:
+        value = cast("dict[str, object]", decode(body))
+        text = str(value["text"])
+        usage = Usage(cast(int, value["in"]), cast(int, value["out"]))
+        return Reply(text=text, output=text, usage=usage, cost_usd=self.cost_usd, model=self.id, finish_reason="stop")
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+    def _next(self, prompt: Prompt) -> str | Exception:
+        replies = self.replies
+        if callable(replies):
+            return replies(prompt)
+        if isinstance(replies, Mapping):
+            for text, reply in replies.items():
+                if text in prompt.text:
+                    return reply
+            return BadRequest(f"the script has no reply to: {prompt.text[:200]}")
+        return replies[(len(self.asked) - 1) % len(replies)]
