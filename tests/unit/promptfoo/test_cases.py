@@ -1,0 +1,442 @@
+"""Tests: how rows of every kind are read, merged with the defaults, spread, and checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.promptfoo.cases import Test as OneTest
+from evenhand.promptfoo.cases import TestReader as Reader
+from evenhand.promptfoo.cells import assertion_from_cell
+from evenhand.promptfoo.config import read_config
+from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.sources import read_sources
+
+
+def read(folder: Path, config: Mapping[str, object]) -> tuple[list[OneTest], Findings]:
+    """The tests of a config, checked."""
+    path = folder / "promptfooconfig.json"
+    path.write_text(json.dumps(config))
+    findings = Findings()
+    found = read_config(path, {}, findings)
+    assert found is not None
+    reader = Reader(found, read_sources(found, findings), Models(found, findings), findings)
+    tests = list(reader.tests(checking=True))
+    if not findings.problems:
+        assert list(map(told, reader.tests())) == list(map(told, tests))
+    return tests, findings
+
+
+def told(test: OneTest) -> object:
+    """What tells tests apart."""
+    return (test.description, test.variables, test.threshold, test.metadata, len(test.asserts))
+
+
+def problems(folder: Path, config: Mapping[str, object]) -> list[str]:
+    """What is wrong with the tests of a config."""
+    _, findings = read(folder, config)
+    return [str(problem) for problem in findings.problems]
+
+
+def of_file(folder: Path, name: str, data: str | bytes) -> tuple[list[OneTest], list[str]]:
+    """The tests in a file, and what is wrong with it, without the folder's name."""
+    (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
+    tests, findings = read(folder, {"tests": name})
+    return tests, [
+        str(problem).partition("/" + name)[2] or str(problem) for problem in findings.problems
+    ]
+
+
+# Tables
+
+
+def test_columns_are_variables_and_special_ones_say_something_of_the_test(tmp_path: Path) -> None:
+    """Every special column of promptfoo's tables."""
+    (test,), wrong = of_file(
+        tmp_path,
+        "t.csv",
+        "q,__expected,__expected2,__threshold,__metric,__description,__prefix,__metadata:area,__metadata:tags[],"
+        "__config:__expected:threshold\n"
+        'hi,"contains:a, b",not-regex:x+,0.5,tone,first,Please ,law,"a\\,b, c",0.3\n',
+    )
+    assert not wrong
+    assert test.variables == {"q": "hi"}
+    assert test.description == "first"
+    assert test.threshold == 0.5
+    assert test.prefix == "Please "
+    assert test.metadata == {"area": "law", "tags": ["a,b", "c"]}
+    assert len(test.asserts) == 2
+    assert [a["type"] for a in test.raw["assert"]] == ["contains", "not-regex"]
+    assert [a["metric"] for a in test.raw["assert"]] == ["tone", "tone"]
+    assert test.raw["assert"][0]["threshold"] == "0.3"
+
+
+@pytest.mark.parametrize(
+    ("cell", "assertion"),
+    [
+        ("2", {"type": "equals", "value": "2"}),
+        ("contains: a", {"type": "contains", "value": "a"}),
+        ("not-icontains:a:b", {"type": "not-icontains", "value": "a:b"}),
+        ("contains-all:a,b", {"type": "contains-all", "value": "a,b"}),
+        ("is-json", {"type": "is-json"}),
+        ("latency(500)", {"type": "latency", "threshold": 500.0}),
+        ("llm-rubric(0.8):kind", {"type": "llm-rubric", "threshold": 0.8, "value": "kind"}),
+        ("similar(0.9):x", {"type": "similar", "threshold": 0.9, "value": "x"}),
+        ("similar:x", {"type": "similar", "threshold": 0.8, "value": "x"}),
+        ("grade: is kind", {"type": "llm-rubric", "value": "is kind"}),
+        ("python: len(output)", {"type": "python", "value": "len(output)"}),
+        ("python:file://g.py:f", {"type": "python", "value": "file://g.py:f"}),
+        ("file://g.py:f", {"type": "python", "value": "file://g.py:f"}),
+        ("eval: true", {"type": "javascript", "value": "true"}),
+        ("containsx", {"type": "equals", "value": "containsx"}),
+        ("note: this", {"type": "equals", "value": "note: this"}),
+        ("contains:two\nlines", {"type": "contains", "value": "two\nlines"}),
+    ],
+)
+def test_a_cell_stands_for_an_assertion(cell: str, assertion: Mapping[str, object]) -> None:
+    """Type, threshold and value; anything else is what the output must equal."""
+    assert assertion_from_cell(cell) == assertion
+
+
+def test_ragged_rows_are_placed_at_the_line_on_which_they_begin(tmp_path: Path) -> None:
+    """Also after cells with line breaks in them; blank lines are none."""
+    tests, wrong = of_file(tmp_path, "t.csv", 'a,b\n"x\ny",1\n\n2\n3,4,5\n6,7\n')
+    assert len(tests) == 2
+    assert [text.splitlines()[0] for text in wrong] == [
+        ":5: the row has 1 cells, the header has 2",
+        ":6: the row has 3 cells, the header has 2",
+    ]
+
+
+def test_a_table_may_begin_with_a_mark_and_be_utf_16(tmp_path: Path) -> None:
+    """As spreadsheets save them."""
+    for data in (b"\xef\xbb\xbfa,b\n1,caf\xc3\xa9\n", "a,b\n1,café\n".encode("utf-16")):
+        (test,), wrong = of_file(tmp_path, "t.csv", data)
+        assert not wrong
+        assert test.variables == {"a": "1", "b": "café"}
+
+
+def test_a_table_in_another_encoding_is_placed(tmp_path: Path) -> None:
+    """At its first odd byte."""
+    _, wrong = of_file(tmp_path, "t.csv", "a\nx\ncafé\n".encode("latin-1"))
+    assert wrong[0].startswith(":3:4: is not UTF-8")
+
+
+def test_two_columns_of_one_name_are_a_problem(tmp_path: Path) -> None:
+    """Only one of them could count."""
+    _, wrong = of_file(tmp_path, "t.csv", "a,a\n1,2\n")
+    assert "'a' is here twice" in wrong[0]
+
+
+def test_misspelt_special_columns_are_hints(tmp_path: Path) -> None:
+    """They are variables, as in promptfoo."""
+    (tmp_path / "t.csv").write_text("_expected,__expcted,q\n1,2,3\n")
+    _, findings = read(tmp_path, {"tests": "t.csv"})
+    assert [hint.hint for hint in findings.hints] == ["Did you mean '__expected'?"] * 2
+
+
+def test_another_separator_is_suspected(tmp_path: Path) -> None:
+    """One column called `a;b` is seldom meant."""
+    (tmp_path / "t.csv").write_text("a;b\n1;2\n")
+    _, findings = read(tmp_path, {"tests": "t.csv"})
+    assert "PROMPTFOO_CSV_DELIMITER" in findings.hints[0].hint
+
+
+# JSON Lines, JSON, YAML
+
+
+def test_lines_of_json_are_tests(tmp_path: Path) -> None:
+    """Blank lines are none, and a mark at the start is no part of the first."""
+    tests, wrong = of_file(
+        tmp_path,
+        "t.jsonl",
+        b'\xef\xbb\xbf{"vars": {"q": 1}}\n\n{"vars": {"q": 2}, "threshold": 0.5}\r\n',
+    )
+    assert not wrong
+    assert [test.variables for test in tests] == [{"q": 1}, {"q": 2}]
+
+
+def test_each_broken_line_is_a_problem(tmp_path: Path) -> None:
+    """All of them at once, each with its line."""
+    lines = [
+        b'{"vars": {}}',
+        b"{",
+        b"[1]",
+        b'{"question": "x"}',
+        b'{"a": "caf\xe9"}',
+        b"[" * 100_000,
+    ]
+    _, wrong = of_file(tmp_path, "t.jsonl", b"\n".join(lines))
+    assert [text.partition(":")[2].partition(":")[0] for text in wrong] == ["2", "3", "4", "5", "6"]
+    assert "is not JSON" in wrong[0]
+    assert "not an object" in wrong[1]
+    assert "Put its variables under 'vars'" in wrong[2]
+    assert "not UTF-8: byte 0xe9 at column 11" in wrong[3]
+
+
+def test_tests_in_json_and_yaml_files(tmp_path: Path) -> None:
+    """A list of them, or one."""
+    tests, wrong = of_file(tmp_path, "t.json", '[{"vars": {"q": 1}}, {"vars": {"q": 2}}]')
+    assert not wrong
+    assert len(tests) == 2
+    tests, wrong = of_file(tmp_path, "t.yaml", "- vars: {q: 1}\n- vars: {q: 2}\n")
+    assert not wrong
+    assert len(tests) == 2
+
+
+def test_data_is_never_a_template_nor_a_path(tmp_path: Path) -> None:
+    """Tags and file:// in data files stay text; in a YAML file of tests they are the author's own."""
+    row = {"vars": {"q": "{{x}}", "f": "file://secret.txt"}}
+    (tmp_path / "secret.txt").write_text("secret")
+    for name, text in (
+        ("t.jsonl", json.dumps(row)),
+        ("t.json", json.dumps([row])),
+        ("t.csv", "q,f\n{{x}},file://secret.txt\n"),
+    ):
+        (tmp_path / name).write_text(text)
+        (test,), findings = read(tmp_path, {"tests": name})
+        assert (test.files, test.tagged) == (frozenset(), frozenset())
+        assert "'f'" in findings.hints[0].what
+    (test,), _ = of_file(tmp_path, "t.yaml", json.dumps([row]))
+    assert (test.files, test.tagged) == ({"f"}, {"q"})
+
+
+def test_files_of_tests_and_tests_may_be_mixed(tmp_path: Path) -> None:
+    """In the order in which they are written; patterns in the order of their names."""
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"vars": {"q": name}}))
+    tests, _ = read(tmp_path, {"tests": ["file://*.jsonl", {"vars": {"q": "c"}}, "a.jsonl"]})
+    assert [test.variables["q"] for test in tests] == ["a", "b", "c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("tests", "what", "hint"),
+    [
+        ([], "there are no tests", ""),
+        ("no.csv", "no.csv does not exist", "Looked in"),
+        ("tests.py:make", "not supported yet", "CSV or JSONL"),
+        ("https://x.org/t.csv", "not supported yet", "Download"),
+        ("t.xlsx", "cannot be read", "CSV"),
+        (5, "tests is 5", ""),
+        ([5], "a test is 5", ""),
+    ],
+)
+def test_what_is_wrong_with_tests_is_said(
+    tmp_path: Path, tests: object, what: str, hint: str
+) -> None:
+    """At their place in the config."""
+    (tmp_path / "t.xlsx").write_text("")
+    _, findings = read(tmp_path, {"tests": tests})
+    assert len(findings.problems) == 1
+    assert what in findings.problems[0].what
+    assert hint in findings.problems[0].hint
+
+
+def test_without_tests_the_prompts_are_run_once(tmp_path: Path) -> None:
+    """As promptfoo does, with a hint."""
+    tests, findings = read(tmp_path, {"prompts": ["x"]})
+    assert [test.variables for test in tests] == [{}]
+    assert "there are no tests" in findings.hints[0].what
+
+
+# Defaults
+
+
+def test_a_test_goes_over_the_defaults(tmp_path: Path) -> None:
+    """Variables, options and metadata by key; assertions are added; a threshold is inherited."""
+    (first, second), findings = read(
+        tmp_path,
+        {
+            "metadata": {"team": "a"},
+            "defaultTest": {
+                "vars": {"x": "1", "y": "2"},
+                "assert": [{"type": "contains", "value": "a"}],
+                "options": {"prefix": "P", "suffix": "S"},
+                "metadata": {"k": "d"},
+                "threshold": 0.5,
+            },
+            "tests": [
+                {
+                    "vars": {"y": "3"},
+                    "assert": [{"type": "contains", "value": "b"}],
+                    "options": {"prefix": "Q"},
+                    "metadata": {"k": "t"},
+                    "threshold": 0,
+                },
+                {"vars": {}, "options": {"disableDefaultAsserts": True}},
+            ],
+        },
+    )
+    assert not findings.problems
+    assert first.variables == {"x": "1", "y": "3"}
+    assert (first.prefix, first.suffix) == ("Q", "S")
+    assert first.metadata == {"team": "a", "k": "t"}
+    assert first.threshold == 0
+    assert len(first.asserts) == 2
+    assert len(second.asserts) == 0
+    assert second.threshold == 0.5
+
+
+def test_the_judge_is_the_nearest_one_named(tmp_path: Path) -> None:
+    """The assertion's, else the test's, else the default's."""
+    rubric: dict[str, Any] = {"type": "llm-rubric", "value": "kind"}
+    (test, other), findings = read(
+        tmp_path,
+        {
+            "defaultTest": {"options": {"provider": "openai:default"}, "assert": [rubric]},
+            "tests": [
+                {"vars": {}, "assert": [{**rubric, "provider": "openai:own"}]},
+                {"vars": {}, "options": {"provider": "openai:test"}},
+            ],
+        },
+    )
+    assert not findings.problems
+    assert test.judged == ("openai:default", "openai:own")
+    assert other.judged == ("openai:test",)
+
+
+def test_defaults_may_be_kept_in_a_file(tmp_path: Path) -> None:
+    """And so may variables."""
+    (tmp_path / "d.yaml").write_text("vars: {x: 1}\n")
+    (tmp_path / "v.yaml").write_text("y: 2\n")
+    (test,), _ = read(
+        tmp_path, {"defaultTest": "file://d.yaml", "tests": [{"vars": "file://v.yaml"}]}
+    )
+    assert test.variables == {"x": 1, "y": 2}
+
+
+# Lists of variables
+
+
+def test_lists_of_text_are_spread_and_other_lists_are_not(tmp_path: Path) -> None:
+    """Every combination, the last variable varying fastest."""
+    (test,), _ = read(
+        tmp_path,
+        {
+            "tests": [
+                {"vars": {"a": ["1", "2"], "b": ["x", "y"], "n": [1, 2], "o": [{"k": 1}], "e": []}}
+            ]
+        },
+    )
+    assert [(case["a"], case["b"]) for case in test.cases()] == [
+        ("1", "x"),
+        ("1", "y"),
+        ("2", "x"),
+        ("2", "y"),
+    ]
+    assert test.count() == 4
+    assert next(test.cases())["n"] == [1, 2]
+
+
+def test_spreading_can_be_turned_off(tmp_path: Path) -> None:
+    """For lists that belong together, such as passages."""
+    (test,), _ = read(
+        tmp_path, {"tests": [{"vars": {"a": ["1", "2"]}, "options": {"disableVarExpansion": True}}]}
+    )
+    assert [case["a"] for case in test.cases()] == [["1", "2"]]
+
+
+def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
+    """A case for each file; none is a problem."""
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text(name)
+    (test,), _ = read(tmp_path, {"tests": [{"vars": {"doc": "file://*.md"}}]})
+    assert [Path(str(case["doc"])).name for case in test.cases()] == ["a.md", "b.md"]
+    assert (
+        "no file matches" in problems(tmp_path, {"tests": [{"vars": {"doc": "file://*.nope"}}]})[0]
+    )
+
+
+# What is checked
+
+
+@pytest.mark.parametrize(
+    ("test", "what", "hint"),
+    [
+        (
+            {"assert": [{"type": "contians", "value": "x"}]},
+            "assertion type 'contians' is not known",
+            "'contains'",
+        ),
+        (
+            {"assert": [{"type": "not-contians", "value": "x"}]},
+            "'not-contians' is not known",
+            "'not-contains'",
+        ),
+        (
+            {"assert": [{"type": "similar", "value": "x"}]},
+            "'similar' is not supported yet",
+            "evenhand scorers",
+        ),
+        ({"assert": [{"type": "contains"}]}, "has no value", "value:"),
+        ({"assert": [{"value": "x"}]}, "an assertion has no type", "type:"),
+        ({"assert": {"type": "contains"}}, "assert is", "- type:"),
+        ({"assert": ["contains:x"]}, "an assertion is 'contains:x'", "type:"),
+        ({"assert": [{"type": "regex", "value": "("}]}, "(", ""),
+        ({"assert": [{"type": "contains", "value": "x", "weight": -1}]}, "weight is -1", ""),
+        (
+            {"assert": [{"type": "contains", "value": "x", "threshold": "high"}]},
+            "threshold is 'high'",
+            "",
+        ),
+        (
+            {"assert": [{"type": "python", "value": "file://grdr.py"}]},
+            "grdr.py does not exist",
+            "grader.py",
+        ),
+        (
+            {"assert": [{"type": "python", "value": "file://grader.py:x"}]},
+            "no function 'x'",
+            "get_assert",
+        ),
+        ({"vars": {"f": "file://no.txt"}}, "no.txt does not exist", "Looked in"),
+        ({"vars": {"f": "file://latin.txt"}}, "is not UTF-8", "UTF-8"),
+        ({"vars": {}, "metadata": "x"}, "metadata is 'x'", ""),
+        (
+            {"vars": {}, "options": {"storeOutputAs": "x"}},
+            "'storeOutputAs' is not supported yet",
+            "",
+        ),
+        ({"vars": {}, "options": {"transform": "file://no.py"}}, "no.py does not exist", ""),
+        ({"question": "x"}, "neither 'vars' nor 'assert'", "vars"),
+        ({"vars": {}, "threshold": "x"}, "threshold is 'x'", ""),
+    ],
+)
+def test_what_is_wrong_with_a_test_is_said(
+    tmp_path: Path, test: object, what: str, hint: str
+) -> None:
+    """Before anything is asked, with the nearest word or with what to do."""
+    (tmp_path / "grader.py").write_text("def get_assert(output, context): return True\n")
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
+    _, findings = read(tmp_path, {"tests": [{"vars": {}}, test]})
+    assert len(findings.problems) == 1
+    assert what in findings.problems[0].what
+    assert hint in findings.problems[0].hint
+
+
+def test_unknown_keys_are_tolerated_with_the_nearest_word(tmp_path: Path) -> None:
+    """Of a test, of its options, of an assertion."""
+    _, findings = read(
+        tmp_path,
+        {
+            "tests": [
+                {
+                    "vars": {},
+                    "asert": [],
+                    "options": {"prefx": 1},
+                    "assert": [{"type": "is-json", "wieght": 2}],
+                }
+            ]
+        },
+    )
+    assert not findings.problems
+    assert [hint.hint for hint in findings.hints] == [
+        "Did you mean 'assert'?",
+        "Did you mean 'prefix'?",
+        "Did you mean 'weight'?",
+    ]

@@ -1,0 +1,135 @@
+"""Providers and judges: the forms that configs write them in, and what is said of those that are wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from evenhand.promptfoo.config import read_config
+from evenhand.promptfoo.findings import Findings, Place
+from evenhand.promptfoo.models import Column, Models
+
+
+def models(folder: Path, config: Mapping[str, object], **env: str) -> tuple[Models, Findings]:
+    """The models of a config."""
+    path = folder / "promptfooconfig.json"
+    path.write_text(json.dumps(config))
+    findings = Findings()
+    found = read_config(path, env, findings)
+    assert found is not None
+    return Models(found, findings), findings
+
+
+def subjects(folder: Path, *providers: object) -> tuple[list[Column], Findings]:
+    """The columns that a list of providers comes to."""
+    made, findings = models(folder, {"providers": list(providers)})
+    return made.subjects(), findings
+
+
+def test_all_forms_of_a_provider_are_read(tmp_path: Path) -> None:
+    """A text, an object with an id, an object named by its id, and a file of these."""
+    (tmp_path / "more.yaml").write_text("- id: openai:gpt-4o\n  label: four\n- echo\n")
+    found, findings = subjects(
+        tmp_path,
+        "echo",
+        {"id": "openai:chat:gpt-4o-mini", "label": "mini"},
+        {"openai:gpt-4o": {"label": "big"}},
+        "file://more.yaml",
+    )
+    assert not findings.problems
+    assert [column.provider.label for column in found] == ["echo", "mini", "big", "four", "echo"]
+
+
+def test_two_providers_of_one_id_keep_their_own_prompts(tmp_path: Path) -> None:
+    """Entries do not overwrite each other."""
+    found, _ = subjects(
+        tmp_path,
+        {"id": "echo", "label": "a", "prompts": ["x"]},
+        {"id": "echo", "label": "b", "prompts": "y*"},
+    )
+    assert [column.takes("x") for column in found] == [True, False]
+    assert [column.takes("yes") for column in found] == [False, True]
+
+
+def test_settings_are_read_from_files(tmp_path: Path) -> None:
+    """Tools and schemas are often kept in files of their own."""
+    (tmp_path / "tools.json").write_text('[{"type": "function"}]')
+    made, findings = models(
+        tmp_path, {"providers": [{"id": "openai:gpt-4o", "config": {"tools": "file://tools.json"}}]}
+    )
+    (column,) = made.subjects()
+    assert not findings.problems
+    assert getattr(column.provider, "config")["tools"] == [{"type": "function"}]  # noqa: B009 (not of the protocol)
+    assert tmp_path / "tools.json" in made.files
+
+
+@pytest.mark.parametrize(
+    ("provider", "what", "hint"),
+    [
+        ("opnai:gpt-4o", "provider 'opnai:gpt-4o' is not known", "Did you mean 'openai'?"),
+        ("python:no.py", "no.py does not exist", "Looked in"),
+        (5, "a provider is 5", ""),
+        ({"label": "x", "config": {}}, "a provider has no id", "id:"),
+        ({"id": "echo", "prompts": 5}, "prompts of provider echo is 5", ""),
+        ({"id": "echo", "config": []}, "config of provider echo is []", ""),
+        (
+            {"id": "openai:gpt-4o", "config": {"tools": "file://no.json"}},
+            "no.json does not exist",
+            "Looked in",
+        ),
+        ({"id": "echo", "transform": "file://t.js"}, "only Python files", "Python"),
+        ({"id": "echo", "transform": "output.trim()"}, "JavaScript", "Python"),
+    ],
+)
+def test_what_is_wrong_with_a_provider_is_said(
+    tmp_path: Path, provider: object, what: str, hint: str
+) -> None:
+    """All at load, before anything is asked."""
+    _, findings = subjects(tmp_path, "echo", provider)
+    assert len(findings.problems) == 1
+    assert what in findings.problems[0].what
+    assert hint in findings.problems[0].hint
+
+
+def test_no_providers_are_a_problem(tmp_path: Path) -> None:
+    """With an example of one."""
+    made, findings = models(tmp_path, {"prompts": ["x"]})
+    assert made.subjects() == []
+    assert "there are no providers" in findings.problems[0].what
+
+
+def test_what_has_no_effect_is_a_hint(tmp_path: Path) -> None:
+    """An unknown key, a shell variable, a delay of one provider."""
+    _, findings = subjects(
+        tmp_path,
+        {"id": "openai:gpt-4o", "lable": "x", "delay": 5, "config": {"apiKey": "${OPENAI_KEY}"}},
+    )
+    assert not findings.problems
+    said = " ".join(f"{hint.what} {hint.hint}" for hint in findings.hints)
+    assert "'lable'" in said
+    assert "Did you mean 'label'?" in said
+    assert "'delay'" in said
+    assert "{{env.NAME}}" in said
+
+
+def test_a_judge_is_made_once(tmp_path: Path) -> None:
+    """A thousand assertions that name it share its connections and limits."""
+    made, _ = models(tmp_path, {})
+    place = Place(tmp_path)
+    first = made.judge({"id": "openai:gpt-4o"}, place)
+    assert made.judge({"id": "openai:gpt-4o"}, place) is first
+    assert made.judges == [first]
+
+
+def test_the_default_judge_is_one_whose_key_is_set(tmp_path: Path) -> None:
+    """And it is said which it is."""
+    made, findings = models(tmp_path, {}, ANTHROPIC_API_KEY="k")
+    judge = made.default_judge(Place(tmp_path))
+    assert judge is not None
+    assert judge.id.startswith("anthropic:")
+    assert "is judged by" in findings.hints[0].what
+    none, _ = models(tmp_path, {})
+    assert none.default_judge(Place(tmp_path)) is None
