@@ -1,0 +1,386 @@
+"""A folder becomes a plan: its trials and their order, selections, fingerprints, estimates, all problems at once."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from evenhand.core.errors import ConfigError, NothingSelected, UsageError
+from evenhand.core.plan import Plan, Selection
+from evenhand.promptfoo.load import load
+
+ENV = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+
+
+def plan_of(folder: Path, config: Mapping[str, object], selection: Selection | None = None) -> Plan:
+    """The plan of a config."""
+    (folder / "promptfooconfig.json").write_text(
+        json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], **config})
+    )
+    return load(folder, selection, env=ENV)
+
+
+def questions(plan: Plan) -> list[object]:
+    """What is asked, in the order of the plan."""
+    return [step.case.vars["q"] for step in plan.steps()]
+
+
+def many(folder: Path, count: int) -> dict[str, object]:
+    """A config with a file of tests 0, 1, 2 …"""
+    lines = (json.dumps({"vars": {"q": f"question {i}"}}) for i in range(count))
+    (folder / "t.jsonl").write_text("\n".join(lines))
+    return {"tests": "t.jsonl"}
+
+
+def summaries(folder: Path) -> Path:
+    """A folder as the lessons on prompt evaluation have them: prompt functions, articles in files, a grader."""
+    (folder / "articles").mkdir()
+    for i in range(1, 9):
+        (folder / "articles" / f"article{i}.txt").write_text(f"Article {i}.\n")
+    functions = "\n\n".join(
+        f"def {n}_summarize(article):\n    return f'{n}: {{article}}'" for n in "abc"
+    )
+    (folder / "prompts.py").write_text(functions)
+    (folder / "grader.py").write_text(
+        "def get_assert(output, context, threshold=4.5):\n    return True\n"
+    )
+    tests = "".join(
+        f"  - vars:\n      article: file://articles/article{i}.txt\n" for i in range(1, 9)
+    )
+    (folder / "promptfooconfig.yaml").write_text(
+        "description: 'Summaries'\n\nprompts:\n"
+        + "".join(f"  - prompts.py:{name}_summarize\n" for name in "abc")
+        + '\nproviders:\n  - id: anthropic:messages:claude-3-5-sonnet-20240620\n    label: "3.5 Sonnet"\n\n'
+        + f"tests:\n{tests}\ndefaultTest:\n  assert:\n    - type: python\n      value: file://grader.py\n\n"
+    )
+    return folder
+
+
+def test_the_lessons_folder_comes_to_its_grid(tmp_path: Path) -> None:
+    """Three prompts, one model, eight articles."""
+    plan = load(summaries(tmp_path), env=ENV)
+    steps = list(plan.steps())
+    assert len(steps) == plan.size == 24
+    assert plan.case_count == 8
+    assert plan.title == "Summaries"
+    assert [(v.prompt, v.model) for v in plan.variants] == [
+        (f"prompts.py:{name}_summarize", "3.5 Sonnet") for name in "abc"
+    ]
+    assert [str(step.case) for step in steps[:4]] == [
+        "article1",
+        "article1",
+        "article1",
+        "article2",
+    ]
+    assert plan.hints == []
+
+
+def test_a_config_can_be_named_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paths in it start from its own folder."""
+    folder = tmp_path / "a"
+    folder.mkdir()
+    summaries(folder)
+    monkeypatch.chdir(tmp_path)
+    assert load(Path("a/promptfooconfig.yaml"), env=ENV).size == 24
+
+
+def test_trials_are_ordered_by_test_repeat_combination_model_and_prompt(tmp_path: Path) -> None:
+    """As promptfoo orders its rows and columns."""
+    plan = plan_of(
+        tmp_path,
+        {
+            "prompts": ["p {{q}}", "r {{q}}"],
+            "providers": [{"id": "echo", "label": "a"}, {"id": "echo", "label": "b"}],
+            "tests": [{"vars": {"q": ["1", "2"]}}, {"vars": {"q": "3"}}],
+            "evaluateOptions": {"repeat": 2},
+        },
+    )
+    steps = list(plan.steps())
+    assert [step.index for step in steps] == list(range(24))
+    assert [(s.case.vars["q"], s.repeat) for s in steps[::4]] == [
+        ("1", 0),
+        ("2", 0),
+        ("1", 1),
+        ("2", 1),
+        ("3", 0),
+        ("3", 1),
+    ]
+    assert [str(step.variant) for step in steps[:4]] == [
+        "p {{q}} · a",
+        "r {{q}} · a",
+        "p {{q}} · b",
+        "r {{q}} · b",
+    ]
+
+
+def test_a_plan_says_the_same_each_time(tmp_path: Path) -> None:
+    """It can be walked again, and read again."""
+    config = many(tmp_path, 20)
+    plan = plan_of(tmp_path, config)
+    first = [(s.index, s.case.id) for s in plan.steps()]
+    assert [(s.index, s.case.id) for s in plan.steps()] == first
+    assert [(s.index, s.case.id) for s in plan_of(tmp_path, config).steps()] == first
+
+
+def test_ids_are_made_of_the_variables_and_are_unique(tmp_path: Path) -> None:
+    """Equal rows are told apart by a number; moving a row does not change its id."""
+    rows = [{"vars": {"q": text}} for text in ("a", "b", "a")]
+    ids = [step.case.id for step in plan_of(tmp_path, {"tests": rows}).steps()]
+    assert ids[2] == f"{ids[0]}#2"
+    assert len(set(ids)) == 3
+    moved = [step.case.id for step in plan_of(tmp_path, {"tests": rows[::-1]}).steps()]
+    assert set(moved) == set(ids)
+
+
+# Columns
+
+
+def test_providers_and_tests_may_take_some_columns_only(tmp_path: Path) -> None:
+    """By label, on either side."""
+    plan = plan_of(
+        tmp_path,
+        {
+            "prompts": [{"raw": "x", "label": "x"}, {"raw": "y", "label": "y"}],
+            "providers": [
+                {"id": "echo", "label": "a", "prompts": ["x"]},
+                {"id": "echo", "label": "b"},
+            ],
+            "tests": [
+                {"vars": {"q": "1"}},
+                {"vars": {"q": "2"}, "prompts": ["y"]},
+                {"vars": {}, "providers": ["a"]},
+            ],
+        },
+    )
+    assert [str(variant) for variant in plan.variants] == ["x · a", "x · b", "y · b"]
+    assert [(s.case.vars.get("q"), s.variant.index) for s in plan.steps()] == [
+        ("1", 0),
+        ("1", 1),
+        ("1", 2),
+        ("2", 2),
+        (None, 0),
+    ]
+    assert plan.size == 5
+
+
+def test_columns_that_cannot_be_told_apart_are_a_hint(tmp_path: Path) -> None:
+    """A label for one of them helps."""
+    plan = plan_of(tmp_path, {"providers": ["echo", "echo"], "tests": [{"vars": {"q": "1"}}]})
+    assert any("two columns are called" in hint.what for hint in plan.hints)
+
+
+# Selections
+
+
+def test_the_first_tests(tmp_path: Path) -> None:
+    """As many as asked for, or all there are."""
+    config = many(tmp_path, 5)
+    assert questions(plan_of(tmp_path, config, Selection(first=2))) == ["question 0", "question 1"]
+    assert plan_of(tmp_path, config, Selection(first=9)).size == 5
+
+
+def test_a_sample_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    """In the order of the plan."""
+    config = many(tmp_path, 50)
+    drawn = questions(plan_of(tmp_path, config, Selection(sample=10, seed=1)))
+    assert len(drawn) == 10
+    assert drawn == sorted(drawn, key=lambda q: int(str(q).split()[1]))
+    assert drawn == questions(plan_of(tmp_path, config, Selection(sample=10, seed=1)))
+    assert drawn != questions(plan_of(tmp_path, config, Selection(sample=10, seed=2)))
+
+
+def test_filter_then_sample_then_first(tmp_path: Path) -> None:
+    """A regular expression over descriptions and variables."""
+    config = many(tmp_path, 100)
+    selection = Selection(filter=r"question \d5$", sample=5, first=2)
+    chosen = questions(plan_of(tmp_path, config, selection))
+    assert len(chosen) == 2
+    assert all(str(q).endswith("5") for q in chosen)
+
+
+def test_a_selection_of_nothing_is_said(tmp_path: Path) -> None:
+    """With what was asked for."""
+    with pytest.raises(NothingSelected, match="none of 3 tests") as error:
+        plan_of(tmp_path, many(tmp_path, 3), Selection(filter="nope"))
+    assert "--filter 'nope'" in error.value.hint
+
+
+def test_a_filter_that_is_no_pattern_is_said(tmp_path: Path) -> None:
+    """It is the user's to mend."""
+    with pytest.raises(UsageError, match="not a regular expression"):
+        plan_of(tmp_path, many(tmp_path, 3), Selection(filter="("))
+
+
+def test_repeats_of_the_selection_win(tmp_path: Path) -> None:
+    """Over those of the config."""
+    plan = plan_of(
+        tmp_path, {**many(tmp_path, 2), "evaluateOptions": {"repeat": 5}}, Selection(repeats=2)
+    )
+    assert (plan.size, plan.repeats) == (4, 2)
+
+
+# Problems
+
+
+def test_all_problems_are_said_at_once_in_the_order_of_the_files(tmp_path: Path) -> None:
+    """One round of mending is enough."""
+    (tmp_path / "t.csv").write_text("q,__expected\na,contians:x\nb\nc,regex:(\n")
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts:\n  - file://no.txt\nproviders:\n  - opnai:gpt-4o\ntests:\n  - t.csv\n"
+        "  - vars: {q: file://no.txt}\n    assert:\n      - type: contians\n        value: x\n"
+    )
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, env=ENV)
+    places = Counter((Path(p.file).name, p.line) for p in error.value.problems)
+    assert places == {
+        ("promptfooconfig.yaml", 2): 1,
+        ("promptfooconfig.yaml", 4): 1,
+        ("promptfooconfig.yaml", 7): 1,
+        ("promptfooconfig.yaml", 9): 1,
+        ("t.csv", 3): 1,
+        ("t.csv", 4): 1,
+    }
+
+
+def test_of_very_many_problems_the_first_fifty_are_listed(tmp_path: Path) -> None:
+    """And it is said how many more there are."""
+    (tmp_path / "t.jsonl").write_text("{\n" * 12_000)
+    with pytest.raises(ConfigError) as error:
+        plan_of(tmp_path, {"tests": "t.jsonl"})
+    assert len(error.value.problems) == 50
+    assert str(error.value).endswith("… and 11,950 more problems")
+
+
+def test_a_file_of_tests_that_holds_none_is_a_problem(tmp_path: Path) -> None:
+    """Nothing passes because nothing was asked."""
+    (tmp_path / "t.jsonl").write_text("\n")
+    with pytest.raises(ConfigError, match="there are no tests"):
+        plan_of(tmp_path, {"tests": "t.jsonl"})
+
+
+def test_tests_that_expect_nothing_are_a_hint(tmp_path: Path) -> None:
+    """They pass whatever is answered."""
+    plan = plan_of(
+        tmp_path,
+        {"tests": [{"vars": {"q": "1"}}, {"vars": {"q": "2"}, "assert": [{"type": "is-json"}]}]},
+    )
+    assert [hint.what for hint in plan.hints] == [
+        "1 of 2 tests expect nothing, so that any answer passes"
+    ]
+
+
+def test_tests_that_change_while_they_are_read_stop_the_walk(tmp_path: Path) -> None:
+    """A plan of ten trials does not end after five in silence."""
+    plan = plan_of(tmp_path, many(tmp_path, 10))
+    many(tmp_path, 5)
+    with pytest.raises(UsageError, match="changed while they were read"):
+        list(plan.steps())
+
+
+# What is kept of it
+
+
+def test_the_fingerprint_changes_with_what_decides_a_trial(tmp_path: Path) -> None:
+    """Prompts, code, data, files, selection: yes. Titles, keys, concurrency: no."""
+    summaries(tmp_path)
+    path = tmp_path / "promptfooconfig.yaml"
+    before = load(tmp_path, env=ENV).fingerprint
+    assert load(tmp_path, env={**ENV, "ANTHROPIC_API_KEY": "other"}).fingerprint == before
+    text = path.read_text()
+    path.write_text(
+        text.replace("'Summaries'", "'Other'") + "evaluateOptions: {maxConcurrency: 9}\n"
+    )
+    assert load(tmp_path, env=ENV).fingerprint == before
+    assert load(tmp_path, Selection(first=2), env=ENV).fingerprint != before
+    for name in ("prompts.py", "grader.py", "articles/article3.txt"):
+        file = tmp_path / name
+        kept = file.read_text()
+        file.write_text(kept + "# changed\n")
+        assert load(tmp_path, env=ENV).fingerprint != before
+        file.write_text(kept)
+    assert load(tmp_path, env=ENV).fingerprint == before
+
+
+def test_secrets_are_not_kept(tmp_path: Path) -> None:
+    """Neither those written in the config nor those of the environment."""
+    plan = plan_of(
+        tmp_path,
+        {
+            "env": {"MY_TOKEN": "hush"},
+            "providers": [
+                {
+                    "id": "openai:gpt-4o",
+                    "config": {"apiKey": "hush", "headers": {"X-Org": "{{env.OPENAI_API_KEY}}"}},
+                }
+            ],
+            "tests": [{"vars": {"q": "1"}}],
+        },
+    )
+    kept = json.dumps(plan.config)
+    assert "hush" not in kept
+    assert "{{env.OPENAI_API_KEY}}" in kept
+
+
+def test_judges_are_among_the_providers(tmp_path: Path) -> None:
+    """Whoever runs the plan lets go of their connections too."""
+    plan = plan_of(
+        tmp_path,
+        {
+            "tests": [
+                {
+                    "vars": {"q": "1"},
+                    "assert": [{"type": "llm-rubric", "value": "x", "provider": "openai:gpt-4o"}],
+                }
+            ]
+        },
+    )
+    assert [provider.id for provider in plan.providers] == ["echo", "openai:gpt-4o"]
+
+
+def test_calls_are_counted_and_priced_before_any_is_made(tmp_path: Path) -> None:
+    """Subjects and judges apart; what has no price has none."""
+    plan = plan_of(
+        tmp_path,
+        {
+            "prompts": ["{{q}}", "Q: {{q}}"],
+            "providers": ["openai:gpt-4o", "openai:nobody-knows"],
+            "defaultTest": {
+                "assert": [{"type": "llm-rubric", "value": "x", "provider": "openai:gpt-4o-mini"}]
+            },
+            "tests": [{"vars": {"q": ["1", "2", "3"]}}],
+            "evaluateOptions": {"repeat": 2},
+        },
+    )
+    found = {(e.provider, e.role): e for e in plan.estimate()}
+    assert {key: e.calls for key, e in found.items()} == {
+        ("openai:gpt-4o", "subject"): 12,
+        ("openai:nobody-knows", "subject"): 12,
+        ("openai:gpt-4o-mini", "judge"): 24,
+    }
+    priced = found["openai:gpt-4o", "subject"].cost_usd
+    assert priced is not None
+    assert priced > 0
+    assert found["openai:nobody-knows", "subject"].cost_usd is None
+
+
+def test_ten_thousand_rows_are_not_held(tmp_path: Path) -> None:
+    """A walk keeps a row at a time."""
+    import tracemalloc  # noqa: PLC0415 (slows down what it measures)
+
+    config = many(tmp_path, 10_000)
+    plan_of(tmp_path, many(tmp_path, 10))
+    config = many(tmp_path, 10_000)
+    tracemalloc.start()
+    try:
+        plan = plan_of(tmp_path, config)
+        assert sum(1 for _ in plan.steps()) == 10_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3_000_000
