@@ -1,0 +1,216 @@
+"""`evenhand doctor`: is everything in place? It looks, sends nothing, writes nothing, and shows no key."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from evenhand.store.catalogue import cache_folder, run_folder
+
+State = Literal["ok", "warn", "bad"]
+
+OLDEST_PYTHON = (3, 11)
+LITTLE_SPACE = 1_000_000_000
+NO_SPACE = 50_000_000
+BUILT_AFTER = 1_763_683_200  # seconds since 1970: 2025-11-21, before there was anything to install
+PACKAGES = (
+    "aiohttp",
+    "click",
+    "jinja2",
+    "jsonschema-rs",
+    "msgspec",
+    "numpy",
+    "pyyaml",
+    "rich",
+    "scipy",
+)
+SDKS = ("anthropic", "openai")
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+ADDRESSES = ("ANTHROPIC_BASE_URL", "OPENAI_API_BASE_URL", "OPENAI_BASE_URL")
+PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        state: `ok`; `warn`, which may be as you want it; `bad`, which will stop a run.
+        what: What was found.
+        hint: What to do about it.
+    """
+
+    state: State
+    what: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.state:<5} {self.what}" + (f"\n      {self.hint}" if self.hint else "")
+
+
+def doctor(home: Path, env: Mapping[str, str]) -> list[Finding]:
+    """Looks at Python, packages, keys, addresses, folders, space and clock, in that order.
+
+    Args:
+        home: The folder that keeps, or will keep, the runs.
+        env: The environment.
+    """
+    return [*_python(), *_packages(), *_keys(env), *_addresses(env), *_folders(home), *_clock()]
+
+
+def _python() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= OLDEST_PYTHON:
+        yield Finding("ok", f"Python {version}, SQLite {sqlite3.sqlite_version}")
+    else:  # somebody runs it from a source tree
+        yield Finding("bad", f"Python {version} is too old", "Evenhand needs Python 3.11 or later.")
+
+
+def _packages() -> Iterator[Finding]:
+    missing = [name for name in PACKAGES if not _version(name)]
+    if missing:
+        yield Finding(
+            "bad",
+            f"not installed: {', '.join(missing)}",
+            "Install Evenhand anew: pip install --force-reinstall evenhand",
+        )
+    else:
+        yield Finding("ok", f"all {len(PACKAGES)} packages that Evenhand needs")
+    if sys.platform != "win32" and not _version("uvloop"):
+        yield Finding(
+            "warn", "uvloop is not installed", "Runs take about twice the time: pip install uvloop"
+        )
+    found = [f"{name} {_version(name)}" for name in SDKS if _version(name)]
+    if found:
+        yield Finding("ok", f"SDKs, for graders of yours that use them: {', '.join(found)}")
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _keys(env: Mapping[str, str]) -> Iterator[Finding]:
+    found = [name for name in KEYS if env.get(name, "").strip()]
+    for name in found:
+        if env[name] != env[name].strip():
+            yield Finding(
+                "warn",
+                f"{name} begins or ends with a space or a line break",
+                "Set it anew without.",
+            )
+    if found:
+        yield Finding("ok", f"keys set: {', '.join(found)}")
+    else:
+        yield Finding(
+            "warn",
+            f"no key set: neither {' nor '.join(KEYS)}",
+            "Set the one of your vendor, or try without: evenhand run --offline",
+        )
+
+
+def _addresses(env: Mapping[str, str]) -> Iterator[Finding]:
+    for name in ADDRESSES:
+        address = env.get(name, "")
+        if not address:
+            continue
+        host, problem = _host(address)
+        if problem:
+            yield Finding(
+                "bad",
+                f"{name} is not an address: {problem}",
+                f"Set it like {name}=https://example.com/v1",
+            )
+        else:
+            yield Finding("ok", f"{name} is set: calls go to {host}")
+    for name in PROXIES:
+        if env.get(name):
+            host, _ = _host(env[name])
+            yield Finding("ok", f"{name} is set: calls go through {host or 'what it names'}")
+
+
+def _host(address: str) -> tuple[str, str]:
+    """The host of an address, without name and password; and what is wrong with it."""
+    try:
+        parts = urlsplit(address)
+        host = parts.netloc.rpartition("@")[2]
+    except ValueError as error:
+        return "", str(error)
+    if parts.scheme not in ("http", "https"):
+        return host, "it does not begin with http:// or https://"
+    return host, "" if host else "it names no host"
+
+
+def _folders(home: Path) -> Iterator[Finding]:
+    yield _folder("runs", run_folder(home))
+    yield _folder("the cache", cache_folder(home))
+    yield _space(home)
+
+
+def _folder(what: str, folder: Path) -> Finding:
+    there = _existing(folder)
+    if not there.is_dir():
+        return Finding(
+            "bad",
+            f"{what} cannot be kept in {folder}: {there} is a file",
+            "Set EVENHAND_HOME to a folder.",
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        return Finding(
+            "bad",
+            f"{what} cannot be kept in {folder}: {there} is read-only",
+            "Set EVENHAND_HOME to another folder.",
+        )
+    if folder != there:
+        return Finding("ok", f"{folder} will keep {what}, from the first run on")
+    files = list(folder.glob("*.db"))
+    size = sum(path.stat().st_size for path in files) / 1e6
+    return Finding(
+        "ok",
+        f"{folder} keeps {what}: {len(files)} {'file' if len(files) == 1 else 'files'}, {size:.1f} MB",
+    )
+
+
+def _existing(folder: Path) -> Path:
+    """The nearest thing above, or the folder itself, that exists."""
+    return next(path for path in (folder, *folder.parents) if path.exists())
+
+
+def _space(home: Path) -> Finding:
+    free = shutil.disk_usage(_existing(home)).free
+    shown = f"{free / 1e9:.1f} GB" if free >= LITTLE_SPACE else f"{free / 1e6:.0f} MB"
+    if free < NO_SPACE:
+        return Finding(
+            "bad",
+            f"{shown} free on the disk of {home}",
+            "A run keeps every reply: make room first.",
+        )
+    if free < LITTLE_SPACE:
+        return Finding(
+            "warn", f"{shown} free on the disk of {home}", "A run of 10,000 rows can take 100 MB."
+        )
+    return Finding("ok", f"{shown} free on the disk of {home}")
+
+
+def _clock() -> Iterator[Finding]:
+    now = time.time()
+    today = time.strftime("%Y-%m-%d %H:%M %Z", time.localtime(now))
+    if now < BUILT_AFTER:
+        yield Finding(
+            "bad",
+            f"the clock says {today}",
+            "Set it: with a wrong clock, no vendor's certificate is valid.",
+        )
+    else:
+        yield Finding("ok", f"the clock says {today}")
