@@ -10,6 +10,7 @@ import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +25,8 @@ from evenhand.promptfoo.template import check as check_template
 from evenhand.promptfoo.template import has_tags, printed, render
 from evenhand.promptfoo.transform import looks_like_javascript, split_reference, transformed
 from evenhand.providers.prompt_text import parse_prompt
-from evenhand.scorers.code import PythonCode, PythonFile, python_function
+from evenhand.scorers.code import PythonCode, PythonFile, called, plain_copy, python_function
+from evenhand.scorers.javascript_regex import javascript_pattern
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.scorers.limits import Cost, Latency
 from evenhand.scorers.structured import ContainsJson, IsJson, validator
@@ -35,7 +37,6 @@ from evenhand.scorers.text import (
     Equals,
     Matches,
     StartsWith,
-    javascript_pattern,
     quoted,
 )
 
@@ -134,25 +135,25 @@ class Cell:
         reply = self.reply
         context: dict[str, Any] = {
             "prompt": self.prompt,
-            "vars": dict(self.variables),
-            "test": dict(self.test),
-            "config": dict(config),
+            "vars": plain_copy(dict(self.variables)),
+            "test": plain_copy(dict(self.test)),
+            "config": plain_copy(dict(config)),
             "provider": {"id": self.provider_id, "label": self.provider_label},
-            "metadata": dict(self.metadata),
+            "metadata": plain_copy(dict(self.metadata)),
             "logProbs": None,
             "providerResponse": {},
         }
         if reply is not None:
             context["logProbs"] = list(reply.logprobs) if reply.logprobs is not None else None
             context["providerResponse"] = {
-                "output": self.output,
+                "output": plain_copy(self.output),
                 "raw": reply.text,
                 "cost": reply.cost_usd,
                 "cached": reply.origin != "provider",
                 "latencyMs": None if reply.latency_s is None else reply.latency_s * 1000,
                 "finishReason": reply.finish_reason,
                 "tokenUsage": {"prompt": reply.usage.tokens_in, "completion": reply.usage.tokens_out},
-                "metadata": dict(reply.metadata),
+                "metadata": plain_copy(dict(reply.metadata)),
             }
         return context
 
@@ -165,22 +166,18 @@ class Not:
     """The opposite of a question. An error stays an error."""
 
     scorer: Scorer
-    keep_score: bool = False
 
-    def score(self, output: Any, trial: Trial) -> Any:  # noqa: ANN401
+    def score(self, output: Any, trial: Trial) -> Any:
         score = self.scorer.score(output, trial)
         return self._opposite(score) if isinstance(score, Score) else self._later(score)
 
-    async def _later(self, score: Any) -> Score:  # noqa: ANN401
+    async def _later(self, score: Any) -> Score:
         return self._opposite(await score)
 
     def _opposite(self, score: Score) -> Score:
         if score.value is None:
             return score
-        passed = not score.passed
-        if self.keep_score and score.value not in (0.0, 1.0):
-            return replace(score, passed=passed)
-        return replace(score, value=min(1.0, max(0.0, 1.0 - score.value)), passed=passed)
+        return replace(score, value=min(1.0, max(0.0, 1.0 - score.value)), passed=not score.passed)
 
     def __str__(self) -> str:
         return f"not-{self.scorer}"
@@ -192,11 +189,11 @@ class AfterTransform:
 
     scorer: Scorer
     code: str
-    context: Mapping[str, Any] = field(repr=False)
+    context: Callable[[], Mapping[str, Any]] = field(repr=False)
     base: Path = Path()
 
-    async def score(self, output: Any, trial: Trial) -> Score:  # noqa: ANN401
-        changed = await transformed(self.code, output, self.context, self.base, trial)
+    async def score(self, output: Any, trial: Trial) -> Score:
+        changed = await transformed(self.code, output, self.context(), self.base, trial)
         score = self.scorer.score(changed, trial)
         return score if isinstance(score, Score) else await score
 
@@ -209,15 +206,19 @@ class Computed:
     """A question whose value a function of the user's computes first: `value: file://value.py[:fn]`."""
 
     assertion: Assertion
-    context: Mapping[str, Any] = field(repr=False)
     cell: Cell = field(repr=False)
 
-    async def score(self, output: Any, trial: Trial) -> Score:  # noqa: ANN401
+    async def score(self, output: Any, trial: Trial) -> Score:
         path, name = split_reference(str(self.assertion.value), "get_assert")
         function = await trial.load(self.assertion.base / path, name)
-        value = await trial.call(function, output, self.context, name=f"{Path(path).name}:{name}")
-        if value is None or isinstance(value, bool):
-            raise ScoreError(f"{path}:{name} returned {value}, not a value for {self.assertion.type}")
+        context = self.cell.context(self.assertion.config)
+        value = await called(trial, function, output, context, f"{Path(path).name}:{name}")
+        if not isinstance(value, (str, int, float, list, Mapping)) or isinstance(value, bool) or "pass" in _keys(value):
+            kind = "a verdict" if isinstance(value, (bool, Mapping)) else f"{type(value).__name__}"
+            raise ScoreError(
+                f"{path}:{name} returned {kind}, not a value for '{self.assertion.written}'",
+                hint=f"For a verdict of its own write type: python, value: {self.assertion.value}",
+            )
         scorer = _scorer(replace(self.assertion, value=value, negated=False), self.cell, value)
         score = scorer.score(output, trial)
         return score if isinstance(score, Score) else await score
@@ -333,10 +334,10 @@ def prepared(assertion: Assertion) -> Make:
     fixed = _fixed(assertion)
     metric = assertion.metric
     metric_tags = has_tags(metric)
-    keep_score = assertion.type == "python"
-    weight, negated, transform = assertion.weight, assertion.negated, assertion.transform
+    weight, transform = assertion.weight, assertion.transform
+    negated = assertion.negated and assertion.type != "python"  # code turns its own verdict round and keeps its score
     value = assertion.value
-    rendered = _renderer(value) if fixed is None else None
+    rendered = _renderer(assertion.type, value) if fixed is None else None
     computed = _is_file(value) and assertion.type not in ("python", "is-json", "contains-json")
 
     def make(cell: Cell) -> Expectation:
@@ -344,7 +345,7 @@ def prepared(assertion: Assertion) -> Make:
         if fixed is not None:
             scorer = fixed
         elif computed:
-            scorer = Computed(assertion, cell.context(assertion.config), cell)
+            scorer = Computed(assertion, cell)
         else:
             assert rendered is not None  # noqa: S101 (made above, where nothing is fixed)
             try:
@@ -352,9 +353,9 @@ def prepared(assertion: Assertion) -> Make:
             except EvenhandError as error:
                 scorer = Broken(assertion.written, error)
         if negated:
-            scorer = Not(scorer, keep_score)
+            scorer = Not(scorer)
         if transform:
-            scorer = AfterTransform(scorer, transform, cell.context(assertion.config), assertion.base)
+            scorer = AfterTransform(scorer, transform, partial(cell.context, assertion.config), assertion.base)
         return Expectation(
             cell.output,
             scorer,
@@ -372,7 +373,7 @@ class Broken:
     name: str
     error: EvenhandError
 
-    def score(self, output: Any, trial: Trial) -> Score:  # noqa: ANN401, ARG002
+    def score(self, output: Any, trial: Trial) -> Score:
         raise self.error
 
     def __str__(self) -> str:
@@ -426,16 +427,16 @@ def _scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:  # n
             raise ScoreError(what, hint=hint)
 
 
-def _python(assertion: Assertion, cell: Cell, value: Any) -> Scorer:  # noqa: ANN401
-    context = cell.context(assertion.config)
+def _python(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
+    context = partial(cell.context, assertion.config)
     text = str(value)
     if text.startswith("file://"):
         path, name = split_reference(text, "get_assert")
-        return PythonFile(assertion.base / path, name, context, assertion.threshold)
-    return PythonCode(filled_in(text, cell.variables), context, assertion.threshold, assertion.place)
+        return PythonFile(assertion.base / path, name, context, assertion.threshold, assertion.negated)
+    return PythonCode(text, context, assertion.threshold, assertion.negated, assertion.place)
 
 
-def _rubric(assertion: Assertion, cell: Cell, value: Any) -> Scorer:  # noqa: ANN401
+def _rubric(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     if assertion.judge is None:
         raise ScoreError("there is no model to judge")
     rubric = printed(value)
@@ -477,10 +478,12 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _renderer(value: Any) -> Callable[[Mapping[str, Any]], Any]:  # noqa: ANN401
+def _renderer(type_: str, value: Any) -> Callable[[Mapping[str, Any]], Any]:
     if isinstance(value, str):
         if value.startswith("file://") and not has_tags(value):
             return lambda _: value
+        if type_ == "python" and not value.startswith("file://"):
+            return lambda variables: filled_in(value, variables)
         return lambda variables: render(value, variables)
     if isinstance(value, list):
         items = cast("list[object]", value)
@@ -492,8 +495,8 @@ def _compile_now(assertion: Assertion) -> None:
     """Reads what can be read before there is a case; raises what is wrong with it."""
     value = assertion.value
     if assertion.type == "python":
-        if isinstance(value, str) and not value.startswith("file://") and not has_tags(value):
-            python_function(value)
+        if isinstance(value, str) and not value.startswith("file://"):
+            python_function(filled_in(value, {}))
     elif assertion.type in ("is-json", "contains-json"):
         if value is not None and not (isinstance(value, str) and has_tags(value)):
             schema = _schema(value)
@@ -573,6 +576,10 @@ def _quoted_field(text: str, i: int) -> tuple[str, int]:
 
 def _items(value: object) -> Sequence[object]:
     return cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else ()
+
+
+def _keys(value: object) -> Sequence[object]:
+    return tuple(cast("Mapping[object, object]", value)) if isinstance(value, Mapping) else ()
 
 
 def _is_file(value: object) -> bool:

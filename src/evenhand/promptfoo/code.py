@@ -1,11 +1,13 @@
 """Values in Python code: filling templates into code without ever letting a value become code.
 
 Configs write `value: output == "{{expected}}"`. Where the tag stands in quotes, the value is escaped so that it stays in
-them; where it stands bare, a number or a boolean is written as it is, and anything else as a literal.
+them; where it stands bare, a number or a boolean is written as it is, and anything else as a literal. `{{ x | dump }}`
+becomes the literal of the value.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +17,12 @@ from evenhand.promptfoo.template import has_tags, render
 
 _TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_QUOTE = re.compile(r"""\\.|'''|\"\"\"|'|"|\#[^\n]*|\n""", re.DOTALL)
+_DUMPED = re.compile(r"\|\s*(?:dump|tojson)\s*(?:\([^()]*\))?\s*-?\}\}\Z")
+_OPEN = re.compile(r"""\#[^\n]*|(?:(?<!\w)([rRbBfFuU]{1,2}))?('''|\"\"\"|'|")""")
+_CLOSE = {
+    mark: re.compile(rf"\\.|{mark}" + ("" if len(mark) > 1 else r"|\n"), re.DOTALL)
+    for mark in ("'", '"', "'''", '"""')
+}
 
 
 def filled_in(code: str, variables: Mapping[str, Any]) -> str:
@@ -37,24 +44,42 @@ def filled_in(code: str, variables: Mapping[str, Any]) -> str:
         text = code[at : match.start()]
         quote = _quote_after(text, quote)
         value = render(match.group(), variables)
-        parts += [text, _inside(value) if quote else _bare(value, match.group(), variables)]
+        if quote:
+            parts += [text, _inside_raw(value, quote) if _is_raw(quote) else _inside(value)]
+        else:
+            parts += [text, _bare(value, match.group(), variables)]
         at = match.end()
     return "".join([*parts, code[at:]])
 
 
 def _quote_after(text: str, quote: str) -> str:
-    """The quote that is open after this text; empty for none."""
-    for match in _QUOTE.finditer(text):
-        token = match.group()
-        if token[0] in "\\#":
-            continue
-        if token == "\n":
-            quote = "" if len(quote) == 1 else quote
-        elif not quote:
-            quote = token
-        elif token == quote:
-            quote = ""
-    return quote
+    """The quote that is open after this text, with its prefix (`r"`); empty for none."""
+    at = 0
+    while True:
+        if quote:
+            match = _CLOSE[quote.lstrip("rRbBfFuU")].search(text, at)
+            if match is None:
+                return quote
+            quote = quote if match.group()[0] == "\\" else ""
+        else:
+            match = _OPEN.search(text, at)
+            if match is None:
+                return ""
+            quote = (match[1] or "") + (match[2] or "")
+        at = match.end()
+
+
+def _is_raw(quote: str) -> bool:
+    return "r" in quote.lower()
+
+
+def _inside_raw(value: str, quote: str) -> str:
+    if quote[-1] in value or "\n" in value or value.endswith("\\"):
+        raise TemplateError(
+            "a value with quotes or line ends cannot be filled into a raw string",
+            hint="Read it from context['vars'] instead.",
+        )
+    return value
 
 
 def _inside(value: str) -> str:
@@ -65,6 +90,8 @@ def _inside(value: str) -> str:
 def _bare(value: str, tag: str, variables: Mapping[str, Any]) -> str:
     if _NUMBER.fullmatch(value):
         return value
+    if _DUMPED.search(tag):
+        return repr(json.loads(value)) if value else "None"
     given = variables.get(tag.strip("{} "))
     if isinstance(given, bool) or given is None:
         return repr(given) if given is not None or not value else repr(value)

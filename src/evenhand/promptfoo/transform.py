@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
-from evenhand.scorers.code import python_function
+from evenhand.scorers.code import called, python_function
 
 _JAVASCRIPT = re.compile(
     r"JSON\.|=>|\bconst\b|\blet\b|\bvar\b|===|!==|\.(trim|toUpperCase|toLowerCase|includes|length|match|test|slice|substring)\b(?!\s*=)|\bnew\b|&&|\|\||;\s*$|\?\.",
@@ -49,7 +49,7 @@ async def transformed(
         label = f"{file.name}:{name}"
     else:
         function, label = python_function(code), "transform"
-    result = await trial.call(function, output, context, name=label)
+    result = await called(trial, function, output, context, label)
     if result is None:
         raise CodeError(f"{label} returned nothing", hint="Return the output, changed or not.")
     return result

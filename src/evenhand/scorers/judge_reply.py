@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evenhand.core.errors import JudgeError
-from evenhand.scorers.structured import objects_in
+from evenhand.scorers.found_json import UnreadableError, objects_in
 
 _YES = frozenset({"true", "yes", "pass", "passed", "y"})
 _NO = frozenset({"false", "no", "fail", "failed", "n"})
@@ -48,7 +48,10 @@ def read_ruling(text: str, *, scale: tuple[float, float] | None = (0.0, 1.0)) ->
     """
     if not text.strip():
         raise JudgeError("the judge's reply is empty")
-    found = [value for value in objects_in(text) if not _FIELDS.isdisjoint(value)]
+    try:
+        found = [value for value in objects_in(text, strict=True) if not _FIELDS.isdisjoint(value)]
+    except UnreadableError as error:
+        raise JudgeError(f"the judge's reply {error}: {_shown(text)}") from None
     if not found:
         raise JudgeError(f"the judge's reply holds no verdict: {_shown(text)}")
     rulings = {_ruling(value, scale) for value in found}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import Any, Protocol, cast
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.scorers.found_json import objects_in
 from evenhand.scorers.text import quoted, text_of
 
 _KEYWORDS = frozenset(
@@ -27,7 +27,6 @@ _KEYWORDS = frozenset(
 _SCHEMAS = ("items", "additionalItems", "contains", "additionalProperties", "propertyNames", "if", "then", "else", "not")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas")
-_COMMENT = re.compile(r"(^|[\s,{}\[\]])//", re.MULTILINE)
 
 
 class _Validator(Protocol):
@@ -40,12 +39,14 @@ class IsJson:
 
     schema: str = ""
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ANN401, ARG002
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
         if isinstance(output, str):
             try:
                 value = json.loads(output, parse_constant=_refused)
             except ValueError as error:
                 return check(False, f"{quoted(output)} is not JSON: {error}")
+            except RecursionError:
+                raise ScoreError("the output is JSON nested too deep to be read") from None
         else:
             value = output
         wrong = misfit(self.schema, value)
@@ -65,7 +66,7 @@ class ContainsJson:
 
     schema: str = ""
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ANN401, ARG002
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
         wrong = "there is no JSON object in it"
         for value in objects_in(text_of(output)):
             wrong = misfit(self.schema, value)
@@ -75,22 +76,6 @@ class ContainsJson:
 
     def __str__(self) -> str:
         return "contains-json" + (" with schema" if self.schema else "")
-
-
-def objects_in(text: str) -> Iterator[Mapping[str, object]]:
-    """The JSON objects in a text, outermost only, in order, read with good will."""
-    at = text.find("{")
-    while at >= 0:
-        end = _end_of_object(text, at)
-        piece = text[at:end] if end else text[at:] + "}" * _depth(text, at)
-        value = _lenient(piece)
-        if isinstance(value, Mapping):
-            yield cast("Mapping[str, object]", value)
-            if not end:
-                return
-            at = text.find("{", end)
-        else:
-            at = text.find("{", at + 1)
 
 
 def misfit(schema: str, value: object) -> str:
@@ -145,45 +130,6 @@ def unknown_keyword(schema: object) -> str:
         if isinstance(rules.get(key), Mapping):
             inner += cast("Mapping[str, object]", rules[key]).values()
     return next(filter(None, map(unknown_keyword, inner)), "")
-
-
-def _end_of_object(text: str, start: int) -> int:
-    """The place after the brace that closes the one at `start`; 0 where none does. Braces in quotes do not count."""
-    depth, quote, i = 0, "", start
-    while i < len(text):
-        char = text[i]
-        if quote:
-            if char == "\\":
-                i += 1
-            elif char == quote:
-                quote = ""
-        elif char == '"':
-            quote = char
-        elif char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if depth == 0:
-                return i + 1
-        i += 1
-    return 0
-
-
-def _depth(text: str, start: int) -> int:
-    return max(1, text.count("{", start) - text.count("}", start))
-
-
-def _lenient(piece: str) -> object:
-    try:
-        return json.loads(piece)
-    except ValueError:
-        import yaml  # noqa: PLC0415 (only for what is not quite JSON)
-
-        try:
-            loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-            return yaml.load(_COMMENT.sub(r"\1#", piece), Loader=loader)  # noqa: S506 (a safe loader)
-        except (yaml.YAMLError, ValueError):
-            return None
 
 
 def _refused(name: str) -> object:

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, cast
 
 import msgspec
 
+from evenhand.core.encoding import decode
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
 
 CLIP = 60
 _FOUND = check(True)
 
 
 def text_of(output: object) -> str:
-    """An output as text: text as it is, anything else as compact JSON."""
-    return output if isinstance(output, str) else msgspec.json.encode(output).decode()
+    """An output as text: text as it is, anything else as compact JSON, with 1 for 1.0 as JavaScript has it."""
+    if isinstance(output, str):
+        return output
+    text = msgspec.json.encode(output).decode()
+    return msgspec.json.encode(_whole(output)).decode() if ".0" in text else text
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 1e15 else value
+    if isinstance(value, Mapping):
+        return {key: _whole(item) for key, item in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole(item) for item in cast("Sequence[object]", value)]
+    return value
 
 
 def quoted(text: str, limit: int = CLIP) -> str:
@@ -51,13 +64,13 @@ class Equals:
 
     wanted: object
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ANN401, ARG002
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
         if isinstance(self.wanted, (Mapping, list, tuple)):
             value: object = output
             if isinstance(output, str):
                 try:
-                    value = msgspec.json.decode(output)
-                except msgspec.DecodeError:
+                    value = decode(output)
+                except ValueError:
                     return check(False, f"{quoted(output)} is not JSON")
             ok = same(value, self.wanted)
         else:
@@ -78,7 +91,7 @@ class Contains:
     wanted: str
     ignore_case: bool = False
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ANN401, ARG002
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
         if not self.wanted:
             raise ScoreError(
                 "there is no text to look for: every output contains the empty text",
@@ -100,7 +113,7 @@ class ContainsAny:
     wanted: tuple[str, ...]
     ignore_case: bool = False
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ANN401, ARG002
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
         text = text_of(output).lower() if self.ignore_case else text_of(output)
         found = [w for w in self.wanted if (w.lower() if self.ignore_case else w) in text]
         return check(True, f"contains {quoted(found[0])}") if found else check(False, f"contains none of {_listed(self.wanted)}")
@@ -116,7 +129,7 @@ class ContainsAll:
     wanted: tuple[str, ...]
     ignore_case: bool = False
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ANN401, ARG002
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
         text = text_of(output).lower() if self.ignore_case else text_of(output)
         missing = [w for w in self.wanted if (w.lower() if self.ignore_case else w) not in text]
         return check(False, f"misses {_listed(missing)}") if missing else check(True, "contains all of them")
@@ -131,7 +144,7 @@ class StartsWith:
 
     wanted: str
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ANN401, ARG002
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
         if not self.wanted:
             raise ScoreError("there is no text to begin with: every output begins with the empty text")
         text = text_of(output)
@@ -147,76 +160,35 @@ class Matches:
 
     pattern: str
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ANN401, ARG002
-        found = javascript_pattern(self.pattern).search(text_of(output))
-        return check(found is not None, f"matches {quoted(found.group())}" if found else f"nothing in {quoted(text_of(output))} matches")
+    def score(self, output: Any, trial: Trial | None = None) -> Score | Awaitable[Score]:
+        text = text_of(output)
+        pattern = javascript_pattern(self.pattern)
+        if trial is not None and needs_care(self.pattern, text):
+            return self._apart(pattern.pattern, text, trial)
+        match = pattern.search(text)
+        return _matched(match.span() if match else None, text)
+
+    async def _apart(self, pattern: str, text: str, trial: Trial) -> Score:
+        found = await trial.call(search_apart, pattern, text, name=str(self))
+        if isinstance(found, str):
+            raise ScoreError(
+                f"{self} {found}",
+                hint="A repeat inside a repeat can take for ever: write the pattern without one, e.g. a+ for (a+)+.",
+            )
+        return _matched(found, text)
 
     def __str__(self) -> str:
         return f"regex {quoted(self.pattern)}"
 
 
-_PARTS = re.compile(
-    r"""
-    (?P<escape>\\(?:u\{(?P<point>[0-9a-fA-F]+)\}|k<(?P<back>\w+)>|.))
-  | (?P<inline>\(\?[a-zA-Z-]+[:)])
-  | (?P<group>\(\?<(?![=!]))
-  | (?P<class>\[\^?)
-  | (?P<end>\])
-  | (?P<dollar>\$)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_LETTERS = frozenset("bBdDsSwWtnrvfxuc0123456789pP")
-_SPACE = " \\t\\n\\v\\f\\r\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
-
-
-@lru_cache(maxsize=1024)
-def javascript_pattern(pattern: str) -> re.Pattern[str]:
-    """A JavaScript regular expression, without flags, as one of Python's that matches the same.
-
-    What differs: `$` is the very end, `\\d` and `\\w` are ASCII while `\\s` is not, named groups are written `(?<name>`,
-    letters may be escaped for no reason, and there are no inline flags.
-
-    Raises:
-        ScoreError: It is not a regular expression.
-    """
-    inside = False
-
-    def respelt(match: re.Match[str]) -> str:
-        nonlocal inside
-        text = match.group()
-        if match["escape"]:
-            if match["point"]:
-                return re.escape(chr(int(match["point"], 16)))
-            if match["back"]:
-                return f"(?P={match['back']})"
-            if text == "\\s":
-                return _SPACE if inside else f"[{_SPACE}]"
-            if text == "\\S" and not inside:
-                return f"[^{_SPACE}]"
-            return text if not text[1].isalnum() or text[1] in _LETTERS else text[1]
-        if inside:
-            inside = not match["end"]
-            return "\\[" if match["class"] == "[" else text
-        if match["inline"]:
-            raise ScoreError(
-                f"'{pattern}' is not a regular expression: there are no inline flags such as {text}",
-                hint="For either case write [aA], or use icontains.",
-            )
-        if match["group"]:
-            return "(?P<"
-        if match["class"]:
-            inside = True
-        return "\\Z" if match["dollar"] else text
-
-    try:
-        return re.compile(_PARTS.sub(respelt, pattern.replace("[^]", "[\\s\\S]")), re.ASCII)
-    except (re.error, OverflowError) as error:
-        raise ScoreError(f"'{pattern}' is not a regular expression: {error}") from None
-
-
 def _found(ok: bool, text: str) -> Score:
     return _FOUND if ok else check(False, f"not in {quoted(text)}")
+
+
+def _matched(span: tuple[int, int] | None, text: str) -> Score:
+    if span is None:
+        return check(False, f"nothing in {quoted(text)} matches")
+    return check(True, f"matches {quoted(text[span[0] : span[1]])}")
 
 
 def _listed(texts: Sequence[str]) -> str:

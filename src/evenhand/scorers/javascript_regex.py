@@ -1,0 +1,185 @@
+"""JavaScript's regular expressions, in Python, and not for ever.
+
+How this works: a pattern is respelt once, token by token, into one of Python's that matches the same. Patterns that can
+backtrack without end on an unlucky text (a repeated group with a repeat or a choice inside) are searched for in a small
+process of their own, which is stopped after a second: in ours, such a search could not be interrupted and would hold
+up the whole run.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import re
+import selectors
+import subprocess
+import sys
+from functools import lru_cache
+
+from evenhand.core.errors import ScoreError
+
+LIMIT_S = 1.0
+LONG = 5000
+"""On longer texts even two repeats in a row are worth the care."""
+
+_PARTS = re.compile(
+    r"""
+    (?P<escape>\\(?:u\{(?P<point>[0-9a-fA-F]+)\}|k<(?P<back>\w+)>|.))
+  | (?P<nothing>\[\^\])
+  | (?P<foreign>\(\?(?:P|\#|>|\()|(?:[*+?]|\{\d+(?:,\d*)?\})\+)
+  | (?P<flags>\(\?[a-zA-Z-]+\))
+  | (?P<group>\(\?<(?![=!]))
+  | (?P<class>\[\^?)
+  | (?P<end>\])
+  | (?P<brace>\{(?=,))
+  | (?P<dollar>\$)
+  | (?P<dot>\.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_LETTERS = frozenset("bBdDsSwWtnrvfxuc0123456789pP")
+_SPACE = " \\t\\n\\v\\f\\r\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
+_REPEAT = re.compile(r"[*+]|\{\d+,\}|\{\d*,?(?:\d{2,})\}")
+_CHILD = """
+import json, re, sys
+for line in sys.stdin:
+    pattern, text = json.loads(line)
+    match = re.compile(pattern, re.ASCII).search(text)
+    print(json.dumps(match and match.span()), flush=True)
+"""
+
+
+@lru_cache(maxsize=1024)
+def javascript_pattern(pattern: str) -> re.Pattern[str]:
+    r"""A JavaScript regular expression, without flags, as one of Python's that matches the same.
+
+    What differs: `$` is the very end, `.` stops at every kind of line end, `\d` and `\w` are ASCII while `\s` is not,
+    named groups are written `(?<name>`, letters may be escaped for no reason, and there are no inline flags.
+
+    Raises:
+        ScoreError: It is not a regular expression.
+    """
+    inside = False
+
+    def respelt(match: re.Match[str]) -> str:
+        nonlocal inside
+        text = match.group()
+        if match["escape"]:
+            return _escape(match, inside=inside)
+        if inside:
+            inside = not match["end"]
+            return "\\[" if match["class"] == "[" else text
+        if match["flags"] or match["foreign"]:
+            raise ScoreError(
+                f"'{pattern}' is not a regular expression of JavaScript's: it has no {text}",
+                hint="For either case write [aA], or use icontains." if match["flags"] else "",
+            )
+        if match["class"]:
+            inside = True
+            return text
+        spelling = {"nothing": "[\\s\\S]", "group": "(?P<", "brace": "\\{", "dollar": "\\Z"}
+        return spelling.get(match.lastgroup or "", "[^\\n\\r\\u2028\\u2029]" if match["dot"] else text)
+
+    try:
+        return re.compile(_PARTS.sub(respelt, pattern), re.ASCII)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ScoreError(f"'{pattern}' is not a regular expression: {error}") from None
+
+
+def _escape(match: re.Match[str], *, inside: bool) -> str:
+    text = match.group()
+    if match["point"]:
+        return re.escape(chr(int(match["point"], 16)))
+    if match["back"]:
+        return f"(?P={match['back']})"
+    if text == "\\s":
+        return _SPACE if inside else f"[{_SPACE}]"
+    if text == "\\S" and not inside:
+        return f"[^{_SPACE}]"
+    return text if not text[1].isalnum() or text[1] in _LETTERS else text[1]
+
+
+@lru_cache(maxsize=1024)
+def care(pattern: str) -> int:
+    """How much care a pattern needs: 2 where it can backtrack without end, 1 where it is slow on long texts, else 0."""
+    bare = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "x", pattern, flags=re.DOTALL)
+    unsure: list[bool] = []
+    repeats = 0
+    i = 0
+    while i < len(bare):
+        char = bare[i]
+        repeat = _REPEAT.match(bare, i)
+        if char == "(":
+            unsure.append(False)
+        elif char == ")" and unsure:
+            inner = unsure.pop()
+            after = _REPEAT.match(bare, i + 1)
+            if after and inner:
+                return 2
+            if unsure and (inner or after):
+                unsure[-1] = True
+        elif char == "|" or repeat:
+            repeats += bool(repeat)
+            if unsure:
+                unsure[-1] = True
+        i = repeat.end() if repeat else i + 1
+    return 1 if repeats > 1 else 0
+
+
+def needs_care(pattern: str, text: str) -> bool:
+    """Whether searching this text for this pattern should be left to a process that can be stopped."""
+    level = care(pattern)
+    return level > 1 or (level == 1 and len(text) > LONG)
+
+
+def search_apart(pattern: str, text: str) -> tuple[int, int] | None | str:
+    """Where the pattern matches, found by a process of its own; in words where it took too long. Blocks.
+
+    Args:
+        pattern: In Python's spelling.
+    """
+    child = _idle.pop() if _idle else _start()
+    assert child.stdin is not None  # noqa: S101 (both are pipes)
+    assert child.stdout is not None  # noqa: S101
+    try:
+        child.stdin.write(json.dumps([pattern, text]) + "\n")
+        child.stdin.flush()
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(child.stdout, selectors.EVENT_READ)
+            answer = child.stdout.readline() if waiting.select(LIMIT_S) else ""
+    except OSError:
+        answer = ""
+    if not answer:
+        _stop(child)
+        return f"took longer than {LIMIT_S:g} s on a text of {len(text):,} characters"
+    _idle.append(child)
+    span = json.loads(answer)
+    return None if span is None else (span[0], span[1])
+
+
+_idle: list[subprocess.Popen[str]] = []
+
+
+def _start() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _CHILD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+
+
+def _stop(child: subprocess.Popen[str]) -> None:
+    child.kill()
+    with child:  # closes its pipes and waits for it
+        pass
+
+
+@atexit.register
+def close() -> None:
+    """Stops the processes that wait for patterns."""
+    while _idle:
+        _stop(_idle.pop())
