@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from evenhand.promptfoo.assertions import (
 )
 from evenhand.promptfoo.cells import test_from_row
 from evenhand.promptfoo.config import Config, number
-from evenhand.promptfoo.findings import Findings, did_you_mean
+from evenhand.promptfoo.findings import Findings, did_you_mean, matching
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.sources import At, Csv, Row, Source
 from evenhand.promptfoo.template import has_tags
@@ -30,10 +29,13 @@ from evenhand.promptfoo.tree import read_document, read_text
 
 _KEYS = frozenset(
     """
-    description vars assert options threshold metadata provider providers prompts providerOutput assertScoringFunction id
+    description vars assert options threshold metadata provider providers prompts providerOutput id
+    assertScoringFunction
     """.split()
 )
-_NEEDED = frozenset({"vars", "assert", "options", "metadata", "provider", "providerOutput", "threshold"})
+_NEEDED = frozenset(
+    {"vars", "assert", "options", "metadata", "provider", "providerOutput", "threshold"}
+)
 _OPTIONS = frozenset(
     """
     prefix suffix transform postprocess transformVars storeOutputAs rubricPrompt provider factuality disableVarExpansion
@@ -115,11 +117,13 @@ class Defaults:
 
 
 class TestReader:
-    """Reads the tests of one config. Walking is repeatable; only the first walk, with `findings`, looks for problems."""
+    """Reads the tests of one config. Walking is repeatable; only the first walk looks for problems."""
 
     __test__ = False  # for pytest: a reader of tests, not a test
 
-    def __init__(self, config: Config, sources: Sequence[Source], models: Models, findings: Findings) -> None:
+    def __init__(
+        self, config: Config, sources: Sequence[Source], models: Models, findings: Findings
+    ) -> None:
         self._config = config
         self._sources = sources
         self._models = models
@@ -172,14 +176,20 @@ class TestReader:
         self._assert_at = at
         self._asserts_of_defaults(options)
 
-    def _asserts_of_defaults(self, options: Mapping[str, Any]) -> tuple[tuple[Make, ...], tuple[str, ...]]:
+    def _asserts_of_defaults(
+        self, options: Mapping[str, Any]
+    ) -> tuple[tuple[Make, ...], tuple[str, ...]]:
         """The default assertions under these options: the judge and the rubric prompt are the test's to choose."""
         if options is self._defaults.options and self._of_defaults is not None:
             return self._of_defaults
-        name = json.dumps([options.get("provider"), options.get("rubricPrompt")], sort_keys=True, default=str)
+        name = json.dumps(
+            [options.get("provider"), options.get("rubricPrompt")], sort_keys=True, default=str
+        )
         found = self._shared.get(name)
         if found is None:
-            found = self._shared[name] = self._asserts(self._defaults.raw.get("assert"), options, self._assert_at)
+            found = self._shared[name] = self._asserts(
+                self._defaults.raw.get("assert"), options, self._assert_at
+            )
         if options is self._defaults.options:
             self._of_defaults = found
         return found
@@ -193,7 +203,11 @@ class TestReader:
                 self._look_at_keys(raw, row.at)
         given = raw.get("vars")
         if row.data and isinstance(given, dict):
-            variables, files, tagged = cast("Mapping[str, Any]", given), frozenset[str](), frozenset[str]()
+            variables, files, tagged = (
+                cast("Mapping[str, Any]", given),
+                frozenset[str](),
+                frozenset[str](),
+            )
             if self._checking:
                 self._look_at_data(variables, row.at)
         else:
@@ -234,25 +248,39 @@ class TestReader:
             prompts=_names(raw.get("prompts", defaults.raw.get("prompts"))),
             raw=raw,
             judged=judged,
-            literal=row.data and bool(prefix or suffix) and has_tags(prefix + suffix) and "options" in raw,
+            literal=row.data
+            and bool(prefix or suffix)
+            and has_tags(prefix + suffix)
+            and "options" in raw,
         )
 
     def _acceptable(self, row: Row) -> bool:
         if _NEEDED.isdisjoint(row.value):
             keys = ", ".join(map(repr, row.value)) or "nothing"
-            hint = did_you_mean(next(iter(row.value), ""), _NEEDED) or "Put its variables under 'vars'."
-            self._findings.problem(row.at(), f"a test has {keys}, and neither 'vars' nor 'assert'", hint)
+            hint = (
+                did_you_mean(next(iter(row.value), ""), _NEEDED)
+                or "Put its variables under 'vars'."
+            )
+            self._findings.problem(
+                row.at(), f"a test has {keys}, and neither 'vars' nor 'assert'", hint
+            )
             return False
         return True
 
     def _look_at_keys(self, raw: Mapping[str, Any], at: At) -> None:
         for key in raw:
             if key not in _KEYS:
-                self._findings.hint(at(key), f"unknown key '{key}' of a test is not used", did_you_mean(key, _KEYS))
+                self._findings.hint(
+                    at(key), f"unknown key '{key}' of a test is not used", did_you_mean(key, _KEYS)
+                )
         if raw.get("assertScoringFunction"):
-            self._findings.problem(at("assertScoringFunction"), "'assertScoringFunction' is not supported yet")
+            self._findings.problem(
+                at("assertScoringFunction"), "'assertScoringFunction' is not supported yet"
+            )
         if raw.get("metadata") is not None and not isinstance(raw["metadata"], Mapping):
-            self._findings.problem(at("metadata"), f"metadata is {raw['metadata']!r}, not an object")
+            self._findings.problem(
+                at("metadata"), f"metadata is {raw['metadata']!r}, not an object"
+            )
 
     def _options(self, given: object, at: At) -> dict[str, Any]:
         if given is None:
@@ -266,11 +294,19 @@ class TestReader:
         for key, value in options.items():
             place = at("options", key)
             if key in _OPTIONS_NOT_YET and value:
-                self._findings.problem(place, f"option '{key}' is not supported yet", _OPTIONS_NOT_YET[key])
+                self._findings.problem(
+                    place, f"option '{key}' is not supported yet", _OPTIONS_NOT_YET[key]
+                )
             elif key == "repeat" and value not in (None, 1):
-                self._findings.problem(place, "'repeat' for one test is not supported yet", "Use evaluateOptions.repeat.")
+                self._findings.problem(
+                    place,
+                    "'repeat' for one test is not supported yet",
+                    "Use evaluateOptions.repeat.",
+                )
             elif key not in _OPTIONS:
-                self._findings.hint(place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS))
+                self._findings.hint(
+                    place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS)
+                )
             elif key in ("transform", "postprocess") and isinstance(value, str) and value:
                 for what, hint in transform_problems(value, self._config.base):
                     self._findings.problem(place, what, hint)
@@ -293,19 +329,26 @@ class TestReader:
             if not isinstance(reference, str):
                 self._findings.problem(at("vars"), f"vars is {given!r}, not an object")
                 return {}
-            for path in sorted(glob.glob(str(self._path(reference)))) or [str(self._path(reference))]:
-                document = read_document(Path(path), self._findings, at("vars"))
-                self.files.add(Path(path))
+            path = self._path(reference)
+            for file in matching(path) or [path]:
+                document = read_document(file, self._findings, at("vars"))
+                self.files.add(file)
                 if document is not None and isinstance(document.value, Mapping):
                     found.update(cast("Mapping[str, Any]", document.value))
         return found
 
     def _globbed(self, value: object, name: str, at: At) -> object:
-        if not (isinstance(value, str) and value.startswith("file://") and any(c in value for c in "*?[")):
+        if not (
+            isinstance(value, str)
+            and value.startswith("file://")
+            and any(c in value for c in "*?[")
+        ):
             return value
-        found = sorted(glob.glob(str(self._path(value))))
+        found = matching(self._path(value))
         if not found and self._checking:
-            self._findings.problem(at("vars", name), f"no file matches {value.removeprefix('file://')}")
+            self._findings.problem(
+                at("vars", name), f"no file matches {value.removeprefix('file://')}"
+            )
         return [f"file://{path}" for path in found]
 
     def _kinds(self, variables: Mapping[str, Any], at: At) -> tuple[frozenset[str], frozenset[str]]:
@@ -336,12 +379,20 @@ class TestReader:
     def _look_at_file(self, reference: str, name: str, at: At) -> None:
         path = self._path(reference)
         if path.suffix in (".js", ".ts", ".mjs", ".cjs", ".py", ".pdf"):
-            self._findings.problem(at("vars", name), f"variables from '{path.suffix}' files are not supported yet")
+            self._findings.problem(
+                at("vars", name), f"variables from '{path.suffix}' files are not supported yet"
+            )
         elif not path.is_file():
             folder = path.parent
-            near = did_you_mean(path.name, [p.name for p in folder.glob("*")]) if folder.is_dir() else ""
+            near = (
+                did_you_mean(path.name, [p.name for p in folder.glob("*")])
+                if folder.is_dir()
+                else ""
+            )
             shown = reference.removeprefix("file://")
-            self._findings.problem(at("vars", name), f"{shown} does not exist", near or f"Looked in {folder}.")
+            self._findings.problem(
+                at("vars", name), f"{shown} does not exist", near or f"Looked in {folder}."
+            )
         elif path not in self.files:
             self.files.add(path)
             if path.suffix.lower() not in PICTURES:
@@ -349,11 +400,17 @@ class TestReader:
 
     # Assertions
 
-    def _asserts(self, given: object, options: Mapping[str, Any], at: At) -> tuple[tuple[Make, ...], tuple[str, ...]]:
+    def _asserts(
+        self, given: object, options: Mapping[str, Any], at: At
+    ) -> tuple[tuple[Make, ...], tuple[str, ...]]:
         if given is None:
             return (), ()
         if not isinstance(given, list):
-            self._findings.problem(at("assert"), f"assert is {given!r}, not a list", "Begin each assertion with '- type: …'.")
+            self._findings.problem(
+                at("assert"),
+                f"assert is {given!r}, not a list",
+                "Begin each assertion with '- type: …'.",
+            )
             return (), ()
         makes: list[Make] = []
         judged: list[str] = []
@@ -365,16 +422,26 @@ class TestReader:
                     judged.append(assertion.judge.id)
         return tuple(makes), tuple(judged)
 
-    def _assertion(self, item: object, i: int, options: Mapping[str, Any], at: At) -> Assertion | None:
+    def _assertion(
+        self, item: object, i: int, options: Mapping[str, Any], at: At
+    ) -> Assertion | None:
         findings = self._findings
         if not isinstance(item, Mapping):
-            findings.problem(at("assert", i), f"an assertion is {item!r}, not an object", "Write - type: contains, value: …")
+            findings.problem(
+                at("assert", i),
+                f"an assertion is {item!r}, not an object",
+                "Write - type: contains, value: …",
+            )
             return None
         raw = cast("Mapping[str, Any]", item)
         written = raw.get("type")
         if not isinstance(written, str):
             near = did_you_mean(next(iter(raw), ""), {"type"})
-            findings.problem(at("assert", i), "an assertion has no type", near or "Write - type: contains, value: …")
+            findings.problem(
+                at("assert", i),
+                "an assertion has no type",
+                near or "Write - type: contains, value: …",
+            )
             return None
         type_, negated = split(written)
         if type_ not in SUPPORTED:
@@ -385,14 +452,16 @@ class TestReader:
             for key in raw:
                 if key not in _ASSERT_KEYS:
                     findings.hint(
-                        at("assert", i, key), f"unknown key '{key}' of an assertion is not used", did_you_mean(key, _ASSERT_KEYS)
+                        at("assert", i, key),
+                        f"unknown key '{key}' of an assertion is not used",
+                        did_you_mean(key, _ASSERT_KEYS),
                     )
         judge = None
         if type_ == "llm-rubric":
             spec = raw.get("provider") or options.get("provider")
             place = at("assert", i)
             judge = self._models.judge(spec, place) if spec else self._models.default_judge(place)
-        value = self._value(type_, raw.get("value"), i, at)
+        value = self._value(raw.get("value"), i, at)
         weight, threshold = raw.get("weight"), raw.get("threshold")
         if weight is not None:
             weight = number(weight, at("assert", i, "weight"), "weight", findings, 0)
@@ -407,7 +476,9 @@ class TestReader:
             weight=1.0 if weight is None else weight,
             metric=str(raw.get("metric") or ""),
             judge=judge,
-            rubric_prompt=self._rubric_prompt(raw.get("rubricPrompt") or options.get("rubricPrompt"), at),
+            rubric_prompt=self._rubric_prompt(
+                raw.get("rubricPrompt") or options.get("rubricPrompt"), at
+            ),
             transform=transform if isinstance(transform, str) else "",
             config=raw.get("config") or {},
             base=self._config.base,
@@ -415,10 +486,12 @@ class TestReader:
         )
         wrong = problems(assertion) if self._checking else []
         for what, hint in wrong:
-            findings.problem(at("assert", i, "value") if "value" in raw else at("assert", i), what, hint)
+            findings.problem(
+                at("assert", i, "value") if "value" in raw else at("assert", i), what, hint
+            )
         return None if wrong else assertion
 
-    def _value(self, type_: str, value: object, i: int, at: At) -> object:
+    def _value(self, value: object, i: int, at: At) -> object:
         """An assertion's value, with the file of data that it names read in."""
         if not isinstance(value, str) or not value.startswith("file://") or has_tags(value):
             return value
@@ -455,10 +528,14 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _spreads(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(cast("list[object]", value)[0], str)
+    return (
+        isinstance(value, list) and bool(value) and isinstance(cast("list[object]", value)[0], str)
+    )
 
 
 def _names(given: object) -> tuple[str, ...] | None:
     if given is None:
         return None
-    return tuple(map(str, cast("list[object]", given))) if isinstance(given, list) else (str(given),)
+    return (
+        tuple(map(str, cast("list[object]", given))) if isinstance(given, list) else (str(given),)
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from evenhand.promptfoo.assertions import KNOWN
@@ -20,13 +21,24 @@ _DEFAULT_THRESHOLD = {"similar": 0.8, **dict.fromkeys(
     ("answer-relevance", "classifier", "context-faithfulness", "context-recall", "context-relevance", "levenshtein",
      "perplexity", "perplexity-score", "rouge-n"), 0.75)}  # fmt: skip
 """promptfoo's own; its 0.75 for `latency` and `cost` is left out, since nobody means 0.75 ms."""
-_NAMED = {"__description": "description", "__prefix": "prefix", "__suffix": "suffix", "__providerOutput": "providerOutput"}
-_MAGIC = (*_NAMED, "__expected", "__metric", "__threshold")
+_NAMED = {
+    "__description": "description",
+    "__metric": "metric",
+    "__prefix": "prefix",
+    "__providerOutput": "providerOutput",
+    "__suffix": "suffix",
+    "__threshold": "threshold",
+}
+_OPTIONS = frozenset({"__prefix", "__suffix"})
+_MAGIC = (*_NAMED, "__expected")
+_COMMA = re.compile(r"(?<!\\),")
 
 
 def assertion_from_cell(text: str) -> dict[str, Any]:
-    """The assertion that a cell stands for: `contains:text`, `not-regex:a+`, `latency(500)`, `python:…`, or, when it is
-    none of these, that the output equals it."""
+    """The assertion that a cell stands for, as a config would write it.
+
+    `contains:text`, `not-regex:a+`, `latency(500)`, `python:…`; other text is what the output must equal.
+    """
     kind, colon, rest = text.partition(":")
     if colon and kind in ("javascript", "fn", "eval"):
         return {"type": "javascript", "value": rest.strip()}
@@ -51,65 +63,130 @@ def assertion_from_cell(text: str) -> dict[str, Any]:
     return found
 
 
-def test_from_row(row: Mapping[str, str], number: int, place: Place, findings: Findings) -> dict[str, Any]:
+class _Test:
+    """A test being put together from the cells of a row."""
+
+    __slots__ = ("asserts", "metadata", "metric", "options", "test", "thresholds", "variables")
+
+    def __init__(self) -> None:
+        self.variables: dict[str, Any] = {}
+        self.metadata: dict[str, Any] = {}
+        self.options: dict[str, Any] = {}
+        self.test: dict[str, Any] = {"vars": self.variables}
+        self.asserts: dict[str, dict[str, Any]] = {}
+        self.thresholds: dict[str, str] = {}
+        self.metric = ""
+
+    def finished(self) -> dict[str, Any]:
+        """The test, with what other columns say of its assertions."""
+        for name, assertion in self.asserts.items():
+            threshold = self.thresholds.get(name)
+            if threshold is None and name == "__expected":
+                threshold = self.thresholds.get("__expected1")
+            if threshold is not None:
+                assertion["threshold"] = threshold
+            if self.metric:
+                assertion["metric"] = self.metric
+        for key, value in (
+            ("assert", [*self.asserts.values()]),
+            ("metadata", self.metadata),
+            ("options", self.options),
+        ):
+            if value:
+                self.test[key] = value
+        return self.test
+
+
+def test_from_row(
+    row: Mapping[str, str], number: int, place: Place, findings: Findings
+) -> dict[str, Any]:
     """The test that a CSV row stands for, in the shape that a config writes it.
 
     Args:
         number: The row's, from 1, for its description.
     """
-    variables: dict[str, Any] = {}
-    metadata: dict[str, Any] = {}
-    cells: dict[str, str] = {}
-    thresholds: dict[str, str] = {}
-    options: dict[str, Any] = {}
-    test: dict[str, Any] = {"vars": variables, "description": f"Row #{number}"}
-    metric = ""
+    test = _Test()
+    test.test["description"] = f"Row #{number}"
     for name, cell in row.items():
-        if not name.startswith("_"):
-            variables[name] = cell
-        elif _EXPECTED.fullmatch(name):
-            if cell.strip():
-                cells[name] = cell.strip()
-        elif name in _NAMED:
-            if cell:
-                (options if name in ("__prefix", "__suffix") else test)[_NAMED[name]] = cell
-        elif name == "__metric":
-            metric = cell
-        elif name == "__threshold":
-            if cell.strip():
-                test["threshold"] = cell
-        elif name.startswith("__metadata:"):
-            _metadata(name.removeprefix("__metadata:"), cell, metadata)
-        elif (match := _CONFIG.fullmatch(name)) is not None:
-            if match[2] != "threshold":
-                findings.problem(place, f"column '{name}': only 'threshold' can be set for an assertion")
-            elif cell.strip():
-                thresholds[match[1]] = cell
-        else:
-            variables[name] = cell
-            near = did_you_mean(name if name.startswith("__") else f"_{name}", _MAGIC)
-            findings.hint(Place(place.file, 1), f"column '{name}' is taken for a variable", near)
-    asserts: list[dict[str, Any]] = []
-    for name, cell in cells.items():
-        assertion = assertion_from_cell(cell)
-        threshold = thresholds.get(name) or (thresholds.get("__expected1") if name == "__expected" else None)
-        if threshold is not None:
-            assertion["threshold"] = threshold
-        if metric:
-            assertion["metric"] = metric
-        asserts.append(assertion)
-    if asserts:
-        test["assert"] = asserts
-    if metadata:
-        test["metadata"] = metadata
-    if options:
-        test["options"] = options
-    return test
+        if name[:1] != "_":
+            test.variables[name] = cell
+        elif cell or name not in _NAMED:
+            put, key, hint = _column(name)
+            if hint:
+                findings.hint(
+                    Place(place.file, 1), f"column '{name}' is taken for a variable", hint.strip()
+                )
+            put(test, key, cell)
+    return test.finished()
 
 
-def _metadata(key: str, cell: str, metadata: dict[str, Any]) -> None:
-    if key.endswith("[]"):
-        parts = re.split(r"(?<!\\),", cell)
-        metadata[key[:-2]] = [part.strip().replace("\\,", ",") for part in parts if part.strip()]
-    elif cell:
-        metadata[key] = cell
+_Put = Callable[[_Test, str, str], None]
+
+
+@lru_cache(maxsize=1024)
+def _column(name: str) -> tuple[_Put, str, str]:
+    """Where the cells of a column belong, under which key, and a hint where the name looks misspelt."""
+    if _EXPECTED.fullmatch(name):
+        return _expect, name, ""
+    if name in _NAMED:
+        return (_option if name in _OPTIONS else _say), _NAMED[name], ""
+    if name.startswith("__metadata:"):
+        key = name.removeprefix("__metadata:")
+        return (_list, key[:-2], "") if key.endswith("[]") else (_tell, key, "")
+    config = _CONFIG.fullmatch(name)
+    if config is not None:
+        return _bound, config[1], ""
+    near = did_you_mean(name if name.startswith("__") else f"_{name}", _MAGIC)
+    return _vary, name, near or " "
+
+
+def wrong_columns(header: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The columns that can mean nothing: (what is wrong, what to do)."""
+    for name in header:
+        config = _CONFIG.fullmatch(name)
+        if config is None:
+            continue
+        column = (
+            "__expected"
+            if config[1] == "__expected1" and "__expected1" not in header
+            else config[1]
+        )
+        if config[2] != "threshold":
+            yield f"column '{name}': only 'threshold' can be set for an assertion", ""
+        elif column not in header:
+            yield f"column '{name}': there is no column '{column}'", did_you_mean(column, header)
+
+
+def _vary(test: _Test, key: str, cell: str) -> None:
+    test.variables[key] = cell
+
+
+def _expect(test: _Test, key: str, cell: str) -> None:
+    if cell and not cell.isspace():
+        test.asserts[key] = assertion_from_cell(cell.strip())
+
+
+def _say(test: _Test, key: str, cell: str) -> None:
+    if key == "metric":
+        test.metric = cell
+    elif cell.strip():
+        test.test[key] = cell
+
+
+def _option(test: _Test, key: str, cell: str) -> None:
+    test.options[key] = cell
+
+
+def _bound(test: _Test, key: str, cell: str) -> None:
+    if cell.strip():
+        test.thresholds[key] = cell
+
+
+def _tell(test: _Test, key: str, cell: str) -> None:
+    if cell:
+        test.metadata[key] = cell
+
+
+def _list(test: _Test, key: str, cell: str) -> None:
+    parts = (part.strip() for part in _COMMA.split(cell))
+    test.metadata[key] = [part.replace("\\,", ",") for part in parts if part]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +15,15 @@ from evenhand.promptfoo.findings import Findings, Place, did_you_mean, nearest
 from evenhand.promptfoo.tree import Document, read_document
 
 NAMES = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
-_CODE_NAMES = tuple(f"promptfooconfig.{ending}" for ending in ("js", "ts", "mjs", "mts", "cjs", "cts"))
+_CODE_NAMES = tuple(
+    f"promptfooconfig.{ending}" for ending in ("js", "ts", "mjs", "mts", "cjs", "cts")
+)
 
 KEYS = frozenset(
     """
-    $schema description tags prompts providers targets tests scenarios defaultTest outputPath sharing nunjucksFilters env
-    derivedMetrics extensions metadata evaluateOptions commandLineOptions tracing redteam writeLatestResults promptCompat
+    $schema description tags prompts providers targets tests scenarios defaultTest outputPath sharing env
+    nunjucksFilters derivedMetrics extensions metadata evaluateOptions commandLineOptions tracing redteam
+    writeLatestResults promptCompat
     """.split()
 )
 _NOT_YET = {
@@ -71,7 +76,11 @@ class Config:
 def find_config(path: Path, findings: Findings) -> Path | None:
     """The config file meant by a path: itself, or the one in the folder. None, and a problem, where there is none."""
     if not path.exists():
-        near = nearest(path.name, [p.name for p in path.parent.glob("*")]) if path.parent.is_dir() else ""
+        near = (
+            nearest(path.name, [p.name for p in path.parent.glob("*")])
+            if path.parent.is_dir()
+            else ""
+        )
         findings.problem(Place(path), "does not exist", f"Did you mean '{near}'?" if near else "")
         return None
     if not path.is_dir():
@@ -131,21 +140,26 @@ def redacted(value: object) -> object:
         return _KEY.sub("[redacted]", value)
     if isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value)
-        return {k: "[redacted]" if isinstance(v, str) and _SECRET.search(k) else redacted(v) for k, v in items.items()}
+        return {
+            k: "[redacted]" if isinstance(v, str) and _SECRET.search(k) else redacted(v)
+            for k, v in items.items()
+        }
     if isinstance(value, list):
         return [redacted(item) for item in cast("list[object]", value)]
     return value
 
 
-def number(value: object, place: Place, name: str, findings: Findings, least: float | None = None) -> float | None:
+def number(
+    value: object, place: Place, name: str, findings: Findings, least: float | None = None
+) -> float | None:
     """A number from a config; None, and a problem, where it is something else."""
     if value is None:
         return None
-    try:
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise ValueError
-        found = float(value)
-    except ValueError:
+    found = math.nan
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        with contextlib.suppress(ValueError, OverflowError):
+            found = float(value)
+    if not math.isfinite(found):
         findings.problem(place, f"{name} is {value!r}, not a number")
         return None
     if least is not None and found < least:
@@ -165,13 +179,17 @@ def _look_at_keys(config: Config, findings: Findings) -> None:
             hint = did_you_mean(key, KEYS - value.keys())
             findings.hint(config.at(key), f"unknown key '{key}' is not used", hint)
     if "providers" in value and "targets" in value:
-        findings.problem(config.at("targets"), "'targets' is another word for 'providers': there can be only one")
+        findings.problem(
+            config.at("targets"), "'targets' is another word for 'providers': there can be only one"
+        )
 
 
 def _read_options(config: Config, findings: Findings) -> None:
     given = config.value.get("evaluateOptions") or {}
     if not isinstance(given, Mapping):
-        findings.problem(config.at("evaluateOptions"), f"evaluateOptions is {given!r}, not an object")
+        findings.problem(
+            config.at("evaluateOptions"), f"evaluateOptions is {given!r}, not an object"
+        )
         return
     options = dict(cast("Mapping[str, Any]", given))
     for key in options:
@@ -188,8 +206,15 @@ def _read_options(config: Config, findings: Findings) -> None:
         found = number(options.get(name), config.at("evaluateOptions", name), name, findings, 1)
         return None if found is None else int(found)
 
-    delay = number(options.get("delay"), config.at("evaluateOptions", "delay"), "delay", findings, 0)
-    rate = number(config.env.get("PROMPTFOO_PASS_RATE_THRESHOLD"), Place(config.document.file), "PROMPTFOO_PASS_RATE_THRESHOLD", findings)
+    delay = number(
+        options.get("delay"), config.at("evaluateOptions", "delay"), "delay", findings, 0
+    )
+    rate = number(
+        config.env.get("PROMPTFOO_PASS_RATE_THRESHOLD"),
+        Place(config.document.file),
+        "PROMPTFOO_PASS_RATE_THRESHOLD",
+        findings,
+    )
     config.repeats = whole("repeat") or 1
     config.options = RunOptions(
         concurrency=whole("maxConcurrency"),
@@ -200,7 +225,9 @@ def _read_options(config: Config, findings: Findings) -> None:
     compat = config.value.get("promptCompat")
     if compat not in (None, "promptfoo-strict", "by-name"):
         findings.problem(
-            config.at("promptCompat"), f"promptCompat is {compat!r}", "It is by-name (the default) or promptfoo-strict."
+            config.at("promptCompat"),
+            f"promptCompat is {compat!r}",
+            "It is by-name (the default) or promptfoo-strict.",
         )
     config.strict_prompts = compat == "promptfoo-strict"
 
@@ -211,7 +238,11 @@ def _declared_env(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str,
         return {}
     filled = cast("Mapping[str, object]", env_filled(declared, env))
     return {
-        key: item if isinstance(item, str) else ("true" if item else "false") if isinstance(item, bool) else str(item)
+        key: item
+        if isinstance(item, str)
+        else ("true" if item else "false")
+        if isinstance(item, bool)
+        else str(item)
         for key, item in filled.items()
         if item is not None
     }
@@ -232,7 +263,7 @@ def env_filled(value: object, env: Mapping[str, str]) -> object:
 
 def _dereferenced(value: object, root: Mapping[str, Any], depth: int) -> object:
     """The value with each `$ref: '#/a/b'` replaced by what is there."""
-    if depth > 50:  # noqa: PLR2004 (a reference that contains itself)
+    if depth > 50:
         return value
     if isinstance(value, dict):
         items = cast("dict[str, object]", value)
@@ -240,9 +271,15 @@ def _dereferenced(value: object, root: Mapping[str, Any], depth: int) -> object:
         if isinstance(target, str) and target.startswith("#/") and len(items) == 1:
             found: object = root
             for part in target[2:].split("/"):
-                found = cast("Mapping[str, object]", found).get(part) if isinstance(found, Mapping) else None
+                found = (
+                    cast("Mapping[str, object]", found).get(part)
+                    if isinstance(found, Mapping)
+                    else None
+                )
             return value if found is None else _dereferenced(found, root, depth + 1)
-        return {k: v if k == "parameters" else _dereferenced(v, root, depth) for k, v in items.items()}
+        return {
+            k: v if k == "parameters" else _dereferenced(v, root, depth) for k, v in items.items()
+        }
     if isinstance(value, list):
         return [_dereferenced(v, root, depth) for v in cast("list[object]", value)]
     return value

@@ -1,4 +1,4 @@
-"""A folder of prompts, models and tests in, a plan out. Nothing is run, and everything that is wrong is said at once."""
+"""A folder of prompts, models and tests in, a plan out. Nothing is run; all that is wrong is said at once."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def load(
     selected = _Selected(selection)
     survey = _survey(reader, pairs, selected)
     if not findings.problems and not survey.tests and not selected.narrows:
-        findings.problem(config.at("tests"), "there are no tests", "The files that it names hold none.")
+        findings.problem(
+            config.at("tests"), "there are no tests", "The files that it names hold none."
+        )
     if findings.problems:
         raise findings.error()
     _look_at(survey, pairs, config, findings)
@@ -84,7 +86,9 @@ def load(
         raise NothingSelected(
             f"the selection leaves none of {survey.tests} tests", hint=f"It was: {selected.words}."
         )
-    return PromptfooPlan(config, selection, pairs, columns, models, sources, reader, selected, survey, findings.hints)
+    return PromptfooPlan(
+        config, selection, pairs, columns, models, sources, reader, selected, survey, findings.hints
+    )
 
 
 @dataclass(slots=True)
@@ -119,7 +123,9 @@ class _Selected:
         try:
             self._pattern = re.compile(selection.filter) if selection.filter else None
         except re.error as error:
-            raise UsageError(f"--filter: '{selection.filter}' is not a regular expression: {error}") from None
+            raise UsageError(
+                f"--filter: '{selection.filter}' is not a regular expression: {error}"
+            ) from None
 
     @property
     def narrows(self) -> bool:
@@ -196,20 +202,26 @@ def _look_at(survey: _Survey, pairs: Sequence[Pair], config: Config, findings: F
     if survey.homeless:
         findings.hint(
             config.at("tests"),
-            f"{survey.homeless} of {survey.tests} tests are run nowhere: no column has the prompts or providers they name",
+            f"{survey.homeless} of {survey.tests} tests are run nowhere",
+            "No column has the prompts and providers that they name.",
         )
     names = [str(pair.variant) for pair in pairs]
     for name in sorted({name for name in names if names.count(name) > 1}):
-        findings.hint(config.at("prompts"), f"two columns are called '{name}'", "Give prompts or providers a label.")
+        findings.hint(
+            config.at("prompts"),
+            f"two columns are called '{name}'",
+            "Give prompts or providers a label.",
+        )
 
 
 def _count(test: Test, pairs: Sequence[Pair], survey: _Survey) -> None:
     cases = test.count()
     survey.cases += cases
-    if test.prompts is None and test.providers is None:
-        taking = pairs
-    else:
-        taking = [pair for pair in pairs if pair.takes(test)]
+    taking = (
+        pairs
+        if test.prompts is None and test.providers is None
+        else [pair for pair in pairs if pair.takes(test)]
+    )
     survey.cells += cases * len(taking)
     survey.vacuous += not test.asserts
     survey.homeless += not taking
@@ -236,7 +248,11 @@ def _pairs(
             )
         for prompt in taken:
             variant = Variant(
-                len(found), _short(prompt.label), column.provider.label, prompt.raw, column.provider.id
+                len(found),
+                _short(prompt.label),
+                column.provider.label,
+                prompt.raw,
+                column.provider.id,
             )
             found.append(Pair(variant, prompt, column, config.base))
     return found
@@ -312,13 +328,23 @@ class PromptfooPlan:
         if not self._fingerprint:
             files = {source.path for source in self._sources if source.path}
             files |= self._reader.files | self._models.files
-            files |= {pair.prompt.path for pair in self._pairs if isinstance(pair.prompt, FunctionPrompt)}
+            files |= {
+                pair.prompt.path for pair in self._pairs if isinstance(pair.prompt, FunctionPrompt)
+            }
             said = {k: v for k, v in self._config.value.items() if k not in _BESIDE}
             parts = [encode(redacted(said))]
-            parts += [f"{path.name} {content_digest(path)}".encode() for path in sorted(files) if path.is_file()]
+            parts += [
+                f"{path.name} {content_digest(path)}".encode()
+                for path in sorted(files)
+                if path.is_file()
+            ]
             parts += [encode([pair.prompt.label, pair.prompt.raw]) for pair in self._pairs]
             s = self._selection
-            parts.append(encode([s.filter, s.first, s.sample, s.seed, self.repeats, self._config.strict_prompts]))
+            parts.append(
+                encode(
+                    [s.filter, s.first, s.sample, s.seed, self.repeats, self._config.strict_prompts]
+                )
+            )
             self._fingerprint = digest(*parts)
         return self._fingerprint
 
@@ -336,7 +362,9 @@ class PromptfooPlan:
             for repeat in range(self.repeats):
                 for case in cases:
                     for pair in taking:
-                        yield Step(index, case, pair.variant, repeat, CellBody(pair, test, case.vars), rule)
+                        yield Step(
+                            index, case, pair.variant, repeat, CellBody(pair, test, case.vars), rule
+                        )
                         index += 1
         if index != self.size:
             raise UsageError(
@@ -389,7 +417,12 @@ def _estimate(
         sizes, prices = tokens.get(index, [0]), bounds.get(index, [None])
         known = [price for price in prices if price is not None]
         cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
-        _add(found, CallEstimate(pair.column.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost))
+        _add(
+            found,
+            CallEstimate(
+                pair.column.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost
+            ),
+        )
     for judge, calls in survey.judged.items():
         known_judge = next((provider for provider in judges if provider.id == judge), None)
         request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
@@ -397,7 +430,13 @@ def _estimate(
         count = calls * plan.repeats
         _add(
             found,
-            CallEstimate(judge, "judge", count, count * JUDGE_TOKENS, None if price is None else price * count),
+            CallEstimate(
+                judge,
+                "judge",
+                count,
+                count * JUDGE_TOKENS,
+                None if price is None else price * count,
+            ),
         )
     return list(found.values())
 
@@ -405,7 +444,11 @@ def _estimate(
 def _add(found: dict[tuple[str, str], CallEstimate], estimate: CallEstimate) -> None:
     before = found.get((estimate.provider, estimate.role))
     if before is not None:
-        cost = None if before.cost_usd is None or estimate.cost_usd is None else before.cost_usd + estimate.cost_usd
+        cost = (
+            None
+            if before.cost_usd is None or estimate.cost_usd is None
+            else before.cost_usd + estimate.cost_usd
+        )
         estimate = CallEstimate(
             estimate.provider,
             estimate.role,
@@ -418,4 +461,4 @@ def _add(found: dict[tuple[str, str], CallEstimate], estimate: CallEstimate) -> 
 
 def _short(label: str) -> str:
     line = " ".join(label.split())
-    return line if len(line) <= 80 else line[:79] + "…"  # noqa: PLR2004 (a column's head)
+    return line if len(line) <= 80 else line[:79] + "…"

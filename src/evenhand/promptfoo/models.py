@@ -23,7 +23,10 @@ _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "en
 
 _SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
 
-DEFAULT_JUDGES = (("OPENAI_API_KEY", "openai:chat:gpt-5-mini"), ("ANTHROPIC_API_KEY", "anthropic:messages:claude-sonnet-4-5"))
+DEFAULT_JUDGES = (
+    ("OPENAI_API_KEY", "openai:chat:gpt-5-mini"),
+    ("ANTHROPIC_API_KEY", "anthropic:messages:claude-sonnet-4-5"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,9 @@ class Models:
         place = self._config.at(key)
         if given is None:
             self._findings.problem(
-                place, "there are no providers", "Name the models to ask, e.g. providers: [openai:chat:gpt-5-mini]"
+                place,
+                "there are no providers",
+                "Name the models to ask, e.g. providers: [openai:chat:gpt-5-mini]",
             )
             return []
         items = cast("list[object]", given) if isinstance(given, list) else [given]
@@ -91,14 +96,18 @@ class Models:
     @property
     def judges(self) -> list[Provider]:
         """Those who judge, as far as they have been named."""
-        return [provider for provider in (*self._made.values(), self._default) if provider is not None]
+        return [
+            provider for provider in (*self._made.values(), self._default) if provider is not None
+        ]
 
     def default_judge(self, place: Place) -> Provider | None:
         """The judge for those who name none, by the keys that are set."""
         if self._default is None:
             for variable, id_ in DEFAULT_JUDGES:
                 if self._config.env.get(variable):
-                    self._default = create(id_, config={"temperature": 0}, env=self._config.env, base=self._config.base)
+                    self._default = create(
+                        id_, config={"temperature": 0}, env=self._config.env, base=self._config.base
+                    )
                     self._findings.hint(
                         place,
                         f"llm-rubric is judged by {id_}",
@@ -116,10 +125,15 @@ class Models:
             fields = cast("Mapping[str, Any]", item)
             if "id" not in fields and len(fields) == 1:
                 ((id_, inner),) = fields.items()
-                fields = {"id": id_, **(cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {})}
+                fields = {
+                    "id": id_,
+                    **(cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}),
+                }
             if isinstance(fields.get("id"), str):
                 return self._one(str(fields["id"]), fields, place)
-            self._findings.problem(place, "a provider has no id", "Write id: openai:chat:gpt-5-mini, say.")
+            self._findings.problem(
+                place, "a provider has no id", "Write id: openai:chat:gpt-5-mini, say."
+            )
             return []
         self._findings.problem(place, f"a provider is {item!r}, not text or an object")
         return []
@@ -130,23 +144,39 @@ class Models:
         if document is None:
             return []
         self.files.add(path)
-        items = cast("list[object]", document.value) if isinstance(document.value, list) else [document.value]
-        return [column for i, item in enumerate(items) for column in self._columns(item, document.at(i))]
+        items = (
+            cast("list[object]", document.value)
+            if isinstance(document.value, list)
+            else [document.value]
+        )
+        return [
+            column for i, item in enumerate(items) for column in self._columns(item, document.at(i))
+        ]
 
     def _one(self, id_: str, fields: Mapping[str, Any], place: Place) -> list[Column]:
         for key in fields:
             if key not in _KEYS:
-                self._findings.hint(place, f"unknown key '{key}' of provider {id_} is not used", did_you_mean(key, _KEYS))
+                self._findings.hint(
+                    place,
+                    f"unknown key '{key}' of provider {id_} is not used",
+                    did_you_mean(key, _KEYS),
+                )
         if fields.get("delay"):
             self._findings.hint(
-                place, f"'delay' of provider {id_} has no effect", "evaluateOptions.delay waits before every call."
+                place,
+                f"'delay' of provider {id_} has no effect",
+                "evaluateOptions.delay waits before every call.",
             )
         settings = self._settings(fields.get("config"), id_, place)
         given = fields.get("env")
         own = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
         env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
         transform = fields.get("transform") or ""
-        for what, hint in transform_problems(transform, self._config.base) if isinstance(transform, str) and transform else ():
+        for what, hint in (
+            transform_problems(transform, self._config.base)
+            if isinstance(transform, str) and transform
+            else ()
+        ):
             self._findings.problem(place, what, hint)
         prompts = fields.get("prompts")
         if isinstance(transform, str) and transform.startswith("file://"):
@@ -156,9 +186,17 @@ class Models:
             items = cast("list[object]", prompts) if isinstance(prompts, list) else [prompts]
             names = tuple(str(item).removeprefix("file://") for item in items)
         elif prompts is not None:
-            self._findings.problem(place, f"prompts of provider {id_} is {prompts!r}, not a list of labels")
+            self._findings.problem(
+                place, f"prompts of provider {id_} is {prompts!r}, not a list of labels"
+            )
         try:
-            provider = create(id_, label=str(fields.get("label") or ""), config=settings, env=env, base=self._config.base)
+            provider = create(
+                id_,
+                label=str(fields.get("label") or ""),
+                config=settings,
+                env=env,
+                base=self._config.base,
+            )
         except UsageError as error:
             self._findings.problem(place, error.message, error.hint)
             return []
@@ -185,11 +223,16 @@ class Models:
                 return None if document is None else document.value
             if _SHELL.fullmatch(value):
                 self._findings.hint(
-                    place, f"{value!r} is sent as it is", "Write {{env.NAME}} for a variable of the environment."
+                    place,
+                    f"{value!r} is sent as it is",
+                    "Write {{env.NAME}} for a variable of the environment.",
                 )
             return value
         if isinstance(value, Mapping):
-            return {k: self._with_files(v, place) for k, v in cast("Mapping[str, object]", value).items()}
+            return {
+                k: self._with_files(v, place)
+                for k, v in cast("Mapping[str, object]", value).items()
+            }
         if isinstance(value, list):
             return [self._with_files(v, place) for v in cast("list[object]", value)]
         return value

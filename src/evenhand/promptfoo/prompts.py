@@ -7,7 +7,6 @@ or a Python function. What a function returns is sent as it is: data that it put
 from __future__ import annotations
 
 import ast
-import glob
 import inspect
 import json
 import re
@@ -21,12 +20,14 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.promptfoo.assertions import file_problems, fill_json
 from evenhand.promptfoo.config import Config, env_filled
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean
+from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
 from evenhand.promptfoo.template import Render, check, compiled
 from evenhand.promptfoo.tree import read_document, read_text
 from evenhand.providers.prompt_text import parse_prompt
 
-ENDINGS = frozenset(".cjs .cts .j2 .js .json .jsonl .md .mjs .mts .py .ts .txt .yml .yaml .csv".split())
+ENDINGS = frozenset(
+    ".cjs .cts .j2 .js .json .jsonl .md .mjs .mts .py .ts .txt .yml .yaml .csv".split()
+)
 _FOREIGN = frozenset(".cjs .cts .js .mjs .mts .ts .sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
 _SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 _KEYS = frozenset({"id", "label", "raw", "config", "display", "function", "prefix", "suffix"})
@@ -88,7 +89,9 @@ class FunctionPrompt:
         """Its source, for the record."""
         return function_source(self.path, self.function)
 
-    async def asked(self, trial: Trial, variables: Mapping[str, Any], provider: Mapping[str, str]) -> Prompt:
+    async def asked(
+        self, trial: Trial, variables: Mapping[str, Any], provider: Mapping[str, str]
+    ) -> Prompt:
         """The prompt that it returns for these variables.
 
         Raises:
@@ -100,7 +103,11 @@ class FunctionPrompt:
             self._parameters = _parameters_of(function)
         named = None if self.strict else bound_by_name(self._parameters, variables, name)
         if named is None:
-            context = {"vars": dict(variables), "provider": dict(provider), "config": dict(self.config)}
+            context = {
+                "vars": dict(variables),
+                "provider": dict(provider),
+                "config": dict(self.config),
+            }
             result = await trial.call(function, context, name=name)
         else:
             result = await trial.call(_with_names(function, named), name=name)
@@ -136,7 +143,11 @@ def bound_by_name(
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     required = [p for p in named if p.default is p.empty]
-    if len(required) <= 1 and positional and (positional[0].name in ("context", "ctx") or positional[0].name[:1] == "_"):
+    if (
+        len(required) <= 1
+        and positional
+        and (positional[0].name in ("context", "ctx") or positional[0].name[:1] == "_")
+    ):
         return None
     missing = [p.name for p in required if p.name not in variables]
     if not missing:
@@ -159,7 +170,9 @@ def read_prompts(config: Config, findings: Findings) -> list[AnyPrompt]:
     given = config.value.get("prompts")
     if given is None:
         findings.hint(
-            config.at(), "there are no prompts: the variable 'prompt' is sent as it is", "Name some under prompts."
+            config.at(),
+            "there are no prompts: the variable 'prompt' is sent as it is",
+            "Name some under prompts.",
         )
         given = ["{{prompt}}"]
     entries: list[tuple[object, str, Mapping[str, Any], Place]] = []
@@ -178,11 +191,19 @@ def read_prompts(config: Config, findings: Findings) -> list[AnyPrompt]:
         if isinstance(raw, str) and raw.strip():
             found += _read(raw, label, settings, place, config, findings)
         elif raw is not None:
-            findings.problem(place, f"a prompt is {raw!r}, not text", "Write text, file://prompt.txt or prompts.py:function.")
+            findings.problem(
+                place,
+                f"a prompt is {raw!r}, not text",
+                "Write text, file://prompt.txt or prompts.py:function.",
+            )
     if not found and not findings.problems:
         findings.problem(config.at("prompts"), "there are no prompts")
     for prompt in found:
-        wrong = check(prompt.raw) if isinstance(prompt, TextPrompt) and not _is_chat(prompt.raw) else None
+        wrong = (
+            check(prompt.raw)
+            if isinstance(prompt, TextPrompt) and not _is_chat(prompt.raw)
+            else None
+        )
         if wrong:
             findings.problem(prompt.place, f"prompt '{_clipped(prompt.label)}': {wrong}")
     return found
@@ -193,7 +214,10 @@ def function_source(path: Path, name: str) -> str:
     text = path.read_text("utf-8", "replace") if path.is_file() else ""
     try:
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name.split(".")[-1]:
+            if (
+                isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+                and node.name == name.rsplit(".", maxsplit=1)[-1]
+            ):
                 return ast.get_source_segment(text, node) or text
     except (SyntaxError, ValueError):
         pass
@@ -209,35 +233,55 @@ def _entry(
     fields = cast("Mapping[str, Any]", item)
     for key in fields:
         if key not in _KEYS:
-            findings.hint(config.at("prompts", i, key), f"unknown key '{key}' is not used", did_you_mean(key, _KEYS))
+            findings.hint(
+                config.at("prompts", i, key),
+                f"unknown key '{key}' is not used",
+                did_you_mean(key, _KEYS),
+            )
     raw = fields.get("raw", fields.get("id"))
     if raw is None:
-        findings.problem(place, "a prompt has neither 'raw' nor 'id'", "Write raw: <text>, or id: file://prompt.txt")
+        findings.problem(
+            place,
+            "a prompt has neither 'raw' nor 'id'",
+            "Write raw: <text>, or id: file://prompt.txt",
+        )
     return raw, str(fields.get("label") or ""), fields.get("config") or {}, place
 
 
 def _read(
-    raw: str, label: str, settings: Mapping[str, Any], place: Place, config: Config, findings: Findings
+    raw: str,
+    label: str,
+    settings: Mapping[str, Any],
+    place: Place,
+    config: Config,
+    findings: Findings,
 ) -> list[AnyPrompt]:
     """The prompts that one entry stands for: itself, or those in the files that it names."""
     if not _may_be_path(raw):
         return [TextPrompt(label or raw, raw, settings, place)]
     text = raw.removeprefix("file://")
     name, function = _split_function(text)
-    pattern = str(config.base / name)
-    paths = [Path(pattern)] if Path(pattern).is_file() else [Path(p) for p in sorted(glob.glob(pattern))]
-    paths = [p for path in paths for p in (sorted(path.iterdir()) if path.is_dir() else [path]) if p.is_file()]
+    pattern = config.base / name
+    paths = [
+        p
+        for path in matching(pattern)
+        for p in (sorted(path.iterdir()) if path.is_dir() else [path])
+        if p.is_file()
+    ]
     if not paths:
         if raw.startswith("file://") or Path(name).suffix in ENDINGS:
-            names = [p.name for p in Path(pattern).parent.glob("*")] if Path(pattern).parent.is_dir() else []
-            hint = did_you_mean(Path(name).name, names) or f"Looked in {Path(pattern).parent}."
+            folder = pattern.parent
+            names = [p.name for p in folder.glob("*")] if folder.is_dir() else []
+            hint = did_you_mean(Path(name).name, names) or f"Looked in {folder}."
             findings.problem(place, f"prompt file {name} does not exist", hint)
             return []
         return [TextPrompt(label or raw, raw, settings, place)]
     found: list[AnyPrompt] = []
     for path in paths:
         shown = raw.removeprefix("file://") if len(paths) == 1 else path.name
-        found += _from_file(path, function, label or shown, settings, place, config, findings, labelled=bool(label))
+        found += _from_file(
+            path, function, label or shown, settings, place, config, findings, labelled=bool(label)
+        )
     return found
 
 
@@ -255,7 +299,9 @@ def _from_file(
     if path.suffix == ".py":
         if not function:
             findings.problem(
-                place, f"{path.name}: which function is the prompt?", f"Name one: {path.name}:function_name"
+                place,
+                f"{path.name}: which function is the prompt?",
+                f"Name one: {path.name}:function_name",
             )
             return []
         for what, hint in file_problems(f"file://{path.name}:{function}", path.parent, function):
@@ -263,7 +309,9 @@ def _from_file(
         return [FunctionPrompt(label, path, function, config.strict_prompts, settings, place)]
     if path.suffix in _FOREIGN:
         findings.problem(
-            place, f"{path.name}: prompts in {path.suffix} files are not supported yet", "Write a Python function: prompts.py:name"
+            place,
+            f"{path.name}: prompts in {path.suffix} files are not supported yet",
+            "Write a Python function: prompts.py:name",
         )
         return []
     here = Place(path)
@@ -291,7 +339,16 @@ def _from_file(
         findings.problem(place, f"prompt file {path.name} is empty")
     many = len(pieces) > 1
     return [
-        TextPrompt(f"{label} #{i}" if many and labelled else f"{label}: {_clipped(piece)}" if many else label, piece.rstrip("\r\n") if path.suffix == ".txt" else piece, settings, here)
+        TextPrompt(
+            f"{label} #{i}"
+            if many and labelled
+            else f"{label}: {_clipped(piece)}"
+            if many
+            else label,
+            piece.rstrip("\r\n") if path.suffix == ".txt" else piece,
+            settings,
+            here,
+        )
         for i, piece in enumerate(pieces, 1)
     ]
 
@@ -314,10 +371,12 @@ def _may_be_path(text: str) -> bool:
         return False
     if text.startswith("file://"):
         return True
-    if "{{" in text or len(text) > 400:  # noqa: PLR2004 (nobody has such a path)
+    if "{{" in text or len(text) > 400:
         return False
     name, _ = _split_function(text)
-    return Path(name).suffix in ENDINGS or (" " not in text and any(char in text for char in "*/\\"))
+    return Path(name).suffix in ENDINGS or (
+        " " not in text and any(char in text for char in "*/\\")
+    )
 
 
 def _split_function(text: str) -> tuple[str, str]:
@@ -353,4 +412,4 @@ def _with_names(function: Callable[..., Any], named: Mapping[str, Any]) -> Calla
 
 def _clipped(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= 40 else line[:39] + "…"  # noqa: PLR2004 (fits a column)
+    return line if len(line) <= 40 else line[:39] + "…"

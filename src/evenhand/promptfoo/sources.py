@@ -1,13 +1,12 @@
 """Where tests come from: written in the config, or rows of CSV, JSONL, JSON and YAML files.
 
-A source is walked, not held, and can be walked again: 100,000 rows pass through without being kept. What is wrong with a
-file is found on the first walk.
+A source is walked, not held, and can be walked again: 100,000 rows pass through without being kept. What is wrong with
+a file is found on the first walk.
 """
 
 from __future__ import annotations
 
 import csv
-import glob
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -15,8 +14,9 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from evenhand.core.encoding import decode
+from evenhand.promptfoo.cells import wrong_columns
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean
+from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
 from evenhand.promptfoo.tree import Document, decoded, read_document
 
 At = Callable[..., Place]
@@ -138,11 +138,15 @@ class Csv:
                 yield Row(dict(zip(header, cells, strict=True)), _Line(path, line), data=True)
         except csv.Error as error:
             findings.problem(
-                Place(path, reader.line_num), f"is not CSV: {error}", 'A quote inside a quoted cell is written twice: "".'
+                Place(path, reader.line_num),
+                f"is not CSV: {error}",
+                'A quote inside a quoted cell is written twice: "".',
             )
 
     def _look_at(self, header: list[str], findings: Findings) -> None:
         path = self.path
+        for what, hint in wrong_columns(header):
+            findings.problem(Place(path, 1), what, hint)
         if not any(header):
             findings.problem(Place(path, 1), "is empty", "Its first row names the variables.")
         if len(header) == 1 and any(char in header[0] for char in ";\t"):
@@ -153,7 +157,11 @@ class Csv:
             )
         for i, name in enumerate(header):
             if name in header[:i]:
-                findings.problem(Place(path, 1, i + 1), f"the column '{name}' is here twice", "Only one could count.")
+                findings.problem(
+                    Place(path, 1, i + 1),
+                    f"the column '{name}' is here twice",
+                    "Only one could count.",
+                )
             if not name and any(header):
                 findings.hint(Place(path, 1, i + 1), f"column {i + 1} has no name")
 
@@ -162,18 +170,26 @@ def read_sources(config: Config, findings: Findings) -> list[Source]:
     """The sources that a config names under `tests`; none at all means one test without variables."""
     given = config.value.get("tests")
     if given is None:
-        findings.hint(config.at(), "there are no tests: the prompts are run once, without variables")
+        findings.hint(
+            config.at(), "there are no tests: the prompts are run once, without variables"
+        )
         return [Listed(config.document, [{"vars": {}}], ("tests",))]
     if isinstance(given, str):
         return _from_reference(given, config, config.at("tests"), findings)
     if isinstance(given, Mapping) and "path" in given:
-        return _from_reference(str(cast("Mapping[str, object]", given)["path"]), config, config.at("tests"), findings)
+        return _from_reference(
+            str(cast("Mapping[str, object]", given)["path"]), config, config.at("tests"), findings
+        )
     if not isinstance(given, list):
         findings.problem(config.at("tests"), f"tests is {given!r}, not a list or a file")
         return []
     items = cast("list[object]", given)
     if not items:
-        findings.problem(config.at("tests"), "there are no tests", "Write some, or leave 'tests' out to run each prompt once.")
+        findings.problem(
+            config.at("tests"),
+            "there are no tests",
+            "Write some, or leave 'tests' out to run each prompt once.",
+        )
     sources: list[Source] = []
     inline: list[int] = []
     for i, item in enumerate(items):
@@ -215,18 +231,28 @@ def content_digest(path: Path) -> str:
 def _from_reference(text: str, config: Config, place: Place, findings: Findings) -> list[Source]:
     name = text.removeprefix("file://")
     if name.startswith(("http://", "https://", "huggingface://", "az://")):
-        findings.problem(place, f"tests from {name.split(':')[0]} addresses are not supported yet", "Download the file.")
+        findings.problem(
+            place,
+            f"tests from {name.split(':')[0]} addresses are not supported yet",
+            "Download the file.",
+        )
         return []
     if ".py" in Path(name.split(":")[0]).suffix or name.endswith((".js", ".ts", ".mjs")):
         findings.problem(
-            place, f"tests made by a program ({name}) are not supported yet", "Write them to a CSV or JSONL file."
+            place,
+            f"tests made by a program ({name}) are not supported yet",
+            "Write them to a CSV or JSONL file.",
         )
         return []
-    pattern = str(config.base / name)
-    paths = [Path(pattern)] if Path(pattern).is_file() else [Path(p) for p in sorted(glob.glob(pattern, recursive=True))]
+    pattern = config.base / name
+    paths = matching(pattern)
     if not paths:
-        folder = Path(pattern).parent
-        near = did_you_mean(Path(name).name, [p.name for p in folder.glob("*")]) if folder.is_dir() else ""
+        folder = pattern.parent
+        near = (
+            did_you_mean(Path(name).name, [p.name for p in folder.glob("*")])
+            if folder.is_dir()
+            else ""
+        )
         findings.problem(place, f"tests file {name} does not exist", near or f"Looked in {folder}.")
     return [source for path in paths for source in _from_file(path, config, place, findings)]
 
@@ -246,10 +272,16 @@ def _from_file(path: Path, config: Config, place: Place, findings: Findings) -> 
             return [Listed(document, [document.value], (), path)]
         if isinstance(document.value, list):
             # JSON is what programs write, so it is data; YAML is written by hand, like the config.
-            return [Listed(document, cast("list[object]", document.value), (), path, suffix == ".json")]
+            return [
+                Listed(document, cast("list[object]", document.value), (), path, suffix == ".json")
+            ]
         findings.problem(Place(path, 1), "holds no tests: it is not a list of them")
         return []
-    findings.problem(place, f"tests cannot be read from '{path.suffix}' files", "CSV, JSONL, JSON and YAML can be.")
+    findings.problem(
+        place,
+        f"tests cannot be read from '{path.suffix}' files",
+        "CSV, JSONL, JSON and YAML can be.",
+    )
     return []
 
 
@@ -265,7 +297,10 @@ def _not_json(line: bytes, error: Exception) -> tuple[str, str]:
             "It is probably Latin-1 or Windows-1252; save it as UTF-8.",
         )
     if line.lstrip()[:1] == b"[" and isinstance(error, ValueError):
-        return f"is not JSON: {error}", "Each line is one object; a file that is one list ends in .json."
+        return (
+            f"is not JSON: {error}",
+            "Each line is one object; a file that is one list ends in .json.",
+        )
     return f"is not JSON: {error}", "Each line is one whole JSON object."
 
 

@@ -40,7 +40,9 @@ class Pair:
     prompt: AnyPrompt
     column: Column
     base: Path
-    _fills: dict[tuple[str, str], Fill] = field(default_factory=dict[tuple[str, str], Fill], repr=False)
+    _fills: dict[tuple[str, str], Fill] = field(
+        default_factory=dict[tuple[str, str], Fill], repr=False
+    )
 
     def fill(self, prefix: str, suffix: str) -> Fill | None:
         """The function that fills a text prompt in, between these; None for a prompt that is a function."""
@@ -83,7 +85,9 @@ class CellBody:
             about = {"id": provider.id, "label": provider.label}
             prompt = await pair.prompt.asked(trial, variables, about)
             if (test.prefix or test.suffix) and not test.literal:
-                prompt = _between(render(test.prefix, variables), prompt, render(test.suffix, variables))
+                prompt = _between(
+                    render(test.prefix, variables), prompt, render(test.suffix, variables)
+                )
         if test.literal and prompt is not None:
             prompt = _between(test.prefix, prompt, test.suffix)
         assert prompt is not None  # noqa: S101 (a prompt is text or a function)
@@ -93,7 +97,16 @@ class CellBody:
         else:
             reply = await trial.model(provider, "subject").generate(prompt)
             output = reply.text if reply.output is None else reply.output
-        cell = Cell(output, prompt.text, variables, test.raw, provider.id, provider.label, reply, test.metadata)
+        cell = Cell(
+            output,
+            prompt.text,
+            variables,
+            test.raw,
+            provider.id,
+            provider.label,
+            reply,
+            test.metadata,
+        )
         for code in (pair.column.transform, test.transform):
             if code:
                 output = await self._transformed(code, cell, trial)
@@ -133,7 +146,9 @@ def resolved(
             found[name] = file_value(base / value.removeprefix("file://"))
     # What names something that is not there stays as it is written, as in promptfoo.
     tagged = frozenset(
-        name for name in tagged if isinstance(found[name], str) and names_in(found[name]) <= found.keys()
+        name
+        for name in tagged
+        if isinstance(found[name], str) and names_in(found[name]) <= found.keys()
     )
     for _ in range(PASSES if tagged else 0):
         changed = False
@@ -169,12 +184,16 @@ def file_value(path: Path) -> object:
 
 
 def _refers(value: object, names: frozenset[str]) -> bool:
-    return isinstance(value, str) and any(re.search(rf"\b{re.escape(name)}\b", value) for name in names)
+    return isinstance(value, str) and any(
+        re.search(rf"\b{re.escape(name)}\b", value) for name in names
+    )
 
 
 def _named(wanted: tuple[str, ...], names: tuple[str, ...]) -> bool:
     return any(
-        name == want or name.startswith(f"{want}:") or (want.endswith("*") and name.startswith(want[:-1]))
+        name == want
+        or name.startswith(f"{want}:")
+        or (want.endswith("*") and name.startswith(want[:-1]))
         for want in wanted
         for name in names
     )
@@ -188,5 +207,5 @@ def described(variables: Mapping[str, Any]) -> str:
             return Path(text).stem
         if isinstance(text, (str, int, float)):
             line = " ".join(str(text).split())
-            return line if len(line) <= 60 else line[:59] + "…"  # noqa: PLR2004 (a line)
+            return line if len(line) <= 60 else line[:59] + "…"
     return ""

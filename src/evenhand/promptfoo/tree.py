@@ -1,8 +1,8 @@
 """Reads YAML and JSON files as plain values that know where each of their parts was written.
 
-How this works: a file is read into dicts, lists and scalars as YAML 1.2's core schema has them (`yes` and `on` are text,
-as are dates; only `true`, `false` and `null` are not), and a table says where each path in it begins. JSON files are
-read by a JSON parser, and the table is only made when a problem has to be placed.
+How this works: a file is read into dicts, lists and scalars as YAML 1.2's core schema has them (`yes` and `on` are
+text, as are dates; only `true`, `false` and `null` are not), and a table says where each path in it begins. JSON files
+are read by a JSON parser, and the table is only made when a problem has to be placed.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
-        findings.problem(where, f"is not YAML: {error.problem or error.context}", _yaml_hint(text, mark))
+        findings.problem(
+            where, f"is not YAML: {error.problem or error.context}", _yaml_hint(text, mark)
+        )
         return None
     except yaml.YAMLError as error:
         findings.problem(Place(path), f"is not YAML: {str(error).splitlines()[0]}")
@@ -159,7 +161,9 @@ def _refuse_depth(text: str) -> None:
 
     depth = 0
     for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > DEEPEST:
             raise _TooMuch(f"it is nested more than {DEEPEST} levels deep")
 
@@ -189,7 +193,9 @@ class _TooMuch(Exception):
 class _Reader:
     """Turns YAML nodes into plain values, noting where they stand."""
 
-    def __init__(self, path: Path, findings: Findings, places: dict[Path_, tuple[int, int]]) -> None:
+    def __init__(
+        self, path: Path, findings: Findings, places: dict[Path_, tuple[int, int]]
+    ) -> None:
         from yaml import ScalarNode, SequenceNode  # noqa: PLC0415 (see read_yaml)
         from yaml.resolver import Resolver  # noqa: PLC0415 (see read_yaml)
 
@@ -230,12 +236,17 @@ class _Reader:
                 continue
             if key in found:
                 self._findings.problem(
-                    self._place(key_node), f"the key '{key}' is here twice", "Only one of them could count."
+                    self._place(key_node),
+                    f"the key '{key}' is here twice",
+                    "Only one of them could count.",
                 )
                 continue
             found[key] = self.value_of(value_node, (*path, key))
             # A problem with a value is looked for where its key begins.
-            self._places[*path, key] = (key_node.start_mark.line + 1, key_node.start_mark.column + 1)
+            self._places[*path, key] = (
+                key_node.start_mark.line + 1,
+                key_node.start_mark.column + 1,
+            )
         return {**merged, **found}
 
     def _scalar(self, node: yaml.ScalarNode) -> object:
@@ -276,7 +287,9 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
         findings.problem(Place(path), "is nested too deep")
         return None
     for key in twice:
-        findings.problem(Place(path), f"the key '{key}' is in one object twice", "Only one of them could count.")
+        findings.problem(
+            Place(path), f"the key '{key}' is in one object twice", "Only one of them could count."
+        )
     return Document(path, value, None, text)
 
 
@@ -286,7 +299,9 @@ def _places_of(text: str, places: dict[Path_, tuple[int, int]]) -> None:
 
     try:
         _refuse_depth(text)
-        node = yaml.compose(text.replace("\t", " "), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        node = yaml.compose(
+            text.replace("\t", " "), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        )
         if node is not None:
             _Reader(Path(), Findings(), places).value_of(node, ())
     except (yaml.YAMLError, _TooMuch):

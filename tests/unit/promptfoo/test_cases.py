@@ -133,6 +133,20 @@ def test_two_columns_of_one_name_are_a_problem(tmp_path: Path) -> None:
     assert "'a' is here twice" in wrong[0]
 
 
+@pytest.mark.parametrize(
+    ("column", "what"),
+    [
+        ("__config:__expected:provider", "only 'threshold' can be set"),
+        ("__config:__expected2:threshold", "there is no column '__expected2'"),
+    ],
+)
+def test_columns_that_can_mean_nothing_are_problems(tmp_path: Path, column: str, what: str) -> None:
+    """They would be ignored in silence."""
+    _, wrong = of_file(tmp_path, "t.csv", f"q,__expected,{column}\n1,2,3\n")
+    assert len(wrong) == 1
+    assert what in wrong[0]
+
+
 def test_misspelt_special_columns_are_hints(tmp_path: Path) -> None:
     """They are variables, as in promptfoo."""
     (tmp_path / "t.csv").write_text("_expected,__expcted,q\n1,2,3\n")

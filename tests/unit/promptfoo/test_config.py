@@ -65,7 +65,7 @@ def test_a_config_that_is_no_object_is_a_problem(tmp_path: Path, text: str) -> N
 
 
 def test_an_unknown_key_is_tolerated_with_the_nearest_word(tmp_path: Path) -> None:
-    """promptfoo only warns; so do we, with the place and the word that was probably meant."""
+    """Promptfoo only warns; so do we, with the place and the word that was probably meant."""
     config, findings = read(tmp_path, "prompts: [a]\nprovders: [echo]\n")
     assert config is not None
     assert not findings.problems

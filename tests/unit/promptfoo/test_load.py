@@ -30,7 +30,7 @@ def questions(plan: Plan) -> list[object]:
 
 
 def many(folder: Path, count: int) -> dict[str, object]:
-    """A config with a file of tests 0, 1, 2 …"""
+    """A config with a file of tests 0, 1, 2 …."""
     lines = (json.dumps({"vars": {"q": f"question {i}"}}) for i in range(count))
     (folder / "t.jsonl").write_text("\n".join(lines))
     return {"tests": "t.jsonl"}
@@ -371,7 +371,7 @@ def test_calls_are_counted_and_priced_before_any_is_made(tmp_path: Path) -> None
 
 def test_ten_thousand_rows_are_not_held(tmp_path: Path) -> None:
     """A walk keeps a row at a time."""
-    import tracemalloc  # noqa: PLC0415 (slows down what it measures)
+    import tracemalloc
 
     config = many(tmp_path, 10_000)
     plan_of(tmp_path, many(tmp_path, 10))

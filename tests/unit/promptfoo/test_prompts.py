@@ -62,7 +62,7 @@ class CallsAtOnce:
         *args: object,
         name: str,
         limit_s: float | None = None,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         del name, limit_s
         result = function(*args)
         return await result if inspect.isawaitable(result) else result

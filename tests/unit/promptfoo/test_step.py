@@ -79,7 +79,7 @@ class HandTrial:
         *args: object,
         name: str,
         limit_s: float | None = None,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         return await self._host.call(function, *args, name=name, limit_s=limit_s)
 
     async def scores(self) -> list[Score]:

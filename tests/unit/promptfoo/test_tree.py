@@ -113,8 +113,10 @@ def test_a_tab_is_explained() -> None:
     """YAML's own message does not say what is wrong."""
     _, problems = read("a:\n\t- b\n")
     assert problems == [
-        "config.yaml:2:1: is not YAML: found character that cannot start any token\n"
-        "  YAML is indented with spaces, not with tabs."
+        (
+            "config.yaml:2:1: is not YAML: found character that cannot start any token\n"
+            "  YAML is indented with spaces, not with tabs."
+        )
     ]
 
 
