@@ -160,17 +160,22 @@ class _Selected:
 
     def of(self, tests: Iterator[Test]) -> Iterator[Test]:
         """The tests that are taken."""
+        return (test for test, taken in self.walked(tests) if taken)
+
+    def walked(self, tests: Iterator[Test]) -> Iterator[tuple[Test, bool]]:
+        """The tests up to the last that is taken, and whether each is."""
         first = self._selection.first
         number = taken = 0
         for test in tests:
             if first is not None and taken >= first:
                 return
             if not self.matches(test):
+                yield test, False
                 continue
-            if self._drawn is None or number in self._drawn:
-                taken += 1
-                yield test
+            chosen = self._drawn is None or number in self._drawn
             number += 1
+            taken += chosen
+            yield test, chosen
 
 
 def _survey(reader: TestReader, pairs: Sequence[Pair], selected: _Selected) -> _Survey:
@@ -353,12 +358,15 @@ class PromptfooPlan:
         index = 0
         seen: dict[int, int] = {}
         pairs = self._pairs
-        for test in self._selected.of(self._reader.tests()):
+        for test, taken in self._selected.walked(self._reader.tests()):
             taking = pairs
             if test.prompts is not None or test.providers is not None:
                 taking = [pair for pair in pairs if pair.takes(test)]
             rule = verdict_rule(test.threshold)
+            # Also for tests that are left out, so that a case is called the same whatever is selected.
             cases = [self._case(test, variables, seen) for variables in test.cases()]
+            if not taken:
+                continue
             for repeat in range(self.repeats):
                 for case in cases:
                     for pair in taking:

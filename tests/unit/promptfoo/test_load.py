@@ -138,6 +138,13 @@ def test_ids_are_made_of_the_variables_and_are_unique(tmp_path: Path) -> None:
     assert set(moved) == set(ids)
 
 
+def test_an_id_does_not_depend_on_the_selection(tmp_path: Path) -> None:
+    """The second of two equal rows is the second, also when the first is left out."""
+    rows = [{"vars": {"q": "a"}, "description": name} for name in ("first", "second")]
+    plan = plan_of(tmp_path, {"tests": rows}, Selection(filter="second"))
+    assert [step.case.id[-2:] for step in plan.steps()] == ["#2"]
+
+
 # Columns
 
 
