@@ -34,9 +34,13 @@ _CALL, _REPLY, _TRIAL, _META = range(4)
 
 _SQL: Final = {
     _CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    _REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    _TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    _REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    _TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     _META: "update run set meta = ? where id = ?",
+}
+_CARRIED: Final = {  # what lies beside the rows above: by how many leading columns, and the row's last one
+    _REPLY: (1, "insert or ignore into body values (?, ?)"),
+    _TRIAL: (2, "insert into result values (?, ?, ?)"),
 }
 
 _Row = tuple[object, ...]
@@ -365,8 +369,13 @@ class Journal:
             by_kind.setdefault(kind, []).append(row)
         db.execute("begin immediate")
         try:
-            for kind in sorted(by_kind):
-                db.executemany(_SQL[kind], by_kind[kind])
+            for kind, rows in sorted(by_kind.items()):
+                if kind in _CARRIED:
+                    key, sql = _CARRIED[kind]
+                    db.executemany(_SQL[kind], [row[:-1] for row in rows])
+                    db.executemany(sql, [(*row[:key], row[-1]) for row in rows])
+                else:
+                    db.executemany(_SQL[kind], rows)
             db.execute("commit")
         except sqlite3.Error:
             with contextlib.suppress(sqlite3.Error):
@@ -394,7 +403,6 @@ def _lock_path(path: Path) -> Path:
 def _reply_row(call: int, end: CallEnd) -> _Row:
     return (
         call,
-        end.body,
         end.origin,
         end.latency_s,
         end.tokens_in,
@@ -405,6 +413,7 @@ def _reply_row(call: int, end: CallEnd) -> _Row:
         end.wasted,
         end.error,
         write_text(end.message),
+        end.body,
     )
 
 

@@ -121,7 +121,7 @@ class RunFile:
             cursor = self._db.cursor()
             cursor.arraysize = 100
             rows = cursor.execute(
-                "select result from latest where idx >= ? order by idx limit ?",
+                "select result from latest join result using (idx, take) where idx >= ? order by idx limit ?",
                 (first, -1 if limit is None else limit),
             )
             for (result,) in rows:
@@ -142,7 +142,8 @@ class RunFile:
         """The first trials with this outcome, in the plan's order."""
         with _readable(self.path):
             rows = self._db.execute(
-                "select result from latest where outcome = ? order by idx limit ?", (outcome, limit)
+                "select result from latest join result using (idx, take) where outcome = ? order by idx limit ?",
+                (outcome, limit),
             )
             for (result,) in rows:
                 yield read_result(result)
@@ -185,7 +186,7 @@ class RunFile:
         where = "" if trial is None else "where call.trial = ?"
         with _readable(self.path):
             rows = self._db.execute(
-                f"select {_CALL_COLUMNS} from call left join reply on reply.call = call.id {where} order by call.id",  # noqa: S608 (two fixed texts)
+                f"select {_CALL_COLUMNS} from {_CALLS} {where} order by call.id",  # noqa: S608 (two fixed texts)
                 () if trial is None else (trial,),
             )
             for row in rows:
@@ -202,7 +203,7 @@ class RunFile:
         """The call with this id."""
         with _readable(self.path):
             row = self._db.execute(
-                f"select {_CALL_COLUMNS} from call left join reply on reply.call = call.id where call.id = ?",  # noqa: S608 (fixed text)
+                f"select {_CALL_COLUMNS} from {_CALLS} where call.id = ?",  # noqa: S608 (fixed text)
                 (number,),
             ).fetchone()
         return call_record(row) if row else None
@@ -211,7 +212,7 @@ class RunFile:
         """The calls that were begun and have no end."""
         with _readable(self.path):
             rows = self._db.execute(
-                f"select {_CALL_COLUMNS} from call left join reply on reply.call = call.id where reply.call is null"  # noqa: S608 (fixed text)
+                f"select {_CALL_COLUMNS} from {_CALLS} where reply.call is null"  # noqa: S608 (fixed text)
             )
             return [call_record(row) for row in rows]
 
@@ -236,9 +237,10 @@ class RunFile:
         )
 
 
+_CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"
 _CALL_COLUMNS = (
     "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, call.draw, "
-    "reply.body, reply.origin, reply.latency_s, reply.tokens_in, reply.tokens_out, reply.cost_usd, "
+    "body.body, reply.origin, reply.latency_s, reply.tokens_in, reply.tokens_out, reply.cost_usd, "
     "reply.model, reply.attempts, reply.wasted, reply.error, reply.message"
 )
 

@@ -3,6 +3,9 @@
 Text that a person, a model or a dataset wrote is kept as JSON bytes: every character
 survives, lone surrogates and NULs too, and nothing here ever computes on it.
 
+What is counted and what is only carried lie in separate tables: totals of a large run are read from small rows, without
+a page of the texts.
+
 Versions of a run file:
 1  the first.
 """
@@ -42,7 +45,6 @@ RUN_MIGRATIONS = (
     -- What became of a call. None: it is in flight, or, once its process is dead, in doubt.
     create table reply (
         call        integer primary key references call (id),
-        body        blob not null,      -- the answer as it came; empty for an error
         origin      text not null,      -- provider, cache
         latency_s   real,
         tokens_in   integer,            -- null: the vendor did not say
@@ -53,6 +55,12 @@ RUN_MIGRATIONS = (
         wasted      integer not null,   -- failed attempts that may have been charged for
         error       text not null,      -- slug of the error that ended it; empty for an answer
         message     blob not null
+    );
+
+    -- The answer as it came; empty for an error.
+    create table body (
+        call        integer primary key references reply (call),
+        body        blob not null
     );
 
     -- A settled trial. A later take supersedes an earlier one; nothing is deleted.
@@ -70,13 +78,22 @@ RUN_MIGRATIONS = (
         cost_usd    real,
         tokens_in   integer,
         tokens_out  integer,
-        result      blob not null,      -- the whole TrialResult as JSON
+        primary key (idx, take)
+    ) without rowid;
+    create index retaken on trial (idx, take) where take > 0;
+
+    -- The whole TrialResult as JSON.
+    create table result (
+        idx         integer not null,
+        take        integer not null,
+        result      blob not null,
         primary key (idx, take)
     ) without rowid;
 
-    -- The takes that count.
+    -- The takes that count. Few trials have a second one: what is looked up for each is a small index, often empty.
     create view latest as
-        select * from trial t where take = (select max(take) from trial where idx = t.idx);
+        select * from trial t
+        where not exists (select 1 from trial n where n.idx = t.idx and n.take > t.take and n.take > 0);
     """,
 )
 
