@@ -29,6 +29,7 @@ from evenhand.engine.watchdog import watching
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
+from evenhand.store.runfile import RunFile
 
 T = TypeVar("T")
 
@@ -114,11 +115,11 @@ async def settle(
     if resume is None:
         journal = Journal.create(run_folder(home), _meta(plan, settings))
     else:
+        with RunFile.open(resume) as earlier:
+            if earlier.meta.fingerprint != plan.fingerprint:
+                raise _changed(earlier.meta)
         words = tuple(last_words(_crumbs(resume)))
         journal = Journal.reopen(resume)
-        if journal.meta.fingerprint != plan.fingerprint:
-            journal.close()
-            raise _changed(journal.meta)
     ending = Ending("stopped", "it ended with an error of Evenhand's own")
     try:
         ending = await _settle(plan, settings, journal, home, progress, tell)

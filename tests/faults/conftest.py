@@ -1,0 +1,109 @@
+"""Real processes against a real server: what the fault tests share."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.testing import FakeProvider, Script
+
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+
+
+@dataclass
+class Folder:
+    """A folder with a config, and the command line to run it with."""
+
+    path: Path
+    env: dict[str, str]
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def write(self, rows: int, **more: Any) -> None:  # noqa: ANN401
+        """A config of so many rows, every third of which fails."""
+        tests = [
+            {"vars": {"n": f"number {i}"}, "assert": [{"type": "contains", "value": "ref" if i % 3 else "zzz"}]}
+            for i in range(rows)
+        ]
+        config = {
+            "description": "faults",
+            "prompts": ["Say {{n}}"],
+            "providers": ["openai:chat:gpt-4o-mini"],
+            "tests": tests,
+            **more,
+        }
+        (self.path / "promptfooconfig.json").write_text(json.dumps(config))
+
+    def start(self, *args: str, env: Mapping[str, str] | None = None, **more: Any) -> subprocess.Popen[str]:  # noqa: ANN401
+        """Starts `evenhand` with these arguments."""
+        process = subprocess.Popen(  # noqa: S603
+            [*COMMAND, *args],
+            cwd=self.path,
+            env={**self.env, **(env or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **more,
+        )
+        self.started.append(process)
+        return process
+
+    def run(self, *args: str, env: Mapping[str, str] | None = None, **more: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401
+        """Runs `evenhand` with these arguments to its end."""
+        process = self.start(*args, env=env, **more)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(args, process.returncode, out, err)
+
+    def document(self) -> dict[str, Any]:
+        """The latest run, as `--json` prints it."""
+        shown = self.run("show", "--json")
+        assert shown.returncode == 0, shown.stderr
+        return json.loads(shown.stdout)
+
+    def trials(self) -> list[tuple[Any, ...]]:
+        """What the latest run's trials came to, without what differs from run to run."""
+        return [
+            (t["case"], t["variant"]["prompt"], t["repeat"], t["outcome"], t["score"], t["output"], t["reason"])
+            for t in self.document()["trials"]
+        ]
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., FakeProvider]]:
+    """Starts fake providers, and stops them at the end."""
+    running: list[FakeProvider] = []
+
+    def start(script: Script | None = None, **more: Any) -> FakeProvider:  # noqa: ANN401
+        running.append(FakeProvider(script, **more).start())
+        return running[-1]
+
+    yield start
+    for fake in running:
+        fake.stop()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Callable[..., Folder]]:
+    """Makes folders whose environment leads to a fake provider, and kills what still runs in them at the end."""
+    made: list[Folder] = []
+
+    def make(fake: FakeProvider, name: str = "evals") -> Folder:
+        path = tmp_path / name
+        path.mkdir()
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "ANTHROPIC_", "EVENHAND_"))}
+        made.append(Folder(path, {**env, **fake.env()}))
+        return made[-1]
+
+    yield make
+    for each in made:
+        for process in each.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
