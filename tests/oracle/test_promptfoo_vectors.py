@@ -40,7 +40,9 @@ def _vectors() -> list[dict[str, Any]]:
 
 
 def _ours(row: Mapping[str, Any]) -> bool:
-    code = [a.get("transform") for a in row["asserts"]] + [(row.get("options") or {}).get("transform")]
+    code = [a.get("transform") for a in row["asserts"]] + [
+        (row.get("options") or {}).get("transform")
+    ]
     return (
         all(split(a["type"])[0] in SUPPORTED for a in row["asserts"])
         and not row.get("assertScoringFunction")
@@ -50,7 +52,7 @@ def _ours(row: Mapping[str, Any]) -> bool:
 
 
 class _NoDesk:
-    async def ask(self, trial: LiveTrial, provider: Any, prompt: Prompt, role: str) -> Any:  # noqa: ANN401
+    async def ask(self, trial: LiveTrial, provider: Any, prompt: Prompt, role: str) -> Any:
         answer = await provider.send(provider.request(prompt), trial)
         return replace(provider.reply(answer.body), latency_s=answer.latency_s)
 
@@ -89,12 +91,21 @@ async def _result(row: Mapping[str, Any]) -> TrialResult:
     echo = create("echo", env={}, base=VECTORS)
     host = CodeHost()
     with host.open():
-        step = Step(0, Case("1", variables), Variant(0, "p", "m"), 0, body, verdict_rule(row.get("threshold")))
+        step = Step(
+            0,
+            Case("1", variables),
+            Variant(0, "p", "m"),
+            0,
+            body,
+            verdict_rule(row.get("threshold")),
+        )
         desk: CallDesk = _NoDesk()  # type: ignore[assignment]
         return await LiveTrial(step, desk, host).settle()
 
 
-@pytest.mark.parametrize("row", _vectors() or [None], ids=lambda row: f"vector-{row['id']}" if row else "absent")
+@pytest.mark.parametrize(
+    "row", _vectors() or [None], ids=lambda row: f"vector-{row['id']}" if row else "absent"
+)
 async def test_an_assertion_comes_to_what_promptfoo_recorded(row: dict[str, Any] | None) -> None:
     """Verdict, score and each assertion's verdict agree, apart from what is an error here on purpose."""
     if row is None:
@@ -107,7 +118,10 @@ async def test_an_assertion_comes_to_what_promptfoo_recorded(row: dict[str, Any]
         assert not wanted["success"]
         return
     if result.outcome == "error":
-        replies = [str(((a.get("provider") or {}).get("config") or {}).get("reply")) for a in row["asserts"]]
+        replies = [
+            str(((a.get("provider") or {}).get("config") or {}).get("reply"))
+            for a in row["asserts"]
+        ]
         on_purpose = any(mark in reply for mark in ON_PURPOSE for reply in replies)
         assert on_purpose or not wanted["success"], (row, result.reason)
         return
@@ -115,4 +129,6 @@ async def test_an_assertion_comes_to_what_promptfoo_recorded(row: dict[str, Any]
     assert result.score == pytest.approx(wanted["score"], abs=1e-9), (row, result)
     tops = [c for c in wanted["components"] if c["type"] is not None][: len(result.outcomes)]
     if len(tops) == len(result.outcomes):
-        assert [o.outcome == "pass" or o.weight == 0 for o in result.outcomes] == [c["pass"] for c in tops], row
+        assert [o.outcome == "pass" or o.weight == 0 for o in result.outcomes] == [
+            c["pass"] for c in tops
+        ], row

@@ -35,12 +35,14 @@ def every(outcomes: Sequence[Outcome]) -> Verdict:
         state = "fail"
     elif "error" in states:
         state = "error"
+    elif states == {"not_applicable"}:
+        state = "not_applicable"
     score = weighted_mean(counted)
     if not outcomes:
         return Verdict("pass", 1.0, "nothing was expected")
     return Verdict(
         state,
-        None if state == "error" else (0.0 if score is None else score),
+        0.0 if score is None and state == "pass" else None if state == "error" else score,
         next((o.reason for o in counted if o.outcome == state), ""),
         named_scores(outcomes),
     )
@@ -48,7 +50,9 @@ def every(outcomes: Sequence[Outcome]) -> Verdict:
 
 def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
     """The weighted mean of the scores must reach the threshold; see `verdict_rule`."""
-    counted = [o for o in outcomes if o.weight > 0]
+    if not outcomes or all(o.outcome == "not_applicable" for o in outcomes):
+        return every(outcomes)
+    counted = [o for o in outcomes if o.weight > 0 and o.outcome != "not_applicable"]
     total = sum(o.weight for o in counted)
     known = sum(o.weight * o.score for o in counted if o.score is not None)
     unknown = sum(o.weight for o in counted if o.outcome == "error")
@@ -57,10 +61,10 @@ def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
     state: State
     if lowest >= threshold - _EPSILON:
         state = "pass"
-    elif highest < threshold - _EPSILON:
-        state = "fail"
+    elif unknown and highest >= threshold - _EPSILON:
+        state = "error"
     else:
-        state = "error" if unknown else "fail"
+        state = "fail"
     sign = "≥" if state == "pass" else "<"
     reason = (
         next((o.reason for o in counted if o.outcome == "error"), "")

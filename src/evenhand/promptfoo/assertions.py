@@ -24,6 +24,7 @@ from evenhand.promptfoo.code import filled_in
 from evenhand.promptfoo.template import check as check_template
 from evenhand.promptfoo.template import has_tags, printed, render
 from evenhand.promptfoo.transform import looks_like_javascript, split_reference, transformed
+from evenhand.promptfoo.values import schema_text, texts
 from evenhand.providers.prompt_text import parse_prompt
 from evenhand.scorers.code import PythonCode, PythonFile, called, plain_copy, python_function
 from evenhand.scorers.javascript_regex import javascript_pattern
@@ -49,9 +50,10 @@ SUPPORTED: frozenset[str] = frozenset(
 
 KNOWN: frozenset[str] = SUPPORTED | frozenset(
     """
-    answer-relevance agent-rubric assert-set bleu classifier contains-html contains-sql contains-xml context-faithfulness
-    context-recall context-relevance conversation-relevance factuality finish-reason g-eval gleu guardrails human is-html
-    is-refusal is-sql is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call is-xml javascript
+    answer-relevance agent-rubric assert-set bleu classifier contains-html contains-sql contains-xml
+    context-faithfulness context-recall context-relevance conversation-relevance factuality finish-reason g-eval gleu
+    guardrails human is-html is-refusal is-sql is-valid-function-call is-valid-openai-function-call
+    is-valid-openai-tools-call is-xml javascript
     levenshtein max-score meteor model-graded-closedqa model-graded-factuality moderation perplexity perplexity-score pi
     rouge-n ruby search-rubric select-best similar similar:cosine similar:dot similar:euclidean skill-used tool-call-f1
     trace-error-spans trace-span-count trace-span-duration trajectory:goal-success trajectory:step-count
@@ -63,8 +65,8 @@ DEVIATIONS: Mapping[str, str] = {
     "errors": "A grader that raises, hangs or returns nothing usable is an error, not a failed assertion with score 0; "
     "an error is never turned into a pass by not-.",
     "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error; `{}` is "
-    "not a pass, a score alone decides only where a threshold is set, two verdicts that differ are an error, and a score "
-    "off the scale that our own prompt sets is an error.",
+    "not a pass, a score alone decides only where a threshold is set, and two verdicts that differ, an answer that was "
+    "cut off and a score off the scale that our own prompt sets are errors.",
     "data in code": "A variable filled into Python code stays a value: it is escaped inside quotes and written as a "
     "literal outside of them.",
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
@@ -152,7 +154,10 @@ class Cell:
                 "cached": reply.origin != "provider",
                 "latencyMs": None if reply.latency_s is None else reply.latency_s * 1000,
                 "finishReason": reply.finish_reason,
-                "tokenUsage": {"prompt": reply.usage.tokens_in, "completion": reply.usage.tokens_out},
+                "tokenUsage": {
+                    "prompt": reply.usage.tokens_in,
+                    "completion": reply.usage.tokens_out,
+                },
                 "metadata": plain_copy(dict(reply.metadata)),
             }
         return context
@@ -213,7 +218,11 @@ class Computed:
         function = await trial.load(self.assertion.base / path, name)
         context = self.cell.context(self.assertion.config)
         value = await called(trial, function, output, context, f"{Path(path).name}:{name}")
-        if not isinstance(value, (str, int, float, list, Mapping)) or isinstance(value, bool) or "pass" in _keys(value):
+        if (
+            not isinstance(value, (str, int, float, list, Mapping))
+            or isinstance(value, bool)
+            or "pass" in _keys(value)
+        ):
             kind = "a verdict" if isinstance(value, (bool, Mapping)) else f"{type(value).__name__}"
             raise ScoreError(
                 f"{path}:{name} returned {kind}, not a value for '{self.assertion.written}'",
@@ -253,7 +262,12 @@ def problems(assertion: Assertion) -> list[tuple[str, str]]:
         found.append((f"'{assertion.written}' has no value", "Say what to look for: value: …"))
     if type_ in ("latency", "cost") and assertion.threshold is None:
         unit = "milliseconds" if type_ == "latency" else "US dollars"
-        found.append((f"'{assertion.written}' has no threshold", f"Say what is allowed, in {unit}: threshold: …"))
+        found.append(
+            (
+                f"'{assertion.written}' has no threshold",
+                f"Say what is allowed, in {unit}: threshold: …",
+            )
+        )
     if type_ == "llm-rubric" and assertion.judge is None:
         found.append(
             (
@@ -261,11 +275,14 @@ def problems(assertion: Assertion) -> list[tuple[str, str]]:
                 "Name one in defaultTest.options.provider, or set OPENAI_API_KEY or ANTHROPIC_API_KEY.",
             )
         )
-    texts = [value] if isinstance(value, str) else [v for v in _items(value) if isinstance(v, str)]
+    written = (
+        [value] if isinstance(value, str) else [v for v in _items(value) if isinstance(v, str)]
+    )
+    if type_ == "python":
+        written = []
     if assertion.metric:
-        texts.append(assertion.metric)
-    if type_ != "python":
-        found += [(wrong, "") for wrong in map(check_template, texts) if wrong]
+        written.append(assertion.metric)
+    found += [(wrong, "") for wrong in map(check_template, written) if wrong]
     try:
         _compile_now(assertion)
     except EvenhandError as error:
@@ -302,26 +319,50 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
     path, name = split_reference(reference, default)
     file = base / path
     if file.suffix in (".js", ".ts", ".mjs", ".cjs", ".rb"):
-        return [(f"{path}: only Python files can be run yet", "Write it in Python: file://grader.py[:function]")]
+        return [
+            (
+                f"{path}: only Python files can be run yet",
+                "Write it in Python: file://grader.py[:function]",
+            )
+        ]
     if not file.is_file():
         near = difflib.get_close_matches(file.name, [p.name for p in file.parent.glob("*.py")], n=1)
-        return [(f"{path} does not exist", f"Did you mean '{near[0]}'?" if near else f"Looked in {file.parent}.")]
+        return [
+            (
+                f"{path} does not exist",
+                f"Did you mean '{near[0]}'?" if near else f"Looked in {file.parent}.",
+            )
+        ]
     try:
         tree = ast.parse(file.read_bytes(), str(file))
     except (SyntaxError, ValueError) as error:
         return [(f"{path} is not Python: {error}", "")]
-    names = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
+    names = {
+        n.name
+        for n in tree.body
+        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    }
     others = {
         alias.asname or alias.name.split(".")[0]
         for n in tree.body
         if isinstance(n, (ast.Import, ast.ImportFrom))
         for alias in n.names
-    } | {t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+    } | {
+        t.id
+        for n in tree.body
+        if isinstance(n, ast.Assign)
+        for t in n.targets
+        if isinstance(t, ast.Name)
+    }
     first = name.split(".")[0]
     if first in names | others or "*" in others:
         return []
     near = difflib.get_close_matches(first, sorted(names), n=1)
-    hint = f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(sorted(names)) or 'no functions'}."
+    hint = (
+        f"Did you mean '{near[0]}'?"
+        if near
+        else f"It has: {', '.join(sorted(names)) or 'no functions'}."
+    )
     return [(f"{path} has no function '{name}'", hint)]
 
 
@@ -335,7 +376,9 @@ def prepared(assertion: Assertion) -> Make:
     metric = assertion.metric
     metric_tags = has_tags(metric)
     weight, transform = assertion.weight, assertion.transform
-    negated = assertion.negated and assertion.type != "python"  # code turns its own verdict round and keeps its score
+    negated = (
+        assertion.negated and assertion.type != "python"
+    )  # code turns its own verdict round and keeps its score
     value = assertion.value
     rendered = _renderer(assertion.type, value) if fixed is None else None
     computed = _is_file(value) and assertion.type not in ("python", "is-json", "contains-json")
@@ -355,7 +398,9 @@ def prepared(assertion: Assertion) -> Make:
         if negated:
             scorer = Not(scorer)
         if transform:
-            scorer = AfterTransform(scorer, transform, partial(cell.context, assertion.config), assertion.base)
+            scorer = AfterTransform(
+                scorer, transform, partial(cell.context, assertion.config), assertion.base
+            )
         return Expectation(
             cell.output,
             scorer,
@@ -373,7 +418,7 @@ class Broken:
     name: str
     error: EvenhandError
 
-    def score(self, output: Any, trial: Trial) -> Score:
+    def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002 (the Protocol's)
         raise self.error
 
     def __str__(self) -> str:
@@ -390,7 +435,7 @@ def _fixed(assertion: Assertion) -> Scorer | None:
     return _scorer(assertion, None, value)
 
 
-def _scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:  # noqa: ANN401, C901, PLR0911 (a table of types)
+def _scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     """The scorer of an assertion with this value, its tags filled in."""
     match assertion.type:
         case "equals":
@@ -401,7 +446,7 @@ def _scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:  # n
             return Contains(printed(value), ignore_case=True)
         case "contains-any" | "contains-all" | "icontains-any" | "icontains-all":
             kind, ignore_case = _LISTED[assertion.type]
-            return kind(tuple(_texts(value)), ignore_case)
+            return kind(tuple(texts(value)), ignore_case)
         case "starts-with":
             return StartsWith(printed(value))
         case "regex":
@@ -409,9 +454,9 @@ def _scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:  # n
             javascript_pattern(pattern)
             return Matches(pattern)
         case "is-json":
-            return IsJson(_schema(value))
+            return IsJson(schema_text(value))
         case "contains-json":
-            return ContainsJson(_schema(value))
+            return ContainsJson(schema_text(value))
         case "latency":
             return Latency(_bound(assertion))
         case "cost":
@@ -432,7 +477,9 @@ def _python(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     text = str(value)
     if text.startswith("file://"):
         path, name = split_reference(text, "get_assert")
-        return PythonFile(assertion.base / path, name, context, assertion.threshold, assertion.negated)
+        return PythonFile(
+            assertion.base / path, name, context, assertion.threshold, assertion.negated
+        )
     return PythonCode(text, context, assertion.threshold, assertion.negated, assertion.place)
 
 
@@ -448,9 +495,13 @@ def _rubric(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
 
 
 def filled_messages(template: str, variables: Mapping[str, Any]) -> tuple[Message, ...]:
-    """A chat prompt with its tags filled in. Tags in a JSON prompt are filled in string by string, so that no value can
-    end a string."""
-    return parse_prompt(fill_json(template, variables) if _is_json(template) else render(template, variables))
+    """A chat prompt with its tags filled in.
+
+    Tags in a JSON prompt are filled in string by string, so that no value can end a string.
+    """
+    return parse_prompt(
+        fill_json(template, variables) if _is_json(template) else render(template, variables)
+    )
 
 
 def fill_json(template: str, variables: Mapping[str, Any]) -> str:
@@ -499,79 +550,17 @@ def _compile_now(assertion: Assertion) -> None:
             python_function(filled_in(value, {}))
     elif assertion.type in ("is-json", "contains-json"):
         if value is not None and not (isinstance(value, str) and has_tags(value)):
-            schema = _schema(value)
+            schema = schema_text(value)
             if schema:
                 validator(schema)
     elif value is not None and value != "":
         _fixed(assertion)
 
 
-def _schema(value: object) -> str:
-    """A schema, given as an object or as YAML or JSON text, as JSON text; empty for none."""
-    if value is None or value == "":
-        return ""
-    if isinstance(value, str):
-        import yaml  # noqa: PLC0415 (only for schemas that are text)
-
-        try:
-            value = cast("object", yaml.load(value, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))  # noqa: S506 (a safe loader)
-        except yaml.YAMLError as error:
-            raise ScoreError(f"the schema is neither JSON nor YAML: {str(error).splitlines()[0]}") from None
-    if not isinstance(value, (Mapping, bool)):
-        raise ScoreError(f"the schema is not an object but {value!r}")
-    return json.dumps(value, sort_keys=True)
-
-
 def _bound(assertion: Assertion) -> float:
     if assertion.threshold is None:
         raise ScoreError(f"'{assertion.written}' has no threshold")
     return assertion.threshold
-
-
-def _texts(value: object) -> Sequence[str]:
-    if isinstance(value, (list, tuple)):
-        return [printed(item) for item in cast("Sequence[object]", value)]
-    return comma_list(printed(value))
-
-
-def comma_list(text: str) -> list[str]:
-    """A list written with commas: fields trimmed, quoted where they hold commas; `""` or `\\"` for a quote in quotes.
-
-    Raises:
-        ScoreError: A quote is not closed, or something follows it before the next comma.
-    """
-    fields: list[str] = []
-    i, n = 0, len(text)
-    while i <= n:
-        while i < n and text[i] in " \t":
-            i += 1
-        if i < n and text[i] == '"':
-            field_text, i = _quoted_field(text, i + 1)
-            while i < n and text[i] in " \t\r\n":
-                i += 1
-            if i < n and text[i] != ",":
-                raise ScoreError(f"expected a comma after the quoted text in {quoted(text)}")
-        else:
-            end = text.find(",", i)
-            end = n if end < 0 else end
-            field_text, i = text[i:end].strip(), end
-        fields.append(field_text)
-        i += 1
-    return fields
-
-
-def _quoted_field(text: str, i: int) -> tuple[str, int]:
-    parts: list[str] = []
-    while i < len(text):
-        if text[i : i + 2] in ('""', '\\"'):
-            parts.append('"')
-            i += 2
-        elif text[i] == '"':
-            return "".join(parts), i + 1
-        else:
-            parts.append(text[i])
-            i += 1
-    raise ScoreError(f"a quote is not closed in {quoted(text)}")
 
 
 def _items(value: object) -> Sequence[object]:

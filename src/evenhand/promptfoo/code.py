@@ -1,8 +1,8 @@
 """Values in Python code: filling templates into code without ever letting a value become code.
 
-Configs write `value: output == "{{expected}}"`. Where the tag stands in quotes, the value is escaped so that it stays in
-them; where it stands bare, a number or a boolean is written as it is, and anything else as a literal. `{{ x | dump }}`
-becomes the literal of the value.
+Configs write `value: output == "{{expected}}"`. Where the tag stands in quotes, the value is escaped so that it stays
+in them; where it stands bare, a number or a boolean is written as it is, and anything else as a literal.
+`{{ x | dump }}` becomes the literal of the value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def filled_in(code: str, variables: Mapping[str, Any]) -> str:
         return code
     if "{%" in code:
         raise TemplateError(
-            "{% %} blocks cannot be used in Python code", hint="Read the variables from context['vars'] instead."
+            "{% %} blocks cannot be used in Python code",
+            hint="Read the variables from context['vars'] instead.",
         )
     parts: list[str] = []
     quote = ""
@@ -84,7 +85,12 @@ def _inside_raw(value: str, quote: str) -> str:
 
 def _inside(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace("'", "\\x27").replace('"', "\\x22")
-    return escaped.replace("\n", "\\n").replace("\r", "\\r").replace("{", "\\x7b").replace("}", "\\x7d")
+    return (
+        escaped.replace("\n", "\\n")
+        .replace("\r", "\\r")
+        .replace("{", "\\x7b")
+        .replace("}", "\\x7d")
+    )
 
 
 def _bare(value: str, tag: str, variables: Mapping[str, Any]) -> str:
@@ -97,4 +103,6 @@ def _bare(value: str, tag: str, variables: Mapping[str, Any]) -> str:
         return repr(given) if given is not None or not value else repr(value)
     if isinstance(given, (list, dict)):
         return repr(given)
-    return {"true": "True", "false": "False", "True": "True", "False": "False"}.get(value, repr(value))
+    return {"true": "True", "false": "False", "True": "True", "False": "False"}.get(
+        value, repr(value)
+    )

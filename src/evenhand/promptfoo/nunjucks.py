@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
-from jinja2 import ChainableUndefined, TemplateSyntaxError, nodes
+from jinja2 import ChainableUndefined, TemplateSyntaxError, Undefined, nodes
+from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
 from evenhand.core.errors import TemplateError
 from evenhand.promptfoo.template import Render, as_json, printed
+from evenhand.promptfoo.template import attribute as member
 
 _STRICT_EQUALS = re.compile(r"(===|!==)")
 _TAGS = re.compile(r"(\{\{.*?\}\}|\{%.*?%\})", re.DOTALL)
@@ -39,9 +41,21 @@ def compile_template(source: str) -> Render:
         try:
             return template.render(variables)
         except Exception as error:
-            raise TemplateError(f"template could not be filled in: {type(error).__name__}: {error}") from error
+            line = _line_of(error)
+            where = f"template, line {line}" if line else "template"
+            raise TemplateError(f"{where}: could not be filled in: {error}") from error
 
     return run
+
+
+def _line_of(error: BaseException) -> int:
+    """The template's line that an error came from; 0 where that is not known."""
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
 
 
 def _respelt(source: str) -> str:
@@ -60,7 +74,7 @@ def _split(text: str, separator: str = "") -> list[str]:
     return text.split(separator) if separator else list(text)
 
 
-def _slice(value: Any, start: int = 0, end: int | None = None) -> Any:  # noqa: ANN401 (text or a list)
+def _slice(value: Any, start: int = 0, end: int | None = None) -> Any:
     return value[start:end]
 
 
@@ -93,25 +107,37 @@ _LIST_METHODS: Mapping[str, Callable[..., object]] = {
 }
 
 
+_NUMBER_METHODS: Mapping[str, Callable[..., object]] = {
+    "toFixed": lambda number, digits=0: f"{number:.{min(int(digits), 100)}f}",
+    "toString": printed,
+}
+
+
 class _Nunjucks(SandboxedEnvironment):
-    def getattr(self, obj: Any, attribute: str) -> Any:  # noqa: ANN401 (Jinja's own signature)
+    intercepted_binops = frozenset({"+"})
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """`+` puts text together where either side is text."""
+        if isinstance(left, str) or isinstance(right, str):
+            return _finalize(left) + _finalize(right)
+        return super().call_binop(context, operator, left, right)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
         return self.getitem(obj, attribute)
 
-    def getitem(self, obj: Any, argument: Any) -> Any:  # noqa: ANN401 (Jinja's own signature)
-        if isinstance(argument, str):
-            if isinstance(obj, Mapping) and argument in obj:
-                return cast("Mapping[str, object]", obj)[argument]
-            if argument == "length" and isinstance(obj, (str, list, tuple)):
-                return len(cast("list[object]", obj))
-            methods = _TEXT_METHODS if isinstance(obj, str) else _LIST_METHODS if isinstance(obj, (list, tuple)) else {}
-            method = methods.get(argument)
-            if method is not None:
-                return lambda *args: method(obj, *args)  # type: ignore[misc]
-        return super().getitem(obj, argument) if not isinstance(argument, str) else self._loop(obj, argument)
-
-    def _loop(self, obj: Any, argument: str) -> Any:  # noqa: ANN401 (see above)
-        """Jinja's own helpers (`loop.index`) have attributes; plain values have none."""
-        if type(obj).__module__ == "jinja2.runtime":
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        if not isinstance(argument, str):
+            return super().getitem(obj, argument)
+        if isinstance(obj, Mapping) and argument in obj:
+            return cast("Mapping[str, object]", obj)[argument]
+        if argument == "length" and isinstance(obj, (str, list, tuple)):
+            return len(cast("list[object]", obj))
+        method = _methods_of(obj).get(argument)
+        if method is not None:
+            return lambda *args: method(obj, *args)  # pyright: ignore[reportUnknownVariableType] (any value)
+        if (
+            type(obj).__module__ == "jinja2.runtime"
+        ):  # Jinja's own (`loop.index`) has attributes; plain values have none
             return super().getattr(obj, argument)
         return self.undefined(obj=obj, name=argument)
 
@@ -123,18 +149,34 @@ class _Nunjucks(SandboxedEnvironment):
         return tree
 
 
-def _finalize(value: object) -> object:
-    return value if isinstance(value, (str, ChainableUndefined)) else printed(value)
+def _methods_of(value: object) -> Mapping[str, Callable[..., object]]:
+    if isinstance(value, str):
+        return _TEXT_METHODS
+    if isinstance(value, (list, tuple)):
+        return _LIST_METHODS
+    return _NUMBER_METHODS if isinstance(value, (int, float)) else {}
+
+
+def _finalize(value: object) -> str:
+    return (
+        "" if isinstance(value, Undefined) else value if isinstance(value, str) else printed(value)
+    )
 
 
 def _pairs(value: object) -> Iterable[object]:
-    return list(cast("Mapping[str, object]", value).items()) if isinstance(value, Mapping) else cast("Iterable[object]", value)
+    if isinstance(value, Mapping):
+        return list(cast("Mapping[str, object]", value).items())
+    return cast("Iterable[object]", value)
 
 
 def _dump(value: object, indent: int | None = None) -> str:
-    if isinstance(value, ChainableUndefined):
+    if isinstance(value, Undefined):
         return ""
-    return json.dumps(value, indent=indent, ensure_ascii=False, default=str) if indent else as_json(value)
+    return (
+        json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+        if indent
+        else as_json(value)
+    )
 
 
 def _load(value: str) -> object:
@@ -142,15 +184,84 @@ def _load(value: str) -> object:
 
 
 def _nl2br(value: object) -> str:
-    return printed(value).replace("\n", "<br />\n")
+    return _finalize(value).replace("\n", "<br />\n")
+
+
+def _escape(value: object) -> str:
+    text = _finalize(value)
+    for char, name in (
+        ("&", "&amp;"),
+        ('"', "&quot;"),
+        ("'", "&#39;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+    ):
+        text = text.replace(char, name)
+    return text
+
+
+def _join(values: object, separator: str = "", attribute: str | None = None) -> str:
+    items: Iterable[object] = (
+        () if isinstance(values, Undefined) else cast("Iterable[object]", values)
+    )
+    if attribute is not None:
+        items = [member(item, attribute) for item in items]
+    return separator.join(_finalize(item) for item in items)
+
+
+def _replace(value: object, old: object, new: object = "", count: int = -1) -> str:
+    return _finalize(value).replace(_finalize(old), _finalize(new), count)
+
+
+def _title(value: object) -> str:
+    return " ".join(word[:1].upper() + word[1:].lower() for word in _finalize(value).split(" "))
+
+
+def _truncate(value: object, length: int = 255, whole: object = None, end: str = "...") -> str:
+    text = _finalize(value)
+    if len(text) <= length:
+        return text
+    space = -1 if whole else text.rfind(" ", 0, length + 1)
+    return text[: space if space > 0 else length] + end
+
+
+def _text_filter(change: Callable[[str], str]) -> Callable[[object], str]:
+    return lambda value: change(_finalize(value))
+
+
+_FILTERS: Mapping[str, Callable[..., object]] = {
+    "dump": _dump,
+    "tojson": _dump,
+    "load": _load,
+    "pairs": _pairs,
+    "nl2br": _nl2br,
+    "safe": lambda value: value,
+    "escape": _escape,
+    "e": _escape,
+    "forceescape": _escape,
+    "string": _finalize,
+    "join": _join,
+    "replace": _replace,
+    "lower": _text_filter(str.lower),
+    "upper": _text_filter(str.upper),
+    "trim": _text_filter(str.strip),
+    "capitalize": _text_filter(str.capitalize),
+    "title": _title,
+    "truncate": _truncate,
+}
+"""Filters that Jinja lacks, or that would print `True` or `None` or escape where Nunjucks does not."""
 
 
 def _made() -> _Nunjucks:
     environment = _Nunjucks(
-        autoescape=False, undefined=ChainableUndefined, finalize=_finalize, keep_trailing_newline=True
+        autoescape=False,
+        undefined=ChainableUndefined,
+        finalize=_finalize,
+        keep_trailing_newline=True,
     )
-    environment.filters.update({"dump": _dump, "load": _load, "pairs": _pairs, "nl2br": _nl2br, "safe": lambda value: value})
-    environment.globals.update({"null": None, "undefined": None})  # pyright: ignore[reportArgumentType] (Jinja's types leave None out)
+    # Jinja's types leave functions of our own, and None, out of both.
+    cast("dict[str, object]", environment.filters).update(_FILTERS)
+    cast("dict[str, object]", environment.globals).update({"null": None, "undefined": None})
     return environment
 
 

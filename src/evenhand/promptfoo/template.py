@@ -25,7 +25,9 @@ Render = Callable[[Mapping[str, Any]], str]
 _TAG = re.compile(r"\{\{\s*([A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)*)\s*\}\}")
 _ANY_TAG = re.compile(r"\{\{|\{%|\{#")
 _CLOSER = {"{{": "}}", "{%": "%}", "{#": "#}"}
-_WORDS = frozenset({"true", "false", "none", "null", "not", "and", "or", "in", "is", "if", "else", "loop"})
+_WORDS = frozenset(
+    {"true", "false", "none", "null", "not", "and", "or", "in", "is", "if", "else", "loop"}
+)
 
 
 def has_tags(text: str) -> bool:
@@ -88,7 +90,7 @@ def printed(value: object) -> str:
     if value is False:
         return "false"
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)  # noqa: PLR2004 (JavaScript's own bound)
+        return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
     if isinstance(value, int):
         return str(value)
     if isinstance(value, (list, tuple)):
@@ -154,12 +156,13 @@ def attribute(value: object, name: str) -> object:
 def _engine_template(template: str) -> Render:
     from evenhand.promptfoo.nunjucks import compile_template  # noqa: PLC0415 (Jinja2 takes a tenth of a second to import)
 
-    run = compile_template(_protected(template))
-
-    def rendered(variables: Mapping[str, Any]) -> str:
-        return run(variables)
-
-    return rendered
+    try:
+        return compile_template(template)
+    except TemplateError:
+        text = _protected(template)
+        if text == template:
+            raise
+        return compile_template(text)
 
 
 def _protected(template: str) -> str:

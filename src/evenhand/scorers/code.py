@@ -26,7 +26,12 @@ from evenhand.scorers.text import quoted
 _EPSILON = 2.2e-16
 _SHAPE = "Return a bool, a number, or a dict with 'pass', 'score' and 'reason'."
 _PLACE = re.compile(r"(.+\.py):(\d+): ")
-_CAMEL = {"pass_": "pass", "named_scores": "namedScores", "component_results": "componentResults", "tokens_used": "tokensUsed"}
+_CAMEL = {
+    "pass_": "pass",
+    "named_scores": "namedScores",
+    "component_results": "componentResults",
+    "tokens_used": "tokensUsed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,11 @@ class PythonCode:
 
 
 async def called(
-    trial: Trial, function: Callable[..., Any], output: object, context: Mapping[str, Any], name: str
+    trial: Trial,
+    function: Callable[..., Any],
+    output: object,
+    context: Mapping[str, Any],
+    name: str,
 ) -> object:
     """What the user's function returns for a copy of the output.
 
@@ -125,7 +134,9 @@ def python_function(code: str) -> Callable[[Any, Mapping[str, Any]], Awaitable[o
     main.body = body
     inside = list(_own_nodes(body))
     if not any(isinstance(node, (ast.Return, ast.Raise)) for node in inside):
-        raise CodeError("it never returns anything", hint="End it with: return <bool, number or dict>.")
+        raise CodeError(
+            "it never returns anything", hint="End it with: return <bool, number or dict>."
+        )
     if any(isinstance(node, (ast.Await, ast.AsyncFor, ast.AsyncWith)) for node in inside):
         fields = {name: getattr(main, name) for name in main._fields}
         shell.body[0] = ast.copy_location(ast.AsyncFunctionDef(**fields), main)
@@ -139,6 +150,10 @@ def python_function(code: str) -> Callable[[Any, Mapping[str, Any]], Awaitable[o
 
 def _statements(code: str) -> list[ast.stmt]:
     text = code.strip("\n").rstrip()
+    if not text:
+        raise CodeError(
+            "it is not Python: there is none", hint="Write an expression that uses `output`."
+        )
     try:
         expression = ast.parse("(" + text.strip() + "\n)", "<python>", mode="eval").body
     except (SyntaxError, ValueError):
@@ -171,9 +186,9 @@ def verdict_of(
 ) -> Score:
     """What the value that a user's function returned comes to.
 
-    A bool is the verdict. A number is the score: it passes from the threshold on, or above 0 where there is none. A dict
-    or an object with `pass`, `score` and `reason` says all three, and a score below the threshold fails it. Text is
-    read as one of these. Scores are kept as they are, also above 1 and also where the verdict is turned round by `not-`.
+    A bool is the verdict. A number is the score: it passes from the threshold on, or above 0 where there is none. A
+    dict or an object with `pass`, `score` and `reason` says all three, and a score below the threshold fails it. Text
+    is read as one of these. Scores are kept as they are, also above 1, and also where `not-` turns the verdict round.
 
     Raises:
         CodeError: It is none of these.
@@ -188,20 +203,30 @@ def verdict_of(
         score = _finite(result, "a score", name)
         passed = score > 0 if threshold is None else score >= threshold - _EPSILON
         wanted = "above 0" if threshold is None else f"at least {threshold:g}"
-        return Score(score, passed is not negated, f"{name} returned {score:g}, {'not ' if negated else ''}wanted {wanted}")
+        return Score(
+            score,
+            passed is not negated,
+            f"{name} returned {score:g}, {'not ' if negated else ''}wanted {wanted}",
+        )
     fields = _fields(result)
     if fields is None:
         raise CodeError(f"{name} returned {_kind(result)}", hint=_SHAPE)
     return _graded(fields, threshold, name, negated=negated)
 
 
-def _graded(fields: Mapping[str, object], threshold: float | None, name: str, *, negated: bool) -> Score:
+def _graded(
+    fields: Mapping[str, object], threshold: float | None, name: str, *, negated: bool
+) -> Score:
     missing = [key for key in ("pass", "score", "reason") if fields.get(key) is None]
     if missing:
-        raise CodeError(f"{name} returned a dict without {' and '.join(map(repr, missing))}", hint=_SHAPE)
+        raise CodeError(
+            f"{name} returned a dict without {' and '.join(map(repr, missing))}", hint=_SHAPE
+        )
     passed, score = _scalar(fields["pass"]), _scalar(fields["score"])
     if not isinstance(passed, bool):
-        raise CodeError(f"{name} returned 'pass': {passed!r}, which is neither True nor False", hint=_SHAPE)
+        raise CodeError(
+            f"{name} returned 'pass': {passed!r}, which is neither True nor False", hint=_SHAPE
+        )
     if not isinstance(score, float):
         raise CodeError(f"{name} returned 'score': {score!r}, which is not a number", hint=_SHAPE)
     value = _finite(score, "'score'", name)
@@ -214,7 +239,10 @@ def _graded(fields: Mapping[str, object], threshold: float | None, name: str, *,
         if isinstance(number, bool):
             number = float(number)
         if not isinstance(number, float):
-            raise CodeError(f"{name} returned the named score {key!r}: {given!r}, which is not a number", hint=_SHAPE)
+            raise CodeError(
+                f"{name} returned the named score {key!r}: {given!r}, which is not a number",
+                hint=_SHAPE,
+            )
         named[str(key)] = _finite(number, f"the named score {key!r}", name)
     parts = fields.get("componentResults")
     metadata: dict[str, Any] = dict(_mapping(fields.get("metadata")))
@@ -237,7 +265,10 @@ def _scalar(value: object) -> object:
 
 def _finite(value: float, what: str, name: str) -> float:
     if not math.isfinite(value):
-        raise CodeError(f"{name} returned {what} of {value}", hint="Return a number, or raise an error that says what is wrong.")
+        raise CodeError(
+            f"{name} returned {what} of {value}",
+            hint="Return a number, or raise an error that says what is wrong.",
+        )
     return value
 
 
@@ -256,7 +287,15 @@ def _fields(result: object) -> Mapping[str, object] | None:
     if isinstance(result, Mapping):
         given = cast("Mapping[str, object]", result)
     elif hasattr(result, "score") and (hasattr(result, "pass_") or hasattr(result, "passed")):
-        names = ("pass_", "passed", "score", "reason", "named_scores", "component_results", "metadata")
+        names = (
+            "pass_",
+            "passed",
+            "score",
+            "reason",
+            "named_scores",
+            "component_results",
+            "metadata",
+        )
         given = {name: getattr(result, name) for name in names if hasattr(result, name)}
         given = {"pass" if name == "passed" else name: value for name, value in given.items()}
     else:

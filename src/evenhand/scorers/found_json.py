@@ -1,9 +1,9 @@
 """Finds the JSON objects in a text that a model wrote: prose and fences around them, and not always quite JSON.
 
-How this works: at each `{`, plain JSON is tried first. Where it is not, the piece up to the brace that closes it is read
-as YAML 1.2, which lets single quotes, bare keys, trailing commas and comments pass. The text is a stranger's, so there
-are bounds on its length, its depth and on how often we try: a reply of 100,000 braces costs milliseconds, and nothing
-in it can crash the reader, which is C.
+How this works: at each `{`, plain JSON is tried first. Where it is not, the piece up to the brace that closes it is
+read as YAML 1.2, which lets single quotes, bare keys, trailing commas and comments pass. The text is a stranger's, so
+there are bounds on its length, its depth and on how often we try: a reply of 100,000 braces costs a fraction of a
+second, and nothing in it can crash the reader, which is C.
 """
 
 from __future__ import annotations
@@ -86,10 +86,10 @@ def _end_of_object(text: str, start: int) -> tuple[int, int]:
     """
     depth = 0
     for match in _PART.finditer(text, start, start + LONGEST):
-        token = match.group()
-        if token == "{":
+        part = match.group()
+        if part == "{":
             depth += 1
-        elif token == "}":
+        elif part == "}":
             depth -= 1
             if depth == 0:
                 return match.end(), 0
@@ -103,7 +103,9 @@ def _lenient(piece: str) -> Mapping[str, object] | None:
 
     try:
         text = _COMMENT.sub(r"\1#", piece)
-        if "*" in text and any(isinstance(e, yaml.AliasEvent) for e in yaml.parse(text, Loader=_loader())):
+        if "*" in text and any(
+            isinstance(e, yaml.AliasEvent) for e in yaml.parse(text, Loader=_loader())
+        ):
             return None
         value = cast("object", yaml.load(text, Loader=_loader()))  # noqa: S506 (a safe loader)
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -145,15 +147,18 @@ def _loader() -> type[Any]:
     class Loader(core):
         yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012 (PyYAML's own name and kind)
 
-    def mapping(loader: Any, node: Any) -> dict[str, object]:  # noqa: ANN401 (PyYAML has no types)
-        pairs = [(loader.construct_object(k, deep=True), loader.construct_object(v, deep=True)) for k, v in node.value]
+    def mapping(loader: Any, node: Any) -> dict[str, object]:
+        pairs = [
+            (loader.construct_object(k, deep=True), loader.construct_object(v, deep=True))
+            for k, v in node.value
+        ]
         return _unique(pairs)
 
-    def whole(loader: Any, node: Any) -> int:  # noqa: ANN401
+    def whole(loader: Any, node: Any) -> int:
         text = loader.construct_scalar(node)
         return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
 
-    def real(loader: Any, node: Any) -> float:  # noqa: ANN401
+    def real(loader: Any, node: Any) -> float:
         return float(loader.construct_scalar(node))
 
     tag = "tag:yaml.org,2002:"

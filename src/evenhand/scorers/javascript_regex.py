@@ -11,12 +11,14 @@ from __future__ import annotations
 import atexit
 import json
 import re
-import selectors
-import subprocess
 import sys
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from evenhand.core.errors import ScoreError
+
+if TYPE_CHECKING:
+    import subprocess
 
 LIMIT_S = 1.0
 LONG = 5000
@@ -78,7 +80,9 @@ def javascript_pattern(pattern: str) -> re.Pattern[str]:
             inside = True
             return text
         spelling = {"nothing": "[\\s\\S]", "group": "(?P<", "brace": "\\{", "dollar": "\\Z"}
-        return spelling.get(match.lastgroup or "", "[^\\n\\r\\u2028\\u2029]" if match["dot"] else text)
+        return spelling.get(
+            match.lastgroup or "", "[^\\n\\r\\u2028\\u2029]" if match["dot"] else text
+        )
 
     try:
         return re.compile(_PARTS.sub(respelt, pattern), re.ASCII)
@@ -132,12 +136,14 @@ def needs_care(pattern: str, text: str) -> bool:
     return level > 1 or (level == 1 and len(text) > LONG)
 
 
-def search_apart(pattern: str, text: str) -> tuple[int, int] | None | str:
+def search_apart(pattern: str, text: str) -> tuple[int, int] | str | None:
     """Where the pattern matches, found by a process of its own; in words where it took too long. Blocks.
 
     Args:
         pattern: In Python's spelling.
     """
+    import selectors  # noqa: PLC0415 (only for the patterns that need it)
+
     child = _idle.pop() if _idle else _start()
     assert child.stdin is not None  # noqa: S101 (both are pipes)
     assert child.stdout is not None  # noqa: S101
@@ -161,7 +167,9 @@ _idle: list[subprocess.Popen[str]] = []
 
 
 def _start() -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    import subprocess  # noqa: PLC0415 (see above)
+
+    return subprocess.Popen(  # noqa: S603 (our own program, given above)
         [sys.executable, "-I", "-S", "-c", _CHILD],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

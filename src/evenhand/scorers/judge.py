@@ -24,11 +24,16 @@ from evenhand.scorers.text import quoted, text_of
 
 RAW_KEPT = 2000
 _EPSILON = 2.2e-16
+CONTRADICTIONS = ((True, 0.0), (False, 1.0))
+"""Verdicts and scores that cannot both be meant. The verdict counts, as the judge was asked for it; it is marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeetsRubric:
     """A judge says that the output meets this rubric.
+
+    The verdict is the judge's; a threshold can only make it stricter. A score without a verdict decides where there is
+    a threshold, and is an error where there is none.
 
     Attributes:
         rubric: What is asked of the output, in words.
@@ -42,35 +47,35 @@ class MeetsRubric:
     threshold: float | None = None
     messages: tuple[Message, ...] = ()
 
-    async def score(self, output: Any, trial: Trial) -> Score:  # noqa: ANN401
+    async def score(self, output: Any, trial: Trial) -> Score:
         model = trial.model(self.judge, "judge")
         if self.messages:
-            prompt = Prompt(self.messages, "\n\n".join(str(m.content) for m in self.messages), vars={})
+            prompt = Prompt(
+                self.messages, "\n\n".join(str(m.content) for m in self.messages), vars={}
+            )
             version, scale = "your own", None
         else:
             version, prompt = rubric_prompt(self.rubric, text_of(output))
             scale = (0.0, 1.0)
-        reply, ruling = await ask_twice(model, prompt, scale)
-        passed, value = self._verdict(ruling)
-        return Score(
-            value,
-            passed,
-            ruling.reason or f"the judge says {'pass' if passed else 'fail'}, score {value:g}",
-            {"judge": reply.model or model.name, "prompt": version, "reply": reply.text[:RAW_KEPT]},
+        reply, ruling = await ask_twice(model, prompt, scale, verdict=self.threshold is None)
+        enough = (
+            ruling.score is None
+            or self.threshold is None
+            or ruling.score >= self.threshold - _EPSILON
         )
-
-    def _verdict(self, ruling: Ruling) -> tuple[bool, float]:
-        """The verdict and the score. A score alone decides only where a threshold says what is enough."""
-        enough = ruling.score is None or self.threshold is None or ruling.score >= self.threshold - _EPSILON
-        if ruling.passed is None:
-            if self.threshold is None or ruling.score is None:
-                raise JudgeError(
-                    "the judge gave a score but no verdict",
-                    hint="Set a threshold, so that the score decides, or ask the judge for 'pass' as well.",
-                )
-            return enough, ruling.score
+        passed = ruling.passed is not False and enough
         value = (1.0 if ruling.passed else 0.0) if ruling.score is None else ruling.score
-        return ruling.passed and enough, value
+        metadata: dict[str, Any] = {
+            "judge": reply.model or model.name,
+            "prompt": version,
+            "reply": reply.text[:RAW_KEPT],
+        }
+        if (ruling.passed, ruling.score) in CONTRADICTIONS:
+            metadata["contradiction"] = True
+        reason = ruling.reason or f"the judge says {'pass' if passed else 'fail'}, score {value:g}"
+        if ruling.passed is not False and not enough:
+            reason = f"score {value:g}, wanted at least {self.threshold:g}: {reason}"
+        return Score(value, passed, reason, metadata)
 
     def __str__(self) -> str:
         return f"llm-rubric {quoted(self.rubric)}"
@@ -87,27 +92,48 @@ def rubric_prompt(rubric: str, output: str) -> tuple[str, Prompt]:
 
 
 async def ask_twice(
-    model: Model, prompt: Prompt, scale: tuple[float, float] | None
+    model: Model, prompt: Prompt, scale: tuple[float, float] | None, *, verdict: bool = True
 ) -> tuple[Reply, Ruling]:
     """The judge's reply and the ruling in it; asked once more where there was none to read.
+
+    Args:
+        scale: See `read_ruling`.
+        verdict: Whether a score alone is not enough.
 
     Raises:
         JudgeError: There was none the second time either.
     """
     reply = await model.generate(prompt)
     try:
-        return reply, read_ruling(reply.text, scale=scale)
+        return reply, _ruling(reply, scale, verdict=verdict)
     except JudgeError as error:
         again = (
             f"That answer cannot be used: {error.message}. Answer again with one JSON object and nothing else, "
             'with the keys "reason", "pass" (true or false) and "score" (a number).'
         )
-        messages = (*prompt.messages, Message("assistant", reply.text or "(nothing)"), Message("user", again))
+        said = Message("assistant", reply.text or "(nothing)")
+        messages = (*prompt.messages, said, Message("user", again))
         reply = await model.generate(Prompt(messages, again, prompt.config))
         try:
-            return reply, read_ruling(reply.text, scale=scale)
+            return reply, _ruling(reply, scale, verdict=verdict)
         except JudgeError as second:
-            raise JudgeError(f"asked twice: {second.message}") from error
+            raise JudgeError(f"asked twice: {second.message}", hint=second.hint) from error
+
+
+def _ruling(reply: Reply, scale: tuple[float, float] | None, *, verdict: bool) -> Ruling:
+    try:
+        ruling = read_ruling(reply.text, scale=scale)
+    except JudgeError as error:
+        hint = ""
+        if reply.finish_reason == "length":
+            hint = "The judge ran out of tokens: give it more in its config, max_tokens: …"
+        raise JudgeError(error.message, hint=hint) from None
+    if verdict and ruling.passed is None:
+        raise JudgeError(
+            "the judge gave a score but no verdict",
+            hint="Set a threshold, so that the score decides, or ask the judge for 'pass' as well.",
+        )
+    return ruling
 
 
 @cache
@@ -115,5 +141,9 @@ def _template(name: str) -> tuple[str, str]:
     """A judge prompt of ours: its version, and its text."""
     source = (Path(__file__).parent / "prompts" / f"{name}.md").read_text("utf-8")
     _, head, text = source.split("---\n", 2)
-    version = next(line.removeprefix("version:").strip() for line in head.splitlines() if line.startswith("version:"))
+    version = next(
+        line.removeprefix("version:").strip()
+        for line in head.splitlines()
+        if line.startswith("version:")
+    )
     return version, text.strip()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from evenhand.core.errors import JudgeError
 from evenhand.scorers.found_json import UnreadableError, objects_in
@@ -57,7 +58,9 @@ def read_ruling(text: str, *, scale: tuple[float, float] | None = (0.0, 1.0)) ->
     rulings = {_ruling(value, scale) for value in found}
     verdicts = {(ruling.passed, ruling.score) for ruling in rulings}
     if len(verdicts) > 1:
-        raise JudgeError(f"the judge's reply holds {len(found)} verdicts that differ: {_shown(text)}")
+        raise JudgeError(
+            f"the judge's reply holds {len(found)} verdicts that differ: {_shown(text)}"
+        )
     return max(rulings, key=lambda ruling: len(ruling.reason))
 
 
@@ -67,7 +70,9 @@ def _ruling(value: Mapping[str, object], scale: tuple[float, float] | None) -> R
     if passed is None and score is None:
         raise JudgeError(f"the judge gave neither a verdict nor a score: {_shown(str(value))}")
     reason = value.get("reason")
-    return Ruling(passed, score, reason if isinstance(reason, str) else "" if reason is None else str(reason))
+    return Ruling(
+        passed, score, reason if isinstance(reason, str) else "" if reason is None else str(reason)
+    )
 
 
 def _verdict(value: object) -> bool:
@@ -83,15 +88,15 @@ def _verdict(value: object) -> bool:
 
 def _number(value: object, scale: tuple[float, float] | None) -> float:
     try:
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise ValueError
-        number = float(value)
-    except (ValueError, OverflowError):
+        number = math.nan if isinstance(value, bool) else float(cast("str", value))
+    except (TypeError, ValueError, OverflowError):
         raise JudgeError(f"the judge's score is not a number: {_shown(repr(value))}") from None
     if not math.isfinite(number):
-        raise JudgeError(f"the judge's score is not a number: {value}")
+        raise JudgeError(f"the judge's score is not a number: {_shown(repr(value))}")
     if scale is not None and not scale[0] <= number <= scale[1]:
-        raise JudgeError(f"the judge's score is off its scale: {number:g}, not from {scale[0]:g} to {scale[1]:g}")
+        raise JudgeError(
+            f"the judge's score is off its scale: {number:g}, not from {scale[0]:g} to {scale[1]:g}"
+        )
     return number
 
 

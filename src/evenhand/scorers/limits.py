@@ -16,12 +16,15 @@ class Latency:
 
     at_most_ms: float
 
-    def score(self, output: Any, trial: Trial) -> Score:  # noqa: ANN401, ARG002
+    def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002
         seconds = trial.reply.latency_s if trial.reply else None
         if seconds is None:
             raise ScoreError("how long the answer took is not known")
         took = seconds * 1000
-        return check(took <= self.at_most_ms, f"took {took:.0f} ms, at most {self.at_most_ms:g} ms are allowed")
+        return check(
+            took <= self.at_most_ms,
+            f"took {took:.0f} ms, at most {self.at_most_ms:g} ms are allowed",
+        )
 
     def __str__(self) -> str:
         return f"latency ≤ {self.at_most_ms:g} ms"
@@ -33,14 +36,16 @@ class Cost:
 
     at_most_usd: float
 
-    def score(self, output: Any, trial: Trial) -> Score:  # noqa: ANN401, ARG002
+    def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002
         cost = trial.reply.cost_usd if trial.reply else None
         if cost is None:
             raise ScoreError(
                 "what the answer cost is not known",
                 hint="Give the price in the provider's config: cost: <US dollars per token>.",
             )
-        return check(cost <= self.at_most_usd, f"cost ${cost:.6f}, at most ${self.at_most_usd:g} is allowed")
+        return check(
+            cost <= self.at_most_usd, f"cost ${cost:.6f}, at most ${self.at_most_usd:g} is allowed"
+        )
 
     def __str__(self) -> str:
         return f"cost ≤ ${self.at_most_usd:g}"

@@ -24,7 +24,17 @@ _KEYWORDS = frozenset(
     dependentSchemas unevaluatedProperties if then else allOf anyOf oneOf not nullable discriminator
     """.split()
 )
-_SCHEMAS = ("items", "additionalItems", "contains", "additionalProperties", "propertyNames", "if", "then", "else", "not")
+_SCHEMAS = (
+    "items",
+    "additionalItems",
+    "contains",
+    "additionalProperties",
+    "propertyNames",
+    "if",
+    "then",
+    "else",
+    "not",
+)
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas")
 
@@ -39,7 +49,7 @@ class IsJson:
 
     schema: str = ""
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if isinstance(output, str):
             try:
                 value = json.loads(output, parse_constant=_refused)
@@ -50,7 +60,9 @@ class IsJson:
         else:
             value = output
         wrong = misfit(self.schema, value)
-        return check(not wrong, wrong or "it is JSON" + (" and fits the schema" if self.schema else ""))
+        return check(
+            not wrong, wrong or "it is JSON" + (" and fits the schema" if self.schema else "")
+        )
 
     def __str__(self) -> str:
         return "is-json" + (" with schema" if self.schema else "")
@@ -66,12 +78,15 @@ class ContainsJson:
 
     schema: str = ""
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         wrong = "there is no JSON object in it"
         for value in objects_in(text_of(output)):
             wrong = misfit(self.schema, value)
             if not wrong:
-                return check(True, "it has a JSON object in it" + (" that fits the schema" if self.schema else ""))
+                return check(
+                    True,
+                    "it has a JSON object in it" + (" that fits the schema" if self.schema else ""),
+                )
         return check(False, wrong)
 
     def __str__(self) -> str:
@@ -105,10 +120,15 @@ def validator(schema: str) -> _Validator:
     unknown = unknown_keyword(value)
     if unknown:
         raise ScoreError(
-            f"the schema has '{unknown}', which is not a keyword of JSON Schema", hint="It would silently check nothing."
+            f"the schema has '{unknown}', which is not a keyword of JSON Schema",
+            hint="It would silently check nothing.",
         )
     try:
-        make = jsonschema_rs.validator_for if isinstance(value, dict) and "$schema" in value else jsonschema_rs.Draft7Validator
+        make = (
+            jsonschema_rs.validator_for
+            if isinstance(value, dict) and "$schema" in value
+            else jsonschema_rs.Draft7Validator
+        )
         return cast("_Validator", make(value, validate_formats=True))
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         raise ScoreError(f"the schema is not valid: {str(error).splitlines()[0]}") from None

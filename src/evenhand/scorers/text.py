@@ -51,7 +51,9 @@ def same(one: object, other: object) -> bool:
         return mine.keys() == theirs.keys() and all(same(mine[k], theirs[k]) for k in mine)
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         ours, others = cast("Sequence[object]", one), cast("Sequence[object]", other)
-        return len(ours) == len(others) and all(same(a, b) for a, b in zip(ours, others, strict=True))
+        return len(ours) == len(others) and all(
+            same(a, b) for a, b in zip(ours, others, strict=True)
+        )
     return one == other
 
 
@@ -64,7 +66,7 @@ class Equals:
 
     wanted: object
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if isinstance(self.wanted, (Mapping, list, tuple)):
             value: object = output
             if isinstance(output, str):
@@ -75,7 +77,11 @@ class Equals:
             ok = same(value, self.wanted)
         else:
             ok = text_of(output) == self._text()
-        return check(ok) if ok else check(False, f"got {quoted(text_of(output))}, wanted {quoted(self._text())}")
+        return (
+            check(ok)
+            if ok
+            else check(False, f"got {quoted(text_of(output))}, wanted {quoted(self._text())}")
+        )
 
     def _text(self) -> str:
         return text_of(self.wanted)
@@ -91,7 +97,7 @@ class Contains:
     wanted: str
     ignore_case: bool = False
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if not self.wanted:
             raise ScoreError(
                 "there is no text to look for: every output contains the empty text",
@@ -113,10 +119,14 @@ class ContainsAny:
     wanted: tuple[str, ...]
     ignore_case: bool = False
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         text = text_of(output).lower() if self.ignore_case else text_of(output)
         found = [w for w in self.wanted if (w.lower() if self.ignore_case else w) in text]
-        return check(True, f"contains {quoted(found[0])}") if found else check(False, f"contains none of {_listed(self.wanted)}")
+        return (
+            check(True, f"contains {quoted(found[0])}")
+            if found
+            else check(False, f"contains none of {_listed(self.wanted)}")
+        )
 
     def __str__(self) -> str:
         return f"{'icontains' if self.ignore_case else 'contains'}-any {_listed(self.wanted)}"
@@ -129,10 +139,14 @@ class ContainsAll:
     wanted: tuple[str, ...]
     ignore_case: bool = False
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         text = text_of(output).lower() if self.ignore_case else text_of(output)
         missing = [w for w in self.wanted if (w.lower() if self.ignore_case else w) not in text]
-        return check(False, f"misses {_listed(missing)}") if missing else check(True, "contains all of them")
+        return (
+            check(False, f"misses {_listed(missing)}")
+            if missing
+            else check(True, "contains all of them")
+        )
 
     def __str__(self) -> str:
         return f"{'icontains' if self.ignore_case else 'contains'}-all {_listed(self.wanted)}"
@@ -144,11 +158,15 @@ class StartsWith:
 
     wanted: str
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if not self.wanted:
-            raise ScoreError("there is no text to begin with: every output begins with the empty text")
+            raise ScoreError(
+                "there is no text to begin with: every output begins with the empty text"
+            )
         text = text_of(output)
-        return check(text.startswith(self.wanted), f"begins with {quoted(text[: len(self.wanted) + 20])}")
+        return check(
+            text.startswith(self.wanted), f"begins with {quoted(text[: len(self.wanted) + 20])}"
+        )
 
     def __str__(self) -> str:
         return f"starts-with {quoted(self.wanted)}"

@@ -1,0 +1,91 @@
+"""A trial that needs no run: it answers judges from a list and runs user code on the spot."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.core.case import Case
+from evenhand.core.errors import CodeError
+from evenhand.core.expect import Expectation
+from evenhand.core.message import Prompt, Reply
+from evenhand.core.variant import Variant
+
+
+@dataclass
+class FakeModel:
+    """Gives its replies in order, and keeps what it was asked."""
+
+    replies: list[Any]
+    asked: list[Prompt] = field(default_factory=list)
+    name: str = "the judge"
+
+    async def generate(self, prompt: Prompt | str) -> Reply:
+        assert isinstance(prompt, Prompt)
+        self.asked.append(prompt)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply if isinstance(reply, Reply) else Reply(reply, model="judge-1")
+
+
+@dataclass
+class FakeTrial:
+    """What a scorer may ask of a run."""
+
+    judge: FakeModel = field(default_factory=lambda: FakeModel([]))
+    reply: Reply | None = None
+    case: Case = field(default_factory=lambda: Case("1"))
+    variant: Variant = field(default_factory=lambda: Variant(0, "p", "m"))
+    repeat: int = 0
+    roles: list[str] = field(default_factory=list)
+    ran: list[str] = field(default_factory=list)
+
+    def model(self, provider: object, role: str) -> FakeModel:
+        self.roles.append(role)
+        return self.judge
+
+    def expect(self, expectation: Expectation) -> None:
+        raise NotImplementedError
+
+    def show(self, variables: object) -> None:
+        raise NotImplementedError
+
+    async def load(self, path: Path, name: str) -> Callable[..., Any]:
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found: Any = module
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+
+    async def call(
+        self, function: Callable[..., Any], *args: object, name: str, limit_s: float | None = None
+    ) -> Any:
+        self.ran.append(name)
+        try:
+            result = function(*args)
+            return await result if inspect.isawaitable(result) else result
+        except CodeError:
+            raise
+        except Exception as error:
+            trace = error.__traceback__
+            while trace is not None and trace.tb_next is not None:
+                trace = trace.tb_next
+            where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}: …" if trace else ""
+            raise CodeError(f"{name} raised {type(error).__name__}: {error}", hint=where) from error
+
+
+@pytest.fixture
+def trial() -> FakeTrial:
+    """A trial without a run."""
+    return FakeTrial()

@@ -1,0 +1,47 @@
+"""Bounds on seconds and money; the list of all questions."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenhand.core.errors import ScoreError
+from evenhand.core.message import Reply
+from evenhand.scorers.catalog import catalog
+from evenhand.scorers.limits import Cost, Latency
+
+
+def test_the_recorded_time_counts_also_for_a_cached_reply(trial):
+    """A reply from the cache took as long as the call that made it."""
+    trial.reply = Reply("x", latency_s=0.5, origin="cache")
+    assert Latency(500).score("x", trial).passed
+    assert not Latency(499).score("x", trial).passed
+    assert Latency(499).score("x", trial).reason == "took 500 ms, at most 499 ms are allowed"
+
+
+def test_cost_is_compared_in_dollars(trial):
+    """A cost of nothing passes; one above the bound fails."""
+    trial.reply = Reply("x", cost_usd=0.0)
+    assert Cost(0).score("x", trial).passed
+    trial.reply = Reply("x", cost_usd=0.002)
+    assert not Cost(0.001).score("x", trial).passed
+
+
+@pytest.mark.parametrize("scorer", [Latency(1), Cost(1)])
+@pytest.mark.parametrize("reply", [None, Reply("x")])
+def test_what_is_not_known_is_an_error_and_never_nothing(trial, scorer, reply):
+    """No price and no time are not a cost of 0."""
+    trial.reply = reply
+    with pytest.raises(ScoreError, match="not known"):
+        scorer.score("x", trial)
+
+
+def test_labels_carry_the_unit():
+    """A bound without a unit is half a bound."""
+    assert [str(Latency(500)), str(Cost(0.01))] == ["latency ≤ 500 ms", "cost ≤ $0.01"]
+
+
+def test_the_catalog_lists_each_question_once_with_a_line_about_it():
+    """What `evenhand scorers` prints is complete and says something."""
+    names = [entry.name for entry in catalog()]
+    assert len(set(names)) == len(names)
+    assert all(entry.description and entry.kind for entry in catalog())

@@ -1,0 +1,111 @@
+"""A judge's reply is read where it means one thing, and refused where it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenhand.core.errors import JudgeError
+from evenhand.scorers.judge_reply import read_ruling
+
+
+@pytest.mark.parametrize(
+    ("text", "passed", "score"),
+    [
+        ('{"reason": "r", "pass": true, "score": 0.8}', True, 0.8),
+        (
+            'Let me think.\n```json\n{"pass": false, "score": 0.2, "reason": "no"}\n```\nDone.',
+            False,
+            0.2,
+        ),
+        ("{'pass': True, 'score': 0.5}", True, 0.5),
+        ('{"pass": true, "score": 1.0, // fine\n "reason": "a",}', True, 1.0),
+        ('{"pass": "yes", "score": "0.7"}', True, 0.7),
+        ('{"pass": "No"}', False, None),
+        ('{"pass": true}', True, None),
+        ('{"score": 0.3}', None, 0.3),
+        ('{"pass": null, "score": 0}', None, 0.0),
+        ('{"pass": true, "score": 1} {"pass": true, "score": 1.0, "reason": "again"}', True, 1.0),
+        ('The scale is {0, 1}. {"thought": "hm"} {"pass": true, "score": 1}', True, 1.0),
+        ('[{"pass": true, "score": 0.9}]', True, 0.9),
+        ('{"reason": "he wrote {\\"pass\\": false}", "pass": true}', True, None),
+        ('{"reason": "two\nlines", "pass": true}', True, None),
+        ('{"pass": true, "verdict": "yes", "score": 0.9731}', True, 0.9731),
+    ],
+)
+def test_a_verdict_is_found_in_prose_fences_and_sloppy_json(text, passed, score):
+    """What means one thing is read, whatever stands around it."""
+    ruling = read_ruling(text)
+    assert (ruling.passed, ruling.score) == (passed, score)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  \n ",
+        "I cannot judge this.",
+        "PASS",
+        "8/10",
+        "{}",
+        "[]",
+        '{"reason": "good"}',
+        '{"pass": null, "score": null}',
+        '{"score": NaN}',
+        '{"pass": true, "score": NaN}',
+        '{"score": Infinity}',
+        '{"score": -Infinity, "pass": false}',
+        '{"score": "8/10"}',
+        "{score: 8/10, pass: true}",
+        '{"score": "85%"}',
+        '{"score": "high"}',
+        '{"score": true}',
+        '{"score": [1]}',
+        '{"score": {"value": 1}}',
+        '{"pass": true, "score": 5}',
+        '{"pass": true, "score": -0.1}',
+        '{"pass": true, "score": 1e999}',
+        '{"pass": "maybe"}',
+        '{"pass": 1}',
+        '{"pass": []}',
+        '{"pass": true, "score": 0.9} or rather {"pass": false, "score": 0.1}',
+        '{"pass": true, "score": 0.9} {"pass": true, "score": 0.8}',
+        '{"pass": true} {"score": 0.1}',
+        '{"pass": true, "pass": false}',
+        '{"pass": true, "score": 0.',
+        '{"pass": true, "score": 0.5, "reason": "tr',
+        '{"reason": "he said "no" to it", "pass": false, "inner": {"pass": true}}',
+        '{"result": {"pass": true, "score": 1}}',
+        "{" * 50_000,
+        '{"a":' * 50_000,
+    ],
+    ids=lambda text: repr(text[:40]),
+)
+def test_what_could_mean_another_thing_is_refused(text):
+    """Half a verdict, two verdicts, and numbers that are none are errors, never scores."""
+    with pytest.raises(JudgeError):
+        read_ruling(text)
+
+
+def test_a_judge_with_a_prompt_of_the_users_has_a_scale_of_its_own():
+    """We do not know the user's scale, so only what is no number is refused."""
+    assert read_ruling('{"pass": true, "score": 8}', scale=None).score == 8
+    with pytest.raises(JudgeError, match="not a number"):
+        read_ruling('{"pass": true, "score": NaN}', scale=None)
+
+
+def test_the_longest_reason_is_kept_and_need_not_be_text():
+    """Of two verdicts that agree, the one that says more is kept."""
+    assert (
+        read_ruling('{"pass": true, "reason": "a"} {"pass": true, "reason": "longer"}').reason
+        == "longer"
+    )
+    assert read_ruling('{"pass": true, "reason": ["a"]}').reason == "['a']"
+    assert read_ruling('{"pass": true, "reason": null}').reason == ""
+
+
+def test_a_refusal_quotes_the_reply_cut_short():
+    """The message shows what the judge said, on one line."""
+    with pytest.raises(JudgeError) as caught:
+        read_ruling("No\nverdict " * 200)
+    assert len(caught.value.message) < 300
+    assert "\n" not in caught.value.message
