@@ -1,0 +1,174 @@
+"""The documentation says what is so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from evenhand.cli import exits
+from evenhand.cli.verbs import evenhand
+from evenhand.core.errors import EvenhandError
+from evenhand.promptfoo.assertions import SUPPORTED
+from evenhand.promptfoo.load import load
+from evenhand.scorers.catalog import catalog
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md")]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> Iterator[object]:
+    """The code blocks of all pages in one language."""
+    for page in PAGES:
+        for i, (found, code) in enumerate(BLOCK.findall(page.read_text("utf-8"))):
+            if found == language:
+                yield pytest.param(code, id=f"{page.relative_to(ROOT)}:{i}")
+
+
+def commands() -> Mapping[str, click.Command]:
+    """Every command, those in groups under both words."""
+    context = click.Context(evenhand)
+    found: dict[str, click.Command] = {}
+    for name in evenhand.list_commands(context):
+        command = evenhand.get_command(context, name)
+        assert command is not None
+        found[name] = command
+        if isinstance(command, click.Group):
+            found.update({f"{name} {inner}": c for inner, c in command.commands.items()})
+    return found
+
+
+def options(command: click.Command) -> set[str]:
+    """The options of a command, as they are typed."""
+    return {
+        text
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for text in parameter.opts
+    }
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page."""
+    text = BLOCK.sub("", page.read_text("utf-8"))
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("code", [*blocks("python")])
+def test_python_in_the_documentation_runs(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Each block runs by itself, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "block", "exec"), {"__name__": "block"})
+
+
+@pytest.mark.parametrize("code", [*blocks("yaml")])
+def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: Path):
+    """Put into a whole config, each block loads without a problem and without a hint."""
+    config = {
+        "prompts": ["{{message}}"],
+        "providers": ["echo"],
+        "tests": [{"vars": {"message": "x"}}],
+    }
+    config |= yaml.safe_load(code)
+    (tmp_path / "promptfooconfig.yaml").write_text(yaml.safe_dump(config), "utf-8")
+    (tmp_path / "grader.py").write_text("def get_assert(output, context): return True\n", "utf-8")
+    (tmp_path / "tests.csv").write_text("message,__expected\nx,x\n", "utf-8")
+    (tmp_path / "prompts").mkdir()
+    for name in ("plain", "strict"):
+        (tmp_path / "prompts" / f"{name}.txt").write_text("{{message}}", "utf-8")
+    assert list(load(tmp_path, env={}).hints) == []
+
+
+@pytest.mark.parametrize("code", [*blocks("sh")])
+def test_every_command_in_the_documentation_exists(code: str):
+    """Each `evenhand …` names a command and options that there are."""
+    known = commands()
+    for line in re.findall(r"(?<![\w-])evenhand ([^&|>\n]+)", code):
+        words = line.split()
+        command = known[words[0]]
+        used = {word for word in words if word.startswith("-")}
+        assert used <= options(command), line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path):
+    """Links between pages lead to a page that is there, and to a heading that it has."""
+    text = BLOCK.sub("", page.read_text("utf-8"))
+    broken: list[str] = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        aim = (page.parent / path).resolve() if path else page
+        if not aim.exists() or (anchor and anchor not in headings(aim)):
+            broken.append(target)
+    assert broken == []
+
+
+def test_every_option_is_documented():
+    """The command-line page has a section for each command, and names each of its options."""
+    text = (DOCS / "command-line.md").read_text("utf-8")
+    missing = [
+        f"{name} {option}"
+        for name, command in commands().items()
+        for option in options(command) - {"--help", "--format"}
+        if f"{option}" not in text and not (name.startswith("cache") and option == "--first")
+    ]
+    assert missing == []
+    assert {name for name in commands() if " " not in name} <= headings(DOCS / "command-line.md")
+
+
+def test_every_assertion_type_is_documented():
+    """The page on promptfoo's dialect names each assertion that works, and the catalogue lists it."""
+    text = (DOCS / "promptfoo.md").read_text("utf-8")
+    assert [name for name in sorted(SUPPORTED) if f"`{name}`" not in text] == []
+    listed = {entry.name for entry in catalog()}
+    assert listed >= SUPPORTED
+
+
+def test_every_environment_variable_is_documented():
+    """Whatever variable the code reads is on the command-line page."""
+    text = (DOCS / "command-line.md").read_text("utf-8")
+    read = {
+        name
+        for path in (ROOT / "src").rglob("*.py")
+        for name in re.findall(r"env(?:iron)?\.get\(\s*\"([A-Z_]+)\"", path.read_text("utf-8"))
+    }
+    assert "EVENHAND_HOME" in read
+    assert {name for name in read if name not in text and name != "TERM"} == set()
+
+
+def test_every_error_has_a_section():
+    """Each error's slug is a heading of the page on errors, and each heading is a slug."""
+
+    def tree(kind: type[EvenhandError]) -> Iterator[type[EvenhandError]]:
+        yield kind
+        for child in kind.__subclasses__():
+            yield from tree(child)
+
+    slugs = {kind.slug for kind in tree(EvenhandError) if kind.__module__.startswith("evenhand.")}
+    assert headings(DOCS / "errors.md") - {"errors"} == slugs
+
+
+def test_the_exit_codes_are_those_of_the_command_line():
+    """The first page, the help text and the code have the same exit codes."""
+    text = (DOCS / "index.md").read_text("utf-8")
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
+    named = {
+        value
+        for name, value in vars(exits).items()
+        if name.isupper() and isinstance(value, int) and name not in ("SHOWN", "PROMPTFOO_FAILED")
+    }
+    assert documented == named | {143}
+    help_text = click.Context(evenhand).get_help()
+    section = help_text[help_text.index("Exit codes:") :].partition("Runs are kept")[0]
+    assert {int(code) for code in re.findall(r"\b(\d+) [a-zS]", section)} == documented

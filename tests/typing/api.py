@@ -1,0 +1,85 @@
+"""The public face, as users write against it. Type-checked, never executed.
+
+A line that must *not* type-check says which rule refuses it; if it ever passes, the check fails, since an ignore that
+ignores nothing is an error here.
+"""
+
+# pyright: reportUnnecessaryTypeIgnoreComment=true
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, assert_type
+
+from evenhand.core.case import Case
+from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.plan import Plan, Selection
+from evenhand.core.score import Score, State, check
+from evenhand.engine.door import Finished, Settings, run
+from evenhand.promptfoo.load import load
+from evenhand.testing import FakeProvider, Script, Scripted, example
+
+
+@dataclass(frozen=True)
+class Shouts:
+    """A scorer of a user's, that only measures."""
+
+    marks: int
+
+    def score(self, output: Any, trial: Trial) -> Score:
+        return check(str(output).count("!") >= self.marks, "not loud enough")
+
+
+class Waits:
+    """A scorer that has to wait."""
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        return Score(1.0)
+
+
+class Wrong:
+    """No scorer: it gives a number away instead of a score."""
+
+    def score(self, output: Any, trial: Trial) -> float:
+        return 1.0
+
+
+def scorers(trial: Trial, given: Scorer) -> None:
+    """Anything with a `score` of the right shape is a scorer, plain or async; nothing else is."""
+    plain: Scorer = Shouts(2)
+    waiting: Scorer = Waits()
+    assert_type(given.score("x", trial), Score | Awaitable[Score])
+    trial.expect(Expectation("yes!", plain, at_least=0.5, label="loud"))
+    trial.expect(Expectation("yes!", waiting))
+    trial.expect(Expectation("yes!", Wrong()))  # pyright: ignore[reportArgumentType]
+    trial.expect(Expectation("yes!", plain, threshold=1))  # pyright: ignore[reportCallIssue]
+
+
+def frozen(case: Case, score: Score) -> State:
+    """Nouns are values: nobody changes one that somebody else holds."""
+    case.id = "other"  # pyright: ignore[reportAttributeAccessIssue]
+    score.value = 1.0  # pyright: ignore[reportAttributeAccessIssue]
+    return "maybe"  # pyright: ignore[reportReturnType]
+
+
+def plans() -> None:
+    """A plan is loaded, then run; what comes back says where it is kept."""
+    plan: Plan = load(Path("evals"), Selection(first=10))
+    finished = run(plan, Settings(max_cost_usd=1.0), progress=None)
+    assert_type(finished, Finished)
+    assert_type(finished.path, Path)
+    run("evals")  # pyright: ignore[reportArgumentType]
+    Settings(max_costs=1.0)  # pyright: ignore[reportCallIssue]
+
+
+async def fakes() -> None:
+    """What users test their own evals with."""
+
+    async def body(trial: Trial) -> str:
+        return trial.case.id
+
+    plan: Plan = example(3, body, providers=[Scripted(["yes", "no"])])
+    with FakeProvider(Script.read(Path("offline.jsonl")), latency_ms=5) as fake:
+        assert_type(fake.url, str)
+    run(plan)

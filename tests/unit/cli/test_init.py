@@ -1,0 +1,55 @@
+"""`evenhand init`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evenhand.cli.init import init
+from evenhand.core.errors import UsageError
+from evenhand.promptfoo.load import load
+from evenhand.testing import Script
+
+
+def test_a_new_folder_is_a_config_that_loads(tmp_path: Path):
+    """What is written is a config without problems: two prompts, one model, six tests."""
+    init(tmp_path / "new" / "folder")
+    plan = load(tmp_path / "new" / "folder", env={})
+    assert (len(plan.variants), plan.size) == (2, 12)
+    assert list(plan.hints) == []
+
+
+def test_it_says_what_it_wrote(tmp_path: Path):
+    """The paths that come back are the files that are there."""
+    written = init(tmp_path)
+    assert sorted(written) == sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    assert tmp_path / "promptfooconfig.yaml" in written
+
+
+def test_the_scripted_replies_can_be_read(tmp_path: Path):
+    """`offline.jsonl` is a script: a rule for each prompt and test."""
+    init(tmp_path)
+    assert len(Script.read(tmp_path / "offline.jsonl").rules) == 12
+    for line in (tmp_path / "offline.jsonl").read_text("utf-8").splitlines():
+        assert set(json.loads(line)) == {"match", "reply"}
+
+
+@pytest.mark.parametrize("name", ["promptfooconfig.yaml", "tests.csv", "prompts/plain.txt"])
+def test_nothing_is_overwritten(tmp_path: Path, name: str):
+    """One file that is there already is named, keeps its content, and nothing else is written."""
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("mine", "utf-8")
+    with pytest.raises(UsageError, match=name):
+        init(tmp_path)
+    assert path.read_text("utf-8") == "mine"
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == [path]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path):
+    """A file where the folder should be ends in words, not in a traceback."""
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(UsageError, match="cannot be written"):
+        init(tmp_path / "file" / "folder")

@@ -1,0 +1,132 @@
+"""The rules of the house that no linter knows."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "evenhand"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "types", "misc", "lib"}
+HEAVY = {"aiohttp", "click", "jinja2", "jsonschema_rs", "numpy", "rich", "scipy", "uvloop", "yaml"}
+MOST_PACKAGES = 30
+
+
+def tracked() -> Iterator[Path]:
+    """The files that are kept under version control, or would be."""
+    skipped = {".git", ".venv", ".evenhand", "__pycache__", "build", "dist", "htmlcov"}
+    for path in sorted(ROOT.iterdir()):
+        if path.is_file() and not path.name.startswith(".coverage"):
+            yield path
+        elif path.is_dir() and (path.name == ".ci" or not path.name.startswith(".")):
+            yield from (
+                p for p in sorted(path.rglob("*")) if p.is_file() and not skipped & set(p.parts)
+            )
+
+
+def test_no_file_is_too_long_for_one_reason():
+    """A module of more than 600 lines hides a second noun."""
+    long = {str(p.relative_to(ROOT)): len(p.read_text("utf-8").splitlines()) for p in MODULES}
+    assert {name: lines for name, lines in long.items() if lines > 600} == {}
+
+
+def test_no_module_has_a_vague_name():
+    """A module is named after a noun; none is a drawer for the rest."""
+    names = {part for p in MODULES for part in p.relative_to(PACKAGE).with_suffix("").parts}
+    assert names & VAGUE == set()
+
+
+def test_no_public_module_hides_behind_an_underscore():
+    """A leading underscore marks a private name in a module, never a file."""
+    assert [p.name for p in MODULES if re.match(r"_[^_]", p.name)] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_every_module_says_what_it_is_for(path: Path):
+    """The docstring of a module is the first thing that a reader meets."""
+    assert ast.get_docstring(ast.parse(path.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("code", ["import evenhand", "from evenhand.cli import main; main(['-V'])"])
+def test_starting_up_loads_nothing_heavy(code: str):
+    """`import evenhand` and `evenhand --version` import none of the big libraries."""
+    script = f"import sys; {code}; print(*sorted({{m.partition('.')[0] for m in sys.modules}}))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert set(done.stdout.split()) & HEAVY == set()
+
+
+def test_no_file_knows_this_machine():
+    """Nothing that is shipped names a folder of one machine, or a package registry."""
+    folders = "root|home|work|opt|Users"
+    hosts = r"pypi\.org|pythonhosted\.org|npmjs\.org|crates\.io"
+    foreign = re.compile(rf"(?<![\w.~*])/(?:{folders})/[\w.]|{hosts}")
+    found: dict[str, str] = {}
+    for path in tracked():
+        try:
+            text = path.read_text("utf-8")
+        except UnicodeDecodeError:
+            continue
+        hit = foreign.search(text)
+        if hit and path != Path(__file__).resolve():
+            found[str(path.relative_to(ROOT))] = text[max(0, hit.start() - 30) : hit.end() + 30]
+    assert found == {}
+
+
+def test_ci_runs_what_the_readme_says():
+    """The README, the contributing guide and CI give one and the same test command."""
+    commands = re.findall(r"```sh\n(.*?)\n```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    command = commands[-1]
+    assert "just all" in command
+    assert (ROOT / ".ci" / "run").read_text("utf-8").splitlines()[-1] == command
+    assert command in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+def test_pins_have_hashes_and_cover_what_is_declared():
+    """Development installs from pins that say which bytes, and that hold all that the project needs."""
+    text = (ROOT / "requirements" / "dev.txt").read_text("utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    assert [line[:60] for line in lines if "--hash=sha256:" not in line] == []
+    pinned = {Requirement(line.split("--hash")[0]).name.lower() for line in lines}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = {Requirement(line).name.lower() for line in project["dependencies"]}
+    for line in (ROOT / "requirements" / "dev.in").read_text("utf-8").splitlines():
+        if name := line.partition("#")[0].strip():
+            wanted.add(Requirement(name).name.lower())
+    assert wanted - pinned == set()
+
+
+def test_installing_it_stays_small():
+    """An install without extras is at most 30 packages."""
+    seen: set[str] = set()
+    waiting = ["evenhand"]
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for line in metadata.requires(name) or ():
+            requirement = Requirement(line)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                waiting.append(requirement.name.lower().replace("_", "-"))
+    assert len(seen) <= MOST_PACKAGES, sorted(seen)
+
+
+def test_every_ignored_rule_has_its_reason():
+    """Each rule that the linter leaves out has words beside it."""
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    start = text.index("ignore = [")
+    block = text[start : text.index("\n]", start)].splitlines()[1:]
+    rules = [line.strip() for line in block if line.strip().startswith('"')]
+    assert [rule for rule in rules if not re.search(r'",\s+# \S', rule)] == []
