@@ -44,13 +44,20 @@ class HttpAnswer:
     latency_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Route:
+    address: URL
+    proxy: str | None
+    ssl: ssl.SSLContext | bool
+
+
 class Transport:
     """Posts, over connections that are kept and shared. One for each event loop."""
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
-        self._routes: dict[str, tuple[URL, str | None]] = {}
+        self._routes: dict[str, _Route] = {}
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S
@@ -72,16 +79,17 @@ class Transport:
         if timeout is None:
             timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_S)
             self._timeouts[timeout_s] = timeout
-        address, proxy = self._routes.get(url) or self._route(url)
+        route = self._routes.get(url) or self._route(url)
         started = time.perf_counter()
         sent = False
         try:
             async with session.post(
-                address,
+                route.address,
                 data=body,
                 headers=headers,
                 timeout=timeout,
-                proxy=proxy,
+                proxy=route.proxy,
+                ssl=route.ssl,
                 allow_redirects=False,
             ) as response:
                 sent = True
@@ -121,28 +129,30 @@ class Transport:
         import aiohttp  # noqa: PLC0415 (see above)
 
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=0, ttl_dns_cache=300, ssl=ssl.create_default_context()
-            )
-            if _extra_authorities()
-            else aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=True,
             skip_auto_headers=("User-Agent",),
         )
         return self._session
 
-    def _route(self, url: str) -> tuple[URL, str | None]:
-        """The parsed address and the proxy to it, looked up once: the client itself would for every request."""
+    def _route(self, url: str) -> _Route:
+        """How to get to an address, found out once: the client itself would for every request."""
         from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 (once for each address)
 
         from yarl import URL  # noqa: PLC0415 (see above)
 
         address = URL(url)
-        host = address.host or ""
         proxies = getproxies()
         proxy = proxies.get(address.scheme) or proxies.get("all")
-        found = self._routes[url] = (address, None if proxy_bypass(host) else proxy)
+        found = self._routes[url] = _Route(
+            address=address,
+            proxy=None if proxy_bypass(address.host or "") else proxy,
+            # True is the client's own context, which knows the system's authorities only.
+            ssl=ssl.create_default_context()
+            if address.scheme == "https" and _extra_authorities()
+            else True,
+        )
         return found
 
     async def close(self) -> None:
