@@ -43,7 +43,9 @@ def client():
     try:
         import anthropic
     except ImportError:
-        raise RuntimeError("this grader needs the anthropic package: pip install anthropic") from None
+        raise RuntimeError(
+            "this grader needs the anthropic package: pip install anthropic"
+        ) from None
     return anthropic.Anthropic()
 
 
