@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evenhand.core.case import Case
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.expect import Trial
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Step
@@ -21,14 +21,40 @@ from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
 from evenhand.promptfoo.aggregate import verdict_rule
-from evenhand.promptfoo.assertions import SUPPORTED, Assertion, Cell, prepared, problems, split
+from evenhand.promptfoo.assertions import (
+    DEVIATIONS,
+    SUPPORTED,
+    Assertion,
+    Cell,
+    prepared,
+    problems,
+    split,
+)
 from evenhand.promptfoo.transform import looks_like_javascript
 from evenhand.providers.catalog import create
 
 VECTORS = Path(__file__).parents[3] / "shared" / "vectors" / "promptfoo"
 
-ON_PURPOSE = ("{}", '"score": 5}')
-"""Judge replies that promptfoo passes and we refuse: no verdict at all, and a score off the scale of our own prompt."""
+ERROR_INSTEAD_OF_FAIL = {
+    660: "errors",  # Python returns None
+    661: "errors",  # Python returns a list
+    703: "errors",  # Python returns a dict without a reason
+    704: "errors",  # Python returns None
+    791: "judge replies",  # no JSON
+    805: "judge replies",  # cut off
+    806: "judge replies",  # a list
+    807: "judge replies",
+    808: "judge replies",
+    811: "judge replies",  # {} under not-
+    799: "judge replies",  # a score of 5 under not-
+    812: "errors",  # the judge cannot be reached
+    813: "errors",
+}
+ERROR_INSTEAD_OF_PASS = {
+    797: "judge replies",  # a score of 5, on a scale from 0 to 1
+    809: "judge replies",  # {}
+    810: "judge replies",
+}
 
 
 def _vectors() -> list[dict[str, Any]]:
@@ -40,9 +66,8 @@ def _vectors() -> list[dict[str, Any]]:
 
 
 def _ours(row: Mapping[str, Any]) -> bool:
-    code = [a.get("transform") for a in row["asserts"]] + [
-        (row.get("options") or {}).get("transform")
-    ]
+    code = [a.get("transform") for a in row["asserts"]]
+    code.append((row.get("options") or {}).get("transform"))
     return (
         all(split(a["type"])[0] in SUPPORTED for a in row["asserts"])
         and not row.get("assertScoringFunction")
@@ -78,7 +103,7 @@ async def _result(row: Mapping[str, Any]) -> TrialResult:
         )
         wrong = problems(assertion)
         if wrong:
-            raise EvenhandError(wrong[0][0])
+            raise ConfigError([Problem("vector", 0, 0, what, hint) for what, hint in wrong])
         makes.append(prepared(assertion))
 
     async def body(trial: Trial) -> object:
@@ -91,14 +116,8 @@ async def _result(row: Mapping[str, Any]) -> TrialResult:
     echo = create("echo", env={}, base=VECTORS)
     host = CodeHost()
     with host.open():
-        step = Step(
-            0,
-            Case("1", variables),
-            Variant(0, "p", "m"),
-            0,
-            body,
-            verdict_rule(row.get("threshold")),
-        )
+        rule = verdict_rule(row.get("threshold"))
+        step = Step(0, Case("1", variables), Variant(0, "p", "m"), 0, body, rule)
         desk: CallDesk = _NoDesk()  # type: ignore[assignment]
         return await LiveTrial(step, desk, host).settle()
 
@@ -107,28 +126,38 @@ async def _result(row: Mapping[str, Any]) -> TrialResult:
     "row", _vectors() or [None], ids=lambda row: f"vector-{row['id']}" if row else "absent"
 )
 async def test_an_assertion_comes_to_what_promptfoo_recorded(row: dict[str, Any] | None) -> None:
-    """Verdict, score and each assertion's verdict agree, apart from what is an error here on purpose."""
+    """Verdict, score, named scores and each assertion's verdict agree, but for the deviations listed above."""
     if row is None:
         pytest.skip("the recorded vectors are not here")
     wanted = row["expect"]
     try:
         result = await _result(row)
-    except EvenhandError:
-        # Found when the file is read; promptfoo finds it when the row is run.
+    except ConfigError:
+        # Found when the file is read; promptfoo finds it when the row is run, or fails the row without a word.
         assert not wanted["success"]
         return
-    if result.outcome == "error":
-        replies = [
-            str(((a.get("provider") or {}).get("config") or {}).get("reply"))
-            for a in row["asserts"]
-        ]
-        on_purpose = any(mark in reply for mark in ON_PURPOSE for reply in replies)
-        assert on_purpose or not wanted["success"], (row, result.reason)
+    if row["id"] in ERROR_INSTEAD_OF_FAIL | ERROR_INSTEAD_OF_PASS:
+        assert wanted["success"] is (row["id"] in ERROR_INSTEAD_OF_PASS)
+        assert result.outcome == "error"
+        assert result.score is None
         return
-    assert (result.outcome == "pass") == wanted["success"], (row, result)
-    assert result.score == pytest.approx(wanted["score"], abs=1e-9), (row, result)
-    tops = [c for c in wanted["components"] if c["type"] is not None][: len(result.outcomes)]
-    if len(tops) == len(result.outcomes):
-        assert [o.outcome == "pass" or o.weight == 0 for o in result.outcomes] == [
-            c["pass"] for c in tops
-        ], row
+    assert result.outcome == (
+        "error" if wanted["failureReason"] == 2 else "pass" if wanted["success"] else "fail"
+    )
+    if wanted["failureReason"] == 2:
+        return
+    assert result.score == pytest.approx(wanted["score"], abs=1e-9)
+    assert result.named_scores == pytest.approx(wanted["namedScores"], abs=1e-9)
+    # A function's own components follow its verdict in promptfoo's list, with no type.
+    components = [c for c in wanted["components"] if c["type"] is not None][: len(result.outcomes)]
+    for outcome, component in zip(result.outcomes, components, strict=True):
+        assert (outcome.outcome == "pass" or outcome.weight == 0) is component["pass"]
+        assert outcome.score == pytest.approx(component["score"], abs=1e-9)
+
+
+def test_each_deviation_has_a_sentence() -> None:
+    """What we do differently is explained where users read it."""
+    assert (
+        set(ERROR_INSTEAD_OF_FAIL.values()) | set(ERROR_INSTEAD_OF_PASS.values())
+        <= DEVIATIONS.keys()
+    )

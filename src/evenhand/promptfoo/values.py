@@ -74,9 +74,8 @@ def schema_text(value: object) -> str:
         import yaml  # noqa: PLC0415 (only for schemas that are text)
 
         try:
-            value = cast(
-                "object", yaml.load(value, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-            )
+            safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+            value = cast("object", yaml.load(value, Loader=safe))  # noqa: S506 (it is a safe one)
         except yaml.YAMLError as error:
             raise ScoreError(
                 f"the schema is neither JSON nor YAML: {str(error).splitlines()[0]}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -22,7 +22,14 @@ class Grading:
     named_scores: dict = field(default_factory=dict)
 
 
-Passed = namedtuple("Passed", "passed score reason")
+class Passed(NamedTuple):
+    """Another shape that a verdict may have."""
+
+    passed: bool
+    score: float
+    reason: str
+
+
 OK = {"pass": True, "score": 0.5, "reason": "r"}
 
 

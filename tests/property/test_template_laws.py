@@ -1,0 +1,64 @@
+"""Laws of templates, over whatever values there are."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.promptfoo.code import filled_in
+from evenhand.promptfoo.template import render
+from evenhand.scorers.found_json import UnreadableError, objects_in
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
+HOSTILE = st.lists(
+    st.sampled_from(["{{", "}}", "{%", "%}", "{#", "#}", "x", " ", "'", '"', "\\", "\n"])
+).map("".join)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(TEXT | HOSTILE)
+def test_text_that_is_filled_in_comes_out_as_it_went_in(value):
+    """On the fast path and on the slow one."""
+    assert render("<{{ v }}>", {"v": value}) == f"<{value}>"
+    assert render("{% if true %}<{{ v }}>{% endif %}", {"v": value}) == f"<{value}>"
+
+
+@given(JSON)
+def test_dump_writes_the_value_as_json(value):
+    """What JSON reads back is what went in."""
+    assert json.loads(render("{{ v | dump }}", {"v": value})) == value
+
+
+@given(TEXT | HOSTILE)
+def test_text_in_code_is_the_text(value):
+    """In every kind of quotes, and bare, where it is no number and no truth value."""
+    for code in ("'{{v}}'", '"{{v}}"', '"""{{v}}"""', "{{ v | dump }}"):
+        assert eval(filled_in(code, {"v": value}), {}) == value
+
+
+@given(
+    st.dictionaries(TEXT, JSON, max_size=4),
+    st.text(st.characters(codec="utf-8", exclude_characters="{"), max_size=30),
+)
+def test_an_object_is_found_in_any_prose(value, prose):
+    """Whatever stands before and after."""
+    assert list(objects_in(f"{prose}{json.dumps(value)}{prose}", strict=True)) == [value]
+
+
+@given(HOSTILE | TEXT | st.text("{}[]:,\"'ab1 \n&*!#/-", max_size=60))
+def test_no_text_breaks_the_reader(text):
+    """There are objects in it, or none, or they cannot be read: nothing else."""
+    assert all(isinstance(found, dict) for found in objects_in(text))
+    with contextlib.suppress(UnreadableError):
+        list(objects_in(text, strict=True))
