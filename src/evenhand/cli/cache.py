@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from evenhand.store.cache import Cache
 
 
-
 @click.group(short_help="Look into the cache of replies, or clear it.")
 @click.option(
     "--of",
@@ -47,7 +46,9 @@ def stats(store: Cache) -> None:
 
 @cache.command()
 @click.argument("key", default="")
-@click.option("--first", type=click.IntRange(1), default=20, show_default=True, help="At most so many.")
+@click.option(
+    "--first", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
+)
 @click.pass_obj
 def explain(store: Cache, key: str, first: int) -> None:
     """List the replies it holds, newest first, and the request that each answers; those whose KEY begins so."""

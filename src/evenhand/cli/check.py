@@ -9,12 +9,22 @@ import click
 
 @click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
 @click.argument("path", default=".", type=click.Path(path_type=Path))
-@click.option("--filter", "filter_", default="", metavar="REGEX", help="Only tests whose description or variables match.")
+@click.option(
+    "--filter",
+    "filter_",
+    default="",
+    metavar="REGEX",
+    help="Only tests whose description or variables match.",
+)
 @click.option("--first", type=click.IntRange(1), metavar="N", help="Only the first N tests.")
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="Only N tests, drawn at random.")
+@click.option(
+    "--sample", type=click.IntRange(1), metavar="N", help="Only N tests, drawn at random."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="For --sample.")
 @click.option("--repeat", type=click.IntRange(1), metavar="N", help="Ask everything N times.")
-@click.option("--strict-prompts", is_flag=True, help="Read prompt functions as `run --strict-prompts` does.")
+@click.option(
+    "--strict-prompts", is_flag=True, help="Read prompt functions as `run --strict-prompts` does."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def check(
     path: Path,
@@ -34,7 +44,9 @@ def check(
     from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
     from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (see above)
 
-    plan = load(path, Selection(filter_, first, sample, seed, repeat), strict_prompts=strict_prompts)
+    plan = load(
+        path, Selection(filter_, first, sample, seed, repeat), strict_prompts=strict_prompts
+    )
     estimates = plan.estimate()
     if as_json:
         from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)

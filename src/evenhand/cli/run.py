@@ -26,12 +26,16 @@ def _looks(command: F) -> F:
     """The options that say what is printed and how it exits; `run` and `resume` share them."""
     for option in reversed(
         (
-            click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
+            click.option(
+                "--json", "as_json", is_flag=True, help="Print one JSON document to stdout."
+            ),
             click.option("--no-table", is_flag=True, help="Print the summary only."),
             click.option("--no-progress", is_flag=True, help="Print no progress."),
             click.option("--exit-zero", is_flag=True, help="Exit with 0 when trials failed."),
             click.option(
-                "--promptfoo-exit-codes", is_flag=True, help="Exit with 100 when trials failed, as promptfoo does."
+                "--promptfoo-exit-codes",
+                is_flag=True,
+                help="Exit with 100 when trials failed, as promptfoo does.",
             ),
         )
     ):
@@ -52,7 +56,9 @@ def _spending(command: F) -> F:
                 metavar="USD",
                 help="Send no call that could take the run past this.",
             ),
-            click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of replies."),
+            click.option(
+                "--no-cache", is_flag=True, help="Neither read nor write the cache of replies."
+            ),
             click.option(
                 "--time-limit",
                 type=click.FloatRange(0, min_open=True),
@@ -67,9 +73,17 @@ def _spending(command: F) -> F:
 
 @click.command(short_help="Run prompts × models × tests, and say what passed.")
 @click.argument("path", default=".", type=click.Path(path_type=Path))
-@click.option("--filter", "filter_", default="", metavar="REGEX", help="Only tests whose description or variables match.")
+@click.option(
+    "--filter",
+    "filter_",
+    default="",
+    metavar="REGEX",
+    help="Only tests whose description or variables match.",
+)
 @click.option("--first", type=click.IntRange(1), metavar="N", help="Only the first N tests.")
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="Only N tests, drawn at random.")
+@click.option(
+    "--sample", type=click.IntRange(1), metavar="N", help="Only N tests, drawn at random."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="For --sample.")
 @click.option("--repeat", type=click.IntRange(1), metavar="N", help="Ask everything N times.")
 @_spending
@@ -172,9 +186,8 @@ def resume(
     record = meta.settings
     path = Path(record.get("path", ""))
     if not record.get("path") or not path.exists():
-        raise UsageError(
-            f"run {meta.id} cannot be resumed: {path if record.get('path') else 'what it was made from'} does not exist",
-        )
+        gone = path if record.get("path") else "what it was made from"
+        raise UsageError(f"run {meta.id} cannot be resumed: {gone} does not exist")
     selection = Selection(
         record["filter"], record["first"], record["sample"], record["seed"], record["repeats"]
     )

@@ -45,7 +45,12 @@ def show(run: str | None, cell: str | None, as_json: bool, no_table: bool, listi
 
 @click.command(short_help="Write a run's results to a file.")
 @click.argument("run", required=False, metavar="[RUN]")
-@click.option("--to", required=True, type=click.Path(path_type=Path, allow_dash=True), help="The file; - for stdout.")
+@click.option(
+    "--to",
+    required=True,
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="The file; - for stdout.",
+)
 @click.option(
     "--format",
     "format_",
@@ -81,7 +86,9 @@ def print_run(run_file: RunFile, *, as_json: bool, table: bool) -> None:
 
 
 def _color() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
 
 
 def _width() -> int | None:

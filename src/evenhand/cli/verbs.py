@@ -11,9 +11,15 @@ from evenhand import __version__
 
 _COMMANDS = {
     "run": ("evenhand.cli.run", "Run prompts × models × tests, and say what passed."),
-    "resume": ("evenhand.cli.run", "Go on with a run that did not finish. Nothing is paid for twice."),
+    "resume": (
+        "evenhand.cli.run",
+        "Go on with a run that did not finish. Nothing is paid for twice.",
+    ),
     "show": ("evenhand.cli.show", "Show a run, or one cell of it."),
-    "check": ("evenhand.cli.check", "Validate a folder, count its calls and price them. Sends nothing."),
+    "check": (
+        "evenhand.cli.check",
+        "Validate a folder, count its calls and price them. Sends nothing.",
+    ),
     "export": ("evenhand.cli.show", "Write a run's results to a file."),
     "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
     "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
