@@ -2,97 +2,154 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import textwrap
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Mapping
 
 from evenhand.core.errors import UsageError
-from evenhand.core.run import TrialResult
-from evenhand.report.console import column_names
-from evenhand.report.words import clip, money, safe, seconds, short_id
+from evenhand.core.run import CallRecord, TrialResult
+from evenhand.core.score import Outcome
+from evenhand.report.grid import Grid, row_case
+from evenhand.report.ink import Ink
+from evenhand.report.words import clip, money, number, safe, seconds, short_id
 from evenhand.store.runfile import RunFile
 
 LINES = 40
-_MARKS = {"pass": ("✓", "green"), "fail": ("✗", "red"), "error": ("!", "yellow"), "not_applicable": ("–", "dim")}
-
-Ink = Callable[[str, str], str]
+COLUMNS_SHOWN = 10
 
 
-def find_cells(run: RunFile, ref: str) -> list[TrialResult]:
-    """The cells that a reference means: `column:case`, or a place in the plan.
+def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
+    """The trials that a reference means, in the plan's order; more than one where cases are repeated.
+
+    Args:
+        run: The run.
+        grid: Its cells.
+        ref: `column:case` (the column by its name in the table, its prompt or its model; the case by its number or its
+            id), a place in the plan, or a case's id alone for all of its columns.
 
     Raises:
         UsageError: There is none.
     """
-    if ref.isdigit():
+    what = f"run {short_id(run.meta.id)}"
+    if ref.isdecimal() and ref not in grid.numbers:
         found = run.trial(int(ref))
         if found is None:
-            raise UsageError(f"run {short_id(run.meta.id)} has no settled trial {ref}", hint=_columns(run))
+            raise UsageError(f"{what} has no settled trial {ref}", hint=_columns(grid))
         return [found]
+    if row_case(ref) in grid.numbers:
+        places = [row.index for row in run.outcomes() if row.case == row_case(ref)]
+        return _read(run, places)
     column, _, case = ref.rpartition(":")
-    names = column_names(run.meta.variants)
-    variants = [i for i, name in enumerate(names) if name == column] or [
-        i
-        for i, (name, v) in enumerate(zip(names, run.meta.variants, strict=True))
-        if column and (column in name or column in (v.prompt, v.model))
+    variants = _variants(run, grid, column)
+    if not variants:
+        near = difflib.get_close_matches(column or ref, grid.names, n=1)
+        hint = f"Did you mean '{clip(near[0], 60)}'? " if near else ""
+        raise UsageError(f"{what} has no column {column or ref!r}", hint=hint + _columns(grid))
+    places = [
+        row.index
+        for row in run.outcomes()
+        if row.variant in variants
+        and (row.case == row_case(case) or str(grid.numbers[row.case]) == case)
     ]
-    if not column or not variants:
-        raise UsageError(f"run {short_id(run.meta.id)} has no column '{column or ref}'", hint=_columns(run))
-    numbers: dict[str, int] = {}
-    places: list[int] = []
-    for row in run.outcomes():
-        number = numbers.setdefault(row.case, len(numbers) + 1)
-        if row.variant in variants and case in (str(number), row.case):
-            places.append(row.index)
     if not places:
-        raise UsageError(f"column '{column}' has no case {case}", hint=f"It has {len(numbers)} cases, from 1.")
+        raise UsageError(
+            f"column {column!r} of {what} has no settled case {case!r}",
+            hint=f"Cases are counted from 1 to {len(grid.numbers)}, in the order of the tests.",
+        )
+    return _read(run, places)
+
+
+def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
+    """The columns that a name means: by its name in the table, else by prompt or model, else by a part of it."""
+    every = list(enumerate(zip(grid.names, run.meta.variants, strict=True)))
+    for exactly in (True, False):
+        for wanted in (
+            [i for i, (name, _) in every if (name == column if exactly else column in name)],
+            [i for i, (_, v) in every if exactly and column in (v.prompt, v.model)],
+        ):
+            if column and wanted:
+                return wanted
+    return []
+
+
+def _read(run: RunFile, places: list[int]) -> list[TrialResult]:
     return [trial for trial in map(run.trial, places) if trial is not None]
 
 
-def cell_lines(run: RunFile, trial: TrialResult, width: int, ink: Ink) -> list[str]:
+def cell_lines(run: RunFile, grid: Grid, trial: TrialResult, width: int, ink: Ink) -> list[str]:
     """The lines of one cell."""
-    name = column_names(run.meta.variants)[trial.variant]
     variant = run.meta.variants[trial.variant]
-    mark, color = _MARKS[trial.outcome]
-    score = "" if trial.score is None else f", score {trial.score:g}"
+    score = "" if trial.score is None else f", score {number(trial.score)}"
+    state = trial.outcome.replace("_", " ")
+    title = f"{grid.names[trial.variant]} · {grid.case_name(trial)}"
     lines = [
-        f"{ink(mark, color)} {ink(f'{name} · {safe(trial.description) or trial.case}', 'bold')}   {trial.outcome}{score}",
-        ink(f"  trial {trial.index} · case {trial.case} · repeat {trial.repeat + 1} · {safe(str(variant))}", "dim"),
+        f"{ink.mark(trial.outcome)} {ink(clip(title, width - 24), 'bold')}   {state}{score}",
+        ink(
+            clip(f"  trial {trial.index} · case {safe(trial.case)} · {safe(str(variant))}", width),
+            "dim",
+        ),
     ]
+    lines += _variables(trial.vars, width, ink)
     lines += _section("prompt", trial.prompt, width, ink)
     if trial.output is not None:
-        text = trial.output if isinstance(trial.output, str) else json.dumps(trial.output, indent=2, ensure_ascii=False)
-        lines += _section("output", text, width, ink)
+        lines += _section("output", _text(trial.output), width, ink)
     if trial.error is not None:
-        lines += ["", f"  {ink('error', 'yellow')}  {trial.error.slug}: {safe(trial.error.message)}"]
-        if trial.error.where:
-            lines.append(f"         {safe(trial.error.where)}")
+        lines += ["", f"  {ink('error', 'yellow')}  {trial.error.slug}"]
+        lines += _wrapped(trial.error.message, width, "    ", LINES)
+        lines += _wrapped(trial.error.where, width, "    ", 4) if trial.error.where else []
     if trial.outcomes:
         lines += ["", f"  {ink('expected', 'dim')}"]
     for outcome in trial.outcomes:
-        mark, color = _MARKS[outcome.outcome]
-        number = "" if outcome.score is None else f"  {outcome.score:g}"
-        weight = "" if outcome.weight == 1 else f"  (weight {outcome.weight:g})"
-        lines.append(f"  {ink(mark, color)} {clip(safe(outcome.name), width - 20)}{number}{weight}")
-        if outcome.reason:
-            lines += _wrapped(outcome.reason, width, "      ", 8)
-        components = cast("list[dict[str, object]]", outcome.metadata.get("components") or [])
-        for part in components:
-            mark, color = _MARKS["pass" if part.get("pass") else "fail"]
-            lines.append(f"      {ink(mark, color)} {clip(safe(str(part.get('reason') or '')), width - 10)}")
+        lines += _outcome(outcome, width, ink)
     calls = list(run.calls(trial.index))
     if calls:
         lines += ["", f"  {ink('calls', 'dim')}"]
     for call in calls:
-        end = call.end
-        told = "in doubt" if end is None else end.error or f"{end.origin} · {seconds(end.latency_s)} · {money(end.cost_usd)}"
-        tokens = "" if end is None or end.tokens_in is None else f" · {end.tokens_in} → {end.tokens_out} tokens"
-        lines.append(f"    {call.start.role:<8} {safe(call.start.provider)}   {told}{tokens}")
-        if end is not None and end.error:
-            lines += _wrapped(end.message, width, "             ", 3)
-    if trial.log:
-        lines += _section("printed by your code", trial.log, width, ink)
+        lines += _call(call, width)
+    return lines + _section("printed by your code", trial.log, width, ink)
+
+
+def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[str]:
+    if not variables:
+        return []
+    most = min(24, max(len(safe(name)) for name in variables))
+    return ["", f"  {ink('variables', 'dim')}"] + [
+        clip(f"    {clip(safe(name), most):<{most}}  {safe(_text(value)[: 4 * width])}", width)
+        for name, value in variables.items()
+    ]
+
+
+def _outcome(outcome: Outcome, width: int, ink: Ink) -> list[str]:
+    score = "" if outcome.score is None else f"  {number(outcome.score)}"
+    weight = "" if outcome.weight == 1 else f"  (weight {number(outcome.weight)})"
+    lines = [f"  {ink.mark(outcome.outcome)} {clip(safe(outcome.name), width - 24)}{score}{weight}"]
+    if outcome.reason:
+        lines += _wrapped(outcome.reason, width, "      ", 8)
+    parts = outcome.metadata.get("components")
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, Mapping):
+            mark = ink.mark("pass" if part.get("pass") else "fail")
+            lines.append(f"      {mark} {clip(safe(str(part.get('reason') or '')), width - 10)}")
+    return lines
+
+
+def _call(call: CallRecord, width: int) -> list[str]:
+    end = call.end
+    if end is None:
+        told = "in doubt: it was in flight when the run was killed"
+    elif end.error:
+        told = end.error
+    else:
+        told = f"{end.origin} · {seconds(end.latency_s)}"
+        told += " · price not known" if end.cost_usd is None else f" · {money(end.cost_usd)}"
+        if end.tokens_in is not None and end.tokens_out is not None:
+            told += f" · {end.tokens_in:,} → {end.tokens_out:,} tokens"
+        if end.attempts > 1:
+            told += f" · {end.attempts} attempts"
+    lines = [f"    {call.start.role:<8} {safe(call.start.provider)}   {told}"]
+    if end is not None and end.error:
+        lines += _wrapped(end.message, width, "             ", 3)
     return lines
 
 
@@ -103,11 +160,26 @@ def _section(title: str, text: str, width: int, ink: Ink) -> list[str]:
 def _wrapped(text: str, width: int, indent: str, most: int) -> list[str]:
     lines: list[str] = []
     for line in safe(text, multiline=True).split("\n"):
-        lines += textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=indent) or [indent.rstrip()]
+        lines += textwrap.wrap(
+            line,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+            replace_whitespace=False,
+        ) or [""]
         if len(lines) > most:
-            return [*lines[:most], f"{indent}… ({len(text):,} characters in all; --json has them)"]
+            return [*lines[:most], f"{indent}… ({len(text):,} characters in all)"]
     return lines
 
 
-def _columns(run: RunFile) -> str:
-    return "Its columns: " + ", ".join(clip(name, 40) for name in column_names(run.meta.variants)[:10])
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _columns(grid: Grid) -> str:
+    shown = ", ".join(clip(name, 40) for name in grid.names[:COLUMNS_SHOWN])
+    left = len(grid.names) - COLUMNS_SHOWN
+    return f"Its columns: {shown}" + (f" and {left} more" if left > 0 else "")

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from evenhand.core.errors import Problem
+from evenhand.core.errors import Problem, StoreError
 from evenhand.core.plan import CallEstimate, Plan
-from evenhand.core.run import CallRecord, RunMeta, Totals, TrialResult, verdict
+from evenhand.core.run import CallRecord, Totals, verdict
 from evenhand.core.variant import Variant
-from evenhand.report.words import clip, count, money, percent, safe, seconds, short_id
-from evenhand.stats.compare import paired_rates, smallest_shown
-from evenhand.stats.interval import wilson, wilson_of_clusters
+from evenhand.report.grid import Grid
+from evenhand.report.ink import Ink
+from evenhand.report.words import (
+    clip,
+    count,
+    interval,
+    money,
+    percent,
+    put,
+    safe,
+    seconds,
+    short_id,
+)
+from evenhand.stats.interval import wilson
 from evenhand.store.catalogue import Listed
 from evenhand.store.runfile import RunFile
 
 PLAIN_WIDTH = 100
-FAILURES = 12
-PER_COLUMN = 4
+NARROWEST = 40
 HINTS = 8
-_COLORS = {"green": "32", "red": "31", "yellow": "33", "dim": "2", "bold": "1"}
-_MARKS = {"pass": ("✓", "green"), "fail": ("✗", "red"), "error": ("!", "yellow"), "not_applicable": ("–", "dim")}
-
-
-@dataclass(frozen=True, slots=True)
-class _Ink:
-    """Colours, where the reader wants any."""
-
-    on: bool
-
-    def __call__(self, text: str, color: str) -> str:
-        return f"\x1b[{_COLORS[color]}m{text}\x1b[0m" if self.on and text else text
 
 
 def heading(plan: Plan) -> str:
@@ -43,51 +39,84 @@ def heading(plan: Plan) -> str:
     return _heading(plan.title, plan.variants, plan.case_count, plan.repeats, plan.size)
 
 
-def show(run: RunFile, out: TextIO, *, table: bool = True, width: int | None = None, color: bool = False) -> None:
+def show(
+    run: RunFile,
+    out: TextIO,
+    *,
+    table: bool = True,
+    width: int | None = None,
+    color: bool = False,
+    with_heading: bool = True,
+) -> None:
     """Prints a run for people.
 
     Args:
-        table: With the table of columns, the failures and the comparison; otherwise the summary alone.
+        run: The run, as far as it has come.
+        out: Where to.
+        table: With the table of columns, the failures and the comparison; otherwise the summary alone, which takes
+            milliseconds whatever the size of the run.
         width: Columns that there are; None for a file or a pipe.
         color: Whether escapes for colours may be used.
+        with_heading: With the line that says what the plan is; without it where the progress line has just said so.
     """
-    ink, meta = _Ink(color), run.meta
-    width = max(60, width or PLAIN_WIDTH)
+    ink, meta = Ink(color), run.meta
+    width = max(NARROWEST, width or PLAIN_WIDTH)
     totals = run.totals()
-    lines = [ink(clip(_heading(meta.title, meta.variants, meta.case_count, meta.repeats, meta.planned), width), "bold"), ""]
+    lines: list[str] = []
+    if with_heading:
+        text = _heading(
+            meta.title, meta.variants, meta.case_count, meta.repeats, meta.planned, width
+        )
+        lines += [ink(text, "bold"), ""]
+    grid: Grid | None = None
     if table and totals.trials:
-        cells = _Cells(run)
-        lines += [*_table(run, cells, width, ink), ""]
-        lines += _failures(run, cells, totals, width, ink)
-        sentences = _comparisons(meta, cells)
-        if sentences:
-            lines += [*(f"  {sentence}" for sentence in sentences), ""]
-    lines += _summary(run, totals, ink)
-    out.write("\n".join(lines) + "\n")
+        from evenhand.report.comparison import sentences  # noqa: PLC0415 (only for the table)
+        from evenhand.report.failures import failure_lines  # noqa: PLC0415 (see above)
+        from evenhand.report.table import table_lines  # noqa: PLC0415 (see above)
+
+        grid = Grid(run)
+        said = [line for text in sentences(grid) for line in _wrapped(text, width)]
+        for block in (
+            table_lines(run, grid, width, ink),
+            failure_lines(run, grid, width, ink),
+            said,
+        ):
+            if block:
+                lines += [*block, ""]
+    lines += _summary(run, totals, grid, width, ink)
+    put(out, "\n".join(lines) + "\n")
 
 
-def show_trial(run: RunFile, ref: str, out: TextIO, *, width: int | None = None, color: bool = False) -> None:
+def show_trial(
+    run: RunFile, ref: str, out: TextIO, *, width: int | None = None, color: bool = False
+) -> None:
     """Prints one cell whole: its prompt, its output, every outcome and every call.
 
     Args:
-        ref: `column:case`, e.g. `better:3`, both counted or named as the table has them; or the place in the plan.
+        run: The run.
+        ref: `column:case`, e.g. `better:3`, the case by its number or its id; the place in the plan; a case's id.
+        out: Where to.
+        width: Columns that there are; None for a file or a pipe.
+        color: Whether escapes for colours may be used.
 
     Raises:
         UsageError: There is no such cell.
     """
     from evenhand.report.cell import cell_lines, find_cells  # noqa: PLC0415 (only when one is asked for)
 
-    ink = _Ink(color)
-    for i, trial in enumerate(find_cells(run, ref)):
-        out.write("\n" if i else "")
-        out.write("\n".join(cell_lines(run, trial, max(60, width or PLAIN_WIDTH), ink)) + "\n")
+    grid, ink = Grid(run), Ink(color)
+    width = max(NARROWEST, width or PLAIN_WIDTH)
+    for i, trial in enumerate(find_cells(run, grid, ref)):
+        put(out, ("\n" if i else "") + "\n".join(cell_lines(run, grid, trial, width, ink)) + "\n")
 
 
 def problem_lines(problems: Sequence[Problem]) -> list[str]:
     """Hints about what was tolerated in a config."""
     lines = [f"hint: {safe(str(problem), multiline=True)}" for problem in problems[:HINTS]]
     if len(problems) > HINTS:
-        lines.append(f"hint: … and {len(problems) - HINTS} more; `evenhand check` shows those of any config")
+        lines.append(
+            f"hint: … and {len(problems) - HINTS} more; `evenhand check` shows those of any config"
+        )
     return lines
 
 
@@ -97,7 +126,9 @@ def doubt_lines(calls: Sequence[CallRecord], last_words: Sequence[str]) -> list[
     if calls:
         bounds = [call.start.cost_bound_usd for call in calls]
         known = sum(bound for bound in bounds if bound is not None)
-        most = money(known) if None not in bounds else "an amount that is not known: no price is set"
+        most = (
+            money(known) if None not in bounds else "an amount that is not known: no price is set"
+        )
         lines.append(
             f"in doubt: {count(len(calls), 'call')} in flight when an earlier session ended; "
             f"they may have been charged for, at most {most}"
@@ -114,9 +145,15 @@ def list_lines(found: Iterable[Listed]) -> list[str]:
         if meta is None:
             lines.append(f"{short_id(listed.path.stem)}  {safe(listed.problem)}")
             continue
-        with RunFile.open(listed.path) as run:
-            totals = run.totals()
-        status = "running" if listed.alive else "killed" if meta.status == "running" else meta.status
+        try:
+            with RunFile.open(listed.path) as run:
+                totals = run.totals()
+        except StoreError as error:
+            lines.append(f"{short_id(meta.id)}  {safe(error.message)}")
+            continue
+        status = (
+            "running" if listed.alive else "killed" if meta.status == "running" else meta.status
+        )
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at))
         lines.append(
             f"{short_id(meta.id)}  {when}  {totals.passed}/{totals.trials} passed"
@@ -129,10 +166,23 @@ def estimate_lines(plan: Plan, estimates: Sequence[CallEstimate]) -> list[str]:
     """What a run of a plan would ask, and what it may cost."""
     lines = [heading(plan), ""]
     for estimate in estimates:
-        tokens = f"about {estimate.tokens_in:,} tokens in" if estimate.tokens_in else "tokens not known beforehand"
-        cost = "price not known" if estimate.cost_usd is None else f"at most {money(estimate.cost_usd)}"
-        lines.append(f"  {estimate.role:<8} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}")
-    lines += ["", f"nothing is wrong, and nothing was sent · next: evenhand run {_near(Path(plan.source).parent)}".rstrip()]
+        tokens = (
+            f"about {estimate.tokens_in:,} tokens in"
+            if estimate.tokens_in
+            else "tokens not known beforehand"
+        )
+        cost = (
+            "price not known"
+            if estimate.cost_usd is None
+            else f"at most {money(estimate.cost_usd)}"
+        )
+        lines.append(
+            f"  {estimate.role:<8} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}"
+        )
+    lines += [
+        "",
+        f"nothing is wrong, and nothing was sent · next: evenhand run {_near(Path(plan.source).parent)}".rstrip(),
+    ]
     return lines
 
 
@@ -158,248 +208,107 @@ def estimate_row(plan: Plan, estimates: Sequence[CallEstimate]) -> dict[str, Any
             for e in estimates
         ],
         "hints": [
-            {"file": h.file, "line": h.line, "column": h.column, "what": h.what, "hint": h.hint} for h in plan.hints
+            {"file": h.file, "line": h.line, "column": h.column, "what": h.what, "hint": h.hint}
+            for h in plan.hints
         ],
     }
 
 
-def column_names(variants: Sequence[Variant]) -> list[str]:
-    """The shortest name of each column that tells it from the others."""
-    prompts, models = {v.prompt for v in variants}, {v.model for v in variants}
-    if len(models) == 1:
-        names = _without_common([safe(v.prompt) for v in variants])
-    elif len(prompts) == 1:
-        names = [safe(v.model) for v in variants]
-    else:
-        names = [f"{p} · {safe(v.model)}" for p, v in zip(_without_common([safe(v.prompt) for v in variants]), variants, strict=True)]
-    return names if len(set(names)) == len(names) else [f"{name} #{i}" for i, name in enumerate(names, 1)]
-
-
-class _Cells:
-    """What became of every cell, by column and case: read once, without the texts."""
-
-    def __init__(self, run: RunFile) -> None:
-        self.numbers: dict[str, int] = {}
-        self.passed: list[dict[str, tuple[int, int]]] = [{} for _ in run.meta.variants]
-        for row in run.outcomes():
-            self.numbers.setdefault(row.case, len(self.numbers) + 1)
-            if row.outcome in ("pass", "fail"):
-                before = self.passed[row.variant].get(row.case, (0, 0))
-                self.passed[row.variant][row.case] = (before[0] + (row.outcome == "pass"), before[1] + 1)
-
-
-def _heading(title: str, variants: Sequence[Variant], cases: int, repeats: int, planned: int) -> str:
+def _heading(
+    title: str, variants: Sequence[Variant], cases: int, repeats: int, planned: int, width: int = 0
+) -> str:
+    """Title and counts; with a width, a long title is cut to leave room for the counts."""
     prompts, models = len({v.prompt for v in variants}), len({v.model for v in variants})
     parts = [count(prompts, "prompt"), count(models, "model"), count(cases, "case")]
     if repeats > 1:
         parts.append(count(repeats, "repeat"))
-    return f"{safe(title)} · {' × '.join(parts)} = {count(planned, 'trial')}"
+    whole = (
+        prompts * models * cases * repeats == planned
+    )  # or else tests chose their prompts or models
+    counts = f"{' × '.join(parts)} = " if whole else f"{', '.join(parts)}: "
+    counts += count(planned, "trial")
+    name = safe(title)
+    return f"{clip(name, max(20, width - len(counts) - 3)) if width else name} · {counts}"
 
 
-def _table(run: RunFile, cells: _Cells, width: int, ink: _Ink) -> list[str]:
-    meta = run.meta
-    names = column_names(meta.variants)
-    one_model = len({v.model for v in meta.variants}) == 1
-    head = ["prompt" if one_model else "prompt · model", " passed", "score", "latency", "cost"]
-    rows: list[list[str]] = []
-    errors = False
-    for name, totals, (score, latency), clusters in zip(names, run.by_variant(), run.means(), cells.passed, strict=True):
-        known = totals.passed + totals.failed
-        low, high = wilson_of_clusters(list(clusters.values()))
-        rate = percent(totals.passed / known) if known else "–"
-        interval = f"[{low * 100:.0f}–{high * 100:.0f}]" if known else ""
-        cost = "unknown" if totals.cost_usd is None else money(totals.cost_usd)
-        passed = f"{f'{totals.passed}/{known}':>7}  {rate:>5}  {interval:<9}".rstrip()
-        row = [name, passed, "–" if score is None else f"{score:.2f}", seconds(latency), cost]
-        if totals.errors:
-            errors = True
-        row.append(count(totals.errors, "error") if totals.errors else "")
-        rows.append(row)
-    if errors:
-        head.append("")
-    rows = [row[: len(head)] for row in rows]
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    widths[0] = min(widths[0], max(20, width - sum(widths[1:]) - 3 * len(widths)))
-
-    def line(row: Sequence[str], color: str = "") -> str:
-        cells_ = [clip(row[0], widths[0]).ljust(widths[0]), row[1].ljust(widths[1])]
-        cells_ += [text.rjust(w) for text, w in zip(row[2:], widths[2:], strict=True)]
-        return ink(("  " + "   ".join(cells_)).rstrip(), color) if color else ("  " + "   ".join(cells_)).rstrip()
-
-    return [line(head, "dim"), *map(line, rows)]
-
-
-def _failures(run: RunFile, cells: _Cells, totals: Totals, width: int, ink: _Ink) -> list[str]:
-    """What failed and why, columns that failed throughout in one line; then what went wrong."""
-    lines: list[str] = []
-    names = column_names(run.meta.variants)
-    by_variant = run.by_variant()
-    listed = Counter[int]()
-    left = 0
-    whole = {i for i, t in enumerate(by_variant) if t.failed > 2 and t.failed == t.trials}  # noqa: PLR2004 (a few are listed)
-    for trial in run.matching("fail", 2000):
-        variant = trial.variant
-        listed[variant] += 1
-        if variant in whole:
-            if listed[variant] == 1:
-                where = f"{names[variant]} · all {by_variant[variant].failed}"
-                lines += _why(where, trial, width, ink)
-        elif listed[variant] <= PER_COLUMN and len(lines) < 2 * FAILURES:
-            where = f"{names[variant]} · {_case(trial, cells, run.meta)}"
-            lines += _why(where, trial, width, ink)
-        else:
-            left += 1
-    left += max(0, totals.failed - sum(listed.values()))
-    if left:
-        lines.append(ink(f"    … and {count(left, 'more failure')}", "dim"))
-    groups: dict[tuple[str, str], list[TrialResult]] = {}
-    for trial in run.matching("error", 2000):
-        slug = trial.error.slug if trial.error else "error"
-        groups.setdefault((slug, trial.reason), []).append(trial)
-    for (slug, reason), trials in sorted(groups.items(), key=lambda item: -len(item[1]))[:FAILURES]:
-        first = trials[0]
-        where = f"{names[first.variant]} · {_case(first, cells, run.meta)}"
-        if len(trials) > 1:
-            where = f"{count(len(trials), 'trial')}, first {where}"
-        lines.append("  " + ink("!", "yellow") + " " + clip(f"{where}   error: {slug}", width - 4))
-        lines.append("      " + clip(safe(reason), width - 6))
-        if first.error and first.error.where:
-            lines.append("      " + clip(safe(first.error.where), width - 6))
-    return [*lines, ""] if lines else []
-
-
-def _why(where: str, trial: TrialResult, width: int, ink: _Ink) -> list[str]:
-    failed = [o for o in trial.outcomes if o.outcome == "fail"]
-    text = safe(trial.reason)
-    if failed:
-        text = safe(failed[0].name) + (f": {safe(failed[0].reason)}" if failed[0].reason else "")
-    more = f"  (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-    head = "  " + ink("✗", "red") + " "
-    if len(where) + len(text) + len(more) + 8 <= width:
-        return [f"{head}{where}   {text}{more}"]
-    return [head + clip(where + more, width - 4), "      " + clip(text, width - 6)]
-
-
-def _case(trial: TrialResult, cells: _Cells, meta: RunMeta) -> str:
-    number = cells.numbers.get(trial.case, 0) or trial.index + 1
-    name = clip(safe(trial.description), 40)
-    text = f"{number} {name}".strip() if name != f"Row #{number}" else name
-    return f"{text} · repeat {trial.repeat + 1}" if meta.repeats > 1 else text
-
-
-def _comparisons(meta: RunMeta, cells: _Cells) -> list[str]:
-    """The best column against the others, on the cases that both have a verdict on."""
-    names = column_names(meta.variants)
-    if len(names) < 2 or len(names) > 6:  # noqa: PLR2004 (more sentences than anybody reads)
-        return []
-    rates = {
-        i: sum(p for p, _ in found.values()) / sum(n for _, n in found.values())
-        for i, found in enumerate(cells.passed)
-        if found
-    }
-    if len(rates) < 2:  # noqa: PLR2004 (nothing to compare)
-        return []
-    best = max(rates, key=lambda i: (rates[i], i))
-    beats: list[str] = []
-    equal: list[str] = []
-    smallest: float | None = None
-    shared = 0
-    for other in sorted(rates, key=lambda i: (rates[i], i)):
-        if other == best:
-            continue
-        first = second = n = 0
-        for case, (passed, size) in cells.passed[best].items():
-            theirs = cells.passed[other].get(case)
-            if theirs is None:
-                continue
-            ours_pass, theirs_pass = passed * 2 > size, theirs[0] * 2 > theirs[1]
-            n += 1
-            first += ours_pass and not theirs_pass
-            second += theirs_pass and not ours_pass
-        found = paired_rates(n, first, second)
-        if found.detected:
-            beats.append(
-                f"{names[best]} beats {names[other]}: {found.difference * 100:+.0f} points "
-                f"[{found.low * 100:+.0f}, {found.high * 100:+.0f}] over {count(n, 'case')} (paired)"
-            )
-        else:
-            equal.append(names[other])
-            shared, smallest = n, smallest_shown(n)
-    if equal:
-        can = (
-            f"{count(shared, 'case')} can show no difference, however large"
-            if smallest is None
-            else f"{count(shared, 'case')} can show {smallest * 100:.0f} points or more"
-        )
-        beats.append(f"{names[best]} and {', '.join(equal)}: no detectable difference ({can})")
-    return beats
-
-
-def _summary(run: RunFile, totals: Totals, ink: _Ink) -> list[str]:
+def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: Ink) -> list[str]:
     meta = run.meta
     known = totals.passed + totals.failed
-    low, high = wilson(totals.passed, known)
     word = verdict(totals, meta.planned, meta.pass_rate)
     color = {"passed": "green", "failed": "red", "undecided": "yellow"}[word]
-    parts = [
-        f"{totals.passed} of {known} passed"
-        + (f" ({percent(totals.passed / known)}, {low * 100:.0f}–{high * 100:.0f})" if known and len(meta.variants) == 1 else "")
-    ]
+    parts = [f"{totals.passed:,} of {known:,} passed"]
+    if known and len(meta.variants) == 1 and meta.repeats == 1:
+        reach = interval(*wilson(totals.passed, known))
+        parts[0] += f" ({percent(totals.passed / known)}, {reach})"
     if totals.errors:
         parts.append(count(totals.errors, "error"))
     if totals.not_applicable:
-        parts.append(f"{totals.not_applicable} not applicable")
+        parts.append(f"{totals.not_applicable:,} not applicable")
     missing = meta.planned - totals.trials
     if missing > 0:
-        parts.append(f"{missing} not run")
-    if totals.calls:
-        parts.append(count(totals.calls, "call") + (f", {totals.cached} replayed" if totals.cached else ""))
-    parts.append(_cost(run, totals))
+        parts.append(f"{missing:,} not run")
+    parts += _calls(run, totals)
     if meta.finished_at:
         parts.append(seconds(meta.finished_at - meta.created_at))
-    lines = [f"  {ink(word, color)} · " + " · ".join(filter(None, parts))]
+    elif meta.status == "running":
+        parts.append("still running" if run.alive else "cut off")
+    lines = _wrapped(" · ".join(parts), width, first=f"  {word} · ")
+    lines[0] = lines[0].replace(word, ink(word, color), 1)
     if meta.status not in ("finished", "running") and meta.message:
-        lines += [f"  {ink(line, 'yellow')}" for line in safe(meta.message, multiline=True).splitlines()]
-    lines.append(f"  saved as {short_id(meta.id)} in {_near(run.path.parent) or '.'} · next: {_next(run, totals, missing)}")
-    return lines
+        for text in safe(meta.message, multiline=True).splitlines():
+            lines += [ink(line, "yellow") for line in _wrapped(text, width)]
+    saved = f"saved as {short_id(meta.id)} in {_near(run.path.parent) or '.'}"
+    following = f"next: {_next(run, totals, grid, missing)}"
+    if len(saved) + len(following) + 5 <= width:
+        return [*lines, f"  {saved} · {following}"]
+    return [*lines, f"  {saved}", f"  {following}"]
 
 
-def _cost(run: RunFile, totals: Totals) -> str:
-    if not totals.calls:
-        return ""
+def _calls(run: RunFile, totals: Totals) -> list[str]:
+    """Calls, what they cost over all sessions, and what may come on top."""
     spend = run.spend()
-    if spend.cost_usd is None:
-        return "cost not known"
-    wasted = f", {count(spend.wasted, 'failed attempt')} may have been charged too" if spend.wasted else ""
-    return f"{money(spend.cost_usd)}{wasted}"
+    parts: list[str] = []
+    if totals.calls:
+        replayed = f", {totals.cached:,} replayed" if totals.cached else ""
+        parts.append(count(totals.calls, "call") + replayed)
+    if totals.calls or spend.calls:
+        parts.append("cost not known" if spend.cost_usd is None else money(spend.cost_usd))
+    if spend.wasted:
+        parts.append(f"{count(spend.wasted, 'failed attempt')} may have been charged too")
+    if spend.in_doubt and not run.alive:
+        most = "" if spend.in_doubt_usd is None else f" ({money(spend.in_doubt_usd)} at most)"
+        parts.append(f"{count(spend.in_doubt, 'call')} in doubt{most}")
+    return parts
 
 
-def _next(run: RunFile, totals: Totals, missing: int) -> str:
+def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int) -> str:
+    """The command that most people want now."""
     name = short_id(run.meta.id)
-    if missing > 0 or totals.errors:
+    if (missing > 0 or totals.errors) and not run.alive:
         return f"evenhand resume {name}"
-    failed = next(iter(run.matching("fail", 1)), None)
-    if failed is None:
+    if not totals.failed:
         return f"evenhand export {name} --to results.json"
-    numbers = {}
-    for row in run.outcomes():
-        numbers.setdefault(row.case, len(numbers) + 1)
-        if row.index == failed.index:
-            break
-    column = column_names(run.meta.variants)[failed.variant]
-    number = numbers.get(failed.case, failed.index + 1)
-    ref = f"{column}:{number}" if column.replace("_", "").replace("-", "").isalnum() else str(failed.index)
-    return f"evenhand show {name} {ref}"
+    if grid is None:
+        return f"evenhand show {name}"
+    # A column that failed now and then has more to say than one that always did.
+    failing = [v for v, places in enumerate(grid.failed) if places]
+    variant = next((v for v in failing if any(p for p, _ in grid.passed[v].values())), failing[0])
+    place = grid.failed[variant][0]
+    column = grid.names[variant]
+    trial = run.trial(place)
+    if trial is None or not column.replace("_", "").replace("-", "").isalnum():
+        return f"evenhand show {name} {place}"
+    return f"evenhand show {name} {column}:{grid.number(trial)}"
 
 
-def _without_common(names: Sequence[str]) -> list[str]:
-    """`prompts.py:a` and `prompts.py:b` as `a` and `b`."""
-    starts = {name.rpartition(":")[0] for name in names}
-    if len(names) > 1 and len(starts) == 1 and starts != {""} and "\n" not in names[0]:
-        short = [name.rpartition(":")[2].strip() for name in names]
-        if all(short) and len(set(short)) == len(short):
-            return short
-    return list(names)
+def _wrapped(text: str, width: int, first: str = "  ") -> list[str]:
+    import textwrap  # noqa: PLC0415 (a summary that fits needs none)
+
+    if len(first) + len(text) <= width:
+        return [first + text]
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent="  ", break_on_hyphens=False
+    )
 
 
 def _near(folder: Path) -> str:

@@ -1,15 +1,17 @@
 """A run as one JSON document, `evenhand.run/1`: what `--json` prints and `export` writes.
 
-Keys are only ever added. Trials are written one at a time, so a run of any size passes through in flat memory.
+Trials are written one at a time, so a run of any size passes through in flat memory.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
+
+import msgspec
 
 from evenhand.core.encoding import encode
 from evenhand.core.run import Totals, TrialResult, verdict
@@ -19,6 +21,8 @@ from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
 _LONE = re.compile("[\ud800-\udfff]")
+_NOT_ASCII = re.compile("[^\x00-\x7f]")
+_encoder = msgspec.json.Encoder()
 
 
 def document(run: RunFile) -> dict[str, Any]:
@@ -28,14 +32,14 @@ def document(run: RunFile) -> dict[str, Any]:
 
 def write_document(run: RunFile, out: TextIO) -> int:
     """Writes the document; how many trials there were."""
+    line = writer(out)
     head = json_text(_head(run))
-    out.write(head[:-1] + ',"trials":[')
+    line(head[:-1] + ',"trials":[')
     count = 0
     for trial in run.trials():
-        out.write("," if count else "")
-        out.write("\n" + json_text(trial_row(trial, run.meta.variants)))
+        line(("," if count else "") + "\n" + json_text(trial_row(trial, run.meta.variants)))
         count += 1
-    out.write("\n]}\n")
+    line("\n]}\n")
     return count
 
 
@@ -50,22 +54,13 @@ def trial_row(trial: TrialResult, variants: Sequence[Variant]) -> dict[str, Any]
         "outcome": trial.outcome,
         "score": trial.score,
         "output": trial.output,
-        "error": None if error is None else {"slug": error.slug, "message": error.message, "hint": error.where},
+        "error": None
+        if error is None
+        else {"slug": error.slug, "message": error.message, "where": error.where},
         "latency_s": trial.latency_s,
         "cost_usd": trial.cost_usd,
-        "named_scores": dict(trial.named_scores),
+        "named_scores": trial.named_scores,
         "outcomes": [outcome_row(outcome) for outcome in trial.outcomes],
-        "index": trial.index,
-        "description": trial.description,
-        "reason": trial.reason,
-        "prompt": trial.prompt,
-        "vars": dict(trial.vars),
-        "metadata": dict(trial.metadata),
-        "tokens_in": trial.tokens_in,
-        "tokens_out": trial.tokens_out,
-        "calls": trial.calls,
-        "cached": trial.cached,
-        "log": trial.log,
     }
 
 
@@ -76,10 +71,7 @@ def outcome_row(outcome: Outcome) -> dict[str, Any]:
         "outcome": outcome.outcome,
         "score": outcome.score,
         "reason": outcome.reason,
-        "weight": outcome.weight,
-        "metric": outcome.metric,
-        "metadata": dict(outcome.metadata),
-        "error": outcome.error or None,
+        "metadata": outcome.metadata,
     }
 
 
@@ -89,33 +81,35 @@ def totals_row(totals: Totals) -> dict[str, Any]:
 
 
 def json_text(value: Mapping[str, Any]) -> str:
-    """A value as one line of JSON, its keys in their own order, in UTF-8 whatever text a model wrote."""
+    """A value as one line of JSON, its keys in their own order, whatever text a model wrote."""
+    try:
+        return _encoder.encode(value).decode()
+    except (UnicodeEncodeError, ValueError, TypeError):  # a lone surrogate, as a rule
+        pass
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError):
         text = encode(value).decode()
-    return _LONE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    return _LONE.sub(_escaped, text)
+
+
+def writer(out: TextIO) -> Callable[[str], object]:
+    """Writes JSON to a stream, with escapes where its encoding has no such character."""
+    coding = (getattr(out, "encoding", None) or "utf-8").lower().replace("-", "")
+    if coding in ("utf8", "utf16", "utf32"):
+        return out.write
+    return lambda text: out.write(_NOT_ASCII.sub(_escaped, text))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return json.dumps(match.group())[1:-1]
 
 
 def _head(run: RunFile) -> dict[str, Any]:
     meta, totals = run.meta, run.totals()
     return {
         "schema": SCHEMA,
-        "run": {
-            "id": meta.id,
-            "file": str(run.path),
-            "status": meta.status,
-            "title": meta.title,
-            "source": meta.source,
-            "fingerprint": meta.fingerprint,
-            "planned": meta.planned,
-            "cases": meta.case_count,
-            "repeats": meta.repeats,
-            "created_at": meta.created_at,
-            "finished_at": meta.finished_at,
-            "message": meta.message,
-            "version": meta.version,
-        },
+        "run": {"id": meta.id, "file": str(run.path), "status": meta.status},
         "verdict": verdict(totals, meta.planned, meta.pass_rate),
         "totals": totals_row(totals),
     }

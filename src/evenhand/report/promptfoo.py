@@ -1,11 +1,13 @@
 """A run as promptfoo's results JSON, version 3, for tools that read those.
 
-An error is an error there too (`failureReason` 2): never a failed assertion. What promptfoo has no word for is left out.
+An error is an error there too (`failureReason` 2), never a failed assertion. The format has no word for what did not
+apply, which passes there, and no room for a missing score: an error's is 0, and its row says that it is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
@@ -13,7 +15,7 @@ from evenhand.core.encoding import digest
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.report.document import json_text
+from evenhand.report.document import json_text, writer
 from evenhand.store.runfile import RunFile
 
 _REASON = {"pass": 0, "not_applicable": 0, "fail": 1, "error": 2}
@@ -37,12 +39,12 @@ class _Column:
         self.score += trial.score or 0.0
         self.tests["pass" if trial.outcome == "not_applicable" else trial.outcome] += 1
         for outcome in trial.outcomes:
-            self.asserts["pass" if _passes(outcome) else "fail"] += 1
+            self.asserts["pass" if outcome.outcome in ("pass", "not_applicable") else "fail"] += 1
         self.latency_ms += (trial.latency_s or 0.0) * 1000
         self.cost += trial.cost_usd or 0.0
         self.tokens[0] += trial.tokens_in or 0
         self.tokens[1] += trial.tokens_out or 0
-        self.tokens[2] += trial.cached
+        self.tokens[2] += _replayed(trial)
         self.tokens[3] += trial.calls
         for name, value in trial.named_scores.items():
             self.named[name] = self.named.get(name, 0.0) + value
@@ -74,84 +76,117 @@ class _Column:
 def write_promptfoo(run: RunFile, out: TextIO) -> int:
     """Writes the run; how many trials there were."""
     meta = run.meta
+    line = writer(out)
     columns = [_Column(variant) for variant in meta.variants]
     cases: dict[tuple[str, int], int] = {}
-    started = datetime.fromtimestamp(meta.created_at, UTC).isoformat().replace("+00:00", "Z")
-    out.write(f'{{"evalId":"eval-{meta.id}","results":{{"version":3,"timestamp":"{started}","results":[')
+    started = _utc(meta.created_at)
+    line(f'{{"evalId":"eval-{meta.id}","results":{{"version":3,"timestamp":"{started}","results":[')
     count = 0
     for trial in run.trials():
         columns[trial.variant].add(trial)
         test = cases.setdefault((trial.case, trial.repeat), len(cases))
-        out.write("," if count else "")
-        out.write("\n" + json_text(_result(trial, meta.variants[trial.variant], test)))
+        row = _result(trial, meta.variants[trial.variant], test)
+        line(("," if count else "") + "\n" + json_text(row))
         count += 1
-    totals = run.totals()
+    line('\n],"prompts":[' + ",".join(json_text(column.row()) for column in columns))
+    line('],"stats":' + json_text(_stats(run, columns)) + '},"config":' + json_text(meta.config))
+    about = {
+        "evenhandVersion": meta.version,
+        "exportedAt": _utc(time.time()),
+        "evaluationCreatedAt": started,
+    }
+    line(',"shareableUrl":null,"metadata":' + json_text(about) + "}\n")
+    return count
+
+
+def _stats(run: RunFile, columns: Sequence[_Column]) -> dict[str, Any]:
+    meta, totals = run.meta, run.totals()
     took = round(((meta.finished_at or meta.created_at) - meta.created_at) * 1000)
-    stats = {
+    replayed = sum(column.tokens[2] for column in columns)
+    return {
         "successes": totals.passed + totals.not_applicable,
         "failures": totals.failed,
         "errors": totals.errors,
-        "tokenUsage": _tokens(totals.tokens_in, totals.tokens_out, totals.cached, totals.calls),
+        "tokenUsage": _tokens(totals.tokens_in, totals.tokens_out, replayed, totals.calls),
         "durationMs": took,
+        "evaluationDurationMs": took,
     }
-    out.write('\n],"prompts":' + _list([column.row() for column in columns]))
-    out.write(',"stats":' + json_text(stats) + '},"config":' + json_text(dict(meta.config)))
-    about = {"evenhandVersion": meta.version, "exportedAt": datetime.now(UTC).isoformat(), "evaluationCreatedAt": started}
-    out.write(',"shareableUrl":null,"metadata":' + json_text(about) + "}\n")
-    return count
 
 
 def _result(trial: TrialResult, variant: Variant, test: int) -> dict[str, Any]:
     passed = trial.outcome in ("pass", "not_applicable")
-    error = trial.reason if not passed else None
-    tokens = _tokens(trial.tokens_in or 0, trial.tokens_out or 0, trial.cached, trial.calls)
+    tokens = _tokens(trial.tokens_in or 0, trial.tokens_out or 0, _replayed(trial), trial.calls)
+    problem = trial.error.message if trial.error else trial.reason
+    cost = {} if trial.cost_usd is None else {"cost": trial.cost_usd}
+    unanswered = trial.outcome == "error" and trial.output is None
     return {
         "id": f"{trial.index}",
         "testIdx": test,
         "promptIdx": variant.index,
         "promptId": digest(variant.prompt),
         "prompt": {"raw": trial.prompt, "label": variant.prompt},
-        "provider": {"id": variant.provider_id, "label": variant.model},
-        "vars": dict(trial.vars),
+        "provider": {"id": variant.provider_id or variant.model, "label": variant.model},
+        "vars": trial.vars,
         "testCase": {
-            "description": trial.description,
-            "vars": dict(trial.vars),
-            "metadata": dict(trial.metadata),
-            "assert": [{"type": outcome.name.split(" ")[0]} for outcome in trial.outcomes],
+            **({"description": trial.description} if trial.description else {}),
+            "vars": trial.vars,
+            "assert": [_assertion(outcome) for outcome in trial.outcomes],
+            "metadata": trial.metadata,
         },
         "response": {
-            "output": trial.output,
+            **({"error": problem} if unanswered else {"output": trial.output}),
             "cached": trial.calls > 0 and trial.cached == trial.calls,
-            "cost": trial.cost_usd,
+            **cost,
             "tokenUsage": tokens,
+            "latencyMs": round((trial.latency_s or 0.0) * 1000),
         },
-        "error": error,
+        **({} if passed else {"error": problem or "It failed"}),
         "success": passed,
         "score": trial.score or 0.0,
         "failureReason": _REASON[trial.outcome],
-        "namedScores": dict(trial.named_scores),
+        "namedScores": trial.named_scores,
         "latencyMs": round((trial.latency_s or 0.0) * 1000),
-        "cost": trial.cost_usd or 0.0,
+        **cost,
         "tokenUsage": tokens,
-        "metadata": dict(trial.metadata),
-        "gradingResult": {
-            "pass": passed,
-            "score": trial.score or 0.0,
-            "reason": trial.reason or ("All assertions passed" if trial.outcomes else "No assertions"),
-            "namedScores": dict(trial.named_scores),
-            "componentResults": [_component(outcome) for outcome in trial.outcomes],
-        },
+        "metadata": trial.metadata,
+        "gradingResult": None if unanswered and not trial.outcomes else _grading(trial, passed),
+    }
+
+
+def _grading(trial: TrialResult, passed: bool) -> dict[str, Any]:
+    reason = trial.error.message if trial.error else trial.reason
+    return {
+        "pass": passed,
+        "score": trial.score or 0.0,
+        "reason": reason or ("All assertions passed" if trial.outcomes else "No assertions"),
+        "namedScores": trial.named_scores,
+        "componentResults": [_component(outcome) for outcome in trial.outcomes],
     }
 
 
 def _component(outcome: Outcome) -> dict[str, Any]:
-    type_, _, value = outcome.name.partition(" ")
     return {
         "pass": _passes(outcome),
         "score": outcome.score or 0.0,
         "reason": outcome.reason or ("Assertion passed" if outcome.outcome == "pass" else ""),
-        "assertion": {"type": type_, "value": value, "weight": outcome.weight, "metric": outcome.metric or None},
-        "metadata": {**outcome.metadata, **({"graderError": True} if outcome.outcome == "error" else {})},
+        "assertion": _assertion(outcome),
+        "namedScores": outcome.named,
+        "metadata": {**outcome.metadata, "graderError": True}
+        if outcome.outcome == "error"
+        else outcome.metadata,
+    }
+
+
+def _assertion(outcome: Outcome) -> dict[str, Any]:
+    """What was asserted, as far as an outcome's name says it: `contains "30 days"`."""
+    type_, _, value = outcome.name.partition(" ")
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        value = value[1:-1]
+    return {
+        "type": type_,
+        **({"value": value} if value else {}),
+        **({"weight": outcome.weight} if outcome.weight != 1 else {}),
+        **({"metric": outcome.metric} if outcome.metric else {}),
     }
 
 
@@ -169,5 +204,16 @@ def _tokens(prompt: int, completion: int, cached: int, requests: int) -> Mapping
     }
 
 
-def _list(rows: list[dict[str, Any]]) -> str:
-    return "[" + ",".join(json_text(row) for row in rows) + "]"
+def _replayed(trial: TrialResult) -> int:
+    """The tokens of a trial that was answered without asking anybody; promptfoo counts those, not the calls."""
+    if not trial.calls or trial.cached < trial.calls:
+        return 0
+    return (trial.tokens_in or 0) + (trial.tokens_out or 0)
+
+
+def _utc(moment: float) -> str:
+    return (
+        datetime.fromtimestamp(moment, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )

@@ -6,10 +6,30 @@ writing. `safe` shows them instead of obeying them.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
+import unicodedata
+from typing import TextIO
 
+# C0 and C1 controls without tab and line feed, marks of direction, characters that nobody sees, tags, lone surrogates.
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\U000e0000-\U000e007f\ud800-\udfff]"
+)
+_PLAIN = str.maketrans(
+    {
+        "·": "-",
+        "×": "x",
+        "–": "-",
+        "…": "...",
+        "✓": "+",
+        "✗": "x",
+        "━": "#",
+        "╌": "-",
+        "→": "->",
+        "≥": ">=",
+    }
 )
 SHORT_ID = 10
 
@@ -18,6 +38,7 @@ def safe(text: str, *, multiline: bool = False) -> str:
     """Foreign text, fit to be printed: what would steer a terminal is shown as an escape.
 
     Args:
+        text: Whatever a model, a judge, a dataset or a user's file says.
         multiline: Keeps line breaks and tabs; otherwise everything is put on one line.
     """
     text = text.replace("\r\n", "\n")
@@ -26,46 +47,103 @@ def safe(text: str, *, multiline: bool = False) -> str:
     return _UNSAFE.sub(_shown, text)
 
 
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: two for wide characters, none for marks on others."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
 def clip(text: str, width: int) -> str:
-    """Text cut to a width, with an ellipsis where something is missing."""
-    return text if len(text) <= width else text[: max(0, width - 1)].rstrip() + "…"
+    """Text cut to so many columns, with an ellipsis where something is missing."""
+    if columns(text) <= width:
+        return text
+    room = max(0, width - 1)
+    if not text.isascii():
+        while columns(text[:room]) > max(0, width - 1):
+            room -= 1
+    return text[:room].rstrip() + "…"
+
+
+def padded(text: str, width: int) -> str:
+    """Text filled up with spaces to so many columns."""
+    return text + " " * (width - columns(text))
 
 
 def money(usd: float | None) -> str:
-    """US dollars, in as many digits as say something; `unknown` for None."""
+    """US dollars, in as many digits as say something; `unknown` for None.
+
+    >>> money(0.00123), money(0.0000123), money(2.5), money(None)
+    ('$0.0012', '$0.000012', '$2.50', 'unknown')
+    """
     if usd is None:
         return "unknown"
     if usd == 0:
         return "$0"
-    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}" if usd >= 0.0001 else f"${usd:.2g}"  # noqa: PLR2004 (digits that matter)
+    if abs(usd) >= 1:
+        return f"${usd:,.2f}"
+    return f"${usd:.{max(4, 1 - math.floor(math.log10(abs(usd))))}f}"
 
 
 def percent(share: float) -> str:
-    """A share as a whole percentage, never rounded to all or nothing when it is not."""
+    """A share as a whole percentage, never rounded to all or nothing when it is not.
+
+    >>> percent(7 / 8), percent(0.999), percent(0.0001), percent(1)
+    ('88 %', '99 %', '1 %', '100 %')
+    """
     number = round(share * 100)
-    if number == 100 and share < 1:  # noqa: PLR2004 (per cent)
+    if number == 100 and share < 1:
         number = 99
     if number == 0 and share > 0:
         number = 1
     return f"{number} %"
 
 
+def interval(low: float, high: float) -> str:
+    """An interval of shares as percentages, with a digit more where it is narrow; never rounded to certainty.
+
+    >>> interval(0.529, 0.978), interval(0.7901, 0.8058), interval(0.9996, 1)
+    ('53–98', '79.0–80.6', '99.9–100')
+    """
+    digits = 0 if high - low >= 0.02 else 1
+    start, end = f"{low * 100:.{digits}f}", f"{high * 100:.{digits}f}"
+    if float(start) >= 100 and low < 1:
+        start = "99.9"
+    if float(end) <= 0 and high > 0:
+        end = "0.1"
+    if high >= 1:
+        end = "100"
+    return f"{'0' if low <= 0 else start}–{end}"
+
+
 def seconds(value: float | None) -> str:
-    """A duration; `–` for None."""
+    """A duration; `–` for None.
+
+    >>> seconds(0.0123), seconds(1.25), seconds(75), seconds(3700)
+    ('12 ms', '1.2 s', '1:15', '1:01:40')
+    """
     if value is None:
         return "–"
-    if value < 1:
+    if value < 0.9995:
         return f"{value * 1000:.0f} ms"
-    if value < 60:  # noqa: PLR2004 (a minute)
+    if value < 59.95:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def count(number: int, noun: str, plural: str = "") -> str:
+def number(value: float) -> str:
+    """A score, in at most four digits that count."""
+    return f"{value:.4g}"
+
+
+def count(number_: int, noun: str, plural: str = "") -> str:
     """A number with its noun: `1 trial`, `1,204 trials`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number_:,} {noun if number_ == 1 else plural or noun + 's'}"
 
 
 def short_id(run_id: str) -> str:
@@ -73,6 +151,24 @@ def short_id(run_id: str) -> str:
     return run_id[:SHORT_ID]
 
 
+def put(out: TextIO, text: str) -> None:
+    """Writes a text, on a stream that cannot write all of its characters with plainer ones in their place."""
+    try:
+        out.write(text)
+    except UnicodeEncodeError:
+        coding = out.encoding or "ascii"
+        out.write(text.translate(_PLAIN).encode(coding, "backslashreplace").decode(coding))
+
+
+def put_quietly(out: TextIO, text: str) -> None:
+    """Writes a text at once; trouble with the stream is nobody's trouble."""
+    with contextlib.suppress(OSError, ValueError):
+        put(out, text)
+        out.flush()
+
+
 def _shown(match: re.Match[str]) -> str:
     code = ord(match.group())
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"  # noqa: PLR2004 (a byte)
+    return (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )

@@ -1,10 +1,12 @@
-"""How far a rate can be from what was seen: intervals for proportions, repeats taken for what they are."""
+"""How far a rate or a mean can be from what was seen: intervals, with repeats taken for what they are."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
+from statistics import NormalDist, fmean
+
+from evenhand.stats.student import t_quantile
 
 CONFIDENCE = 0.95
 
@@ -85,3 +87,36 @@ def wilson_of_clusters(
         clustered = sum((count - size * p) ** 2 for count, size in kept) * groups / (groups - 1)
         effect = min(mean_size, max(1.0, clustered / (n * p * (1 - p))))
     return wilson(passed / effect, n / effect, confidence)
+
+
+def mean_of_clusters(
+    clusters: Sequence[Sequence[float]], confidence: float = CONFIDENCE
+) -> tuple[float, float, float] | None:
+    """The mean of scores that come in clusters, and its interval: (mean, low, high), in the scores' own unit.
+
+    The standard error lets scores of one cluster move together, so repeats of a case do not pass for new cases. With
+    each cluster of one score it is the ordinary t interval.
+
+    Args:
+        clusters: For each case, its scores. Empty clusters are left out.
+
+    Returns:
+        The low and high ends are infinite where fewer than two clusters leave the spread unknown; None for no scores.
+
+    Source: Miller, "Adding Error Bars to Evals" (2024), arXiv:2411.00640, §2.2, with the correction G/(G−1) and the
+        t quantile of G−1 degrees of freedom.
+
+    >>> mean, low, high = mean_of_clusters([[1, 2], [3], [5]])
+    >>> round(mean, 2), round(low, 2), round(high, 2)
+    (2.75, -1.69, 7.19)
+    """
+    kept = [scores for scores in clusters if scores]
+    if not kept:
+        return None
+    mean = fmean([score for scores in kept for score in scores])
+    groups, n = len(kept), sum(map(len, kept))
+    if groups == 1:
+        return mean, -math.inf, math.inf
+    squares = sum(math.fsum(score - mean for score in scores) ** 2 for scores in kept)
+    half = t_quantile(confidence, groups - 1) * math.sqrt(squares * groups / (groups - 1)) / n
+    return mean, mean - half, mean + half

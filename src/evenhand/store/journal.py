@@ -318,7 +318,9 @@ class Journal:
         return (
             result.index,
             self._takes.get(result.index, 0),
-            result.case if result.case.isascii() else result.case.encode("ascii", "backslashreplace").decode(),
+            result.case
+            if result.case.isascii()
+            else result.case.encode("ascii", "backslashreplace").decode(),
             result.variant,
             result.repeat,
             result.outcome,

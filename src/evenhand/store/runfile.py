@@ -58,6 +58,16 @@ class TrialOutcome:
     score: float | None
 
 
+class _Text(msgspec.Struct):
+    """As much of a result as it takes to look at the output."""
+
+    variant: int
+    output: object = None
+
+
+_texts = msgspec.json.Decoder(_Text)
+
+
 class RunFile:
     """One run, as far as it has come."""
 
@@ -175,10 +185,41 @@ class RunFile:
             }
         return [rows.get(variant.index, (None, None)) for variant in self.meta.variants]
 
+    def judge_calls(self) -> list[int]:
+        """For each variant, in the order of `meta.variants`: how often its trials asked a judge, replays included."""
+        with _readable(self.path):
+            rows: dict[int, int] = dict(
+                self._db.execute(
+                    """
+                    select variant, count(*) from call join trial on idx = call.trial and take = 0
+                    where role = 'judge' group by variant
+                    """
+                )
+            )
+        return [rows.get(variant.index, 0) for variant in self.meta.variants]
+
+    def mean_words(self) -> list[float | None]:
+        """For each variant: how many words its outputs have on average; None where none is text. Reads every output."""
+        totals: dict[int, tuple[int, int]] = {}
+        with _readable(self.path):
+            for (result,) in self._db.execute(
+                "select result from latest join result using (idx, take)"
+            ):
+                found = _texts.decode(result)
+                if isinstance(found.output, str):
+                    n, words = totals.get(found.variant, (0, 0))
+                    totals[found.variant] = n + 1, words + len(found.output.split())
+        return [
+            totals[v.index][1] / totals[v.index][0] if v.index in totals else None
+            for v in self.meta.variants
+        ]
+
     def outcomes(self) -> Iterator[TrialOutcome]:
         """What became of each settled trial, in the plan's order, without the rest of it."""
         with _readable(self.path):
-            for row in self._db.execute("select idx, case_id, variant, repeat, outcome, score from latest order by idx"):
+            for row in self._db.execute(
+                "select idx, case_id, variant, repeat, outcome, score from latest order by idx"
+            ):
                 yield TrialOutcome(*row)
 
     def calls(self, trial: int | None = None) -> Iterator[CallRecord]:

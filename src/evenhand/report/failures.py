@@ -1,0 +1,111 @@
+"""What failed and why, in a line or two each; then what went wrong, grouped, with what to do."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from evenhand.core.run import Totals, TrialResult
+from evenhand.report.grid import Grid
+from evenhand.report.ink import Ink
+from evenhand.report.words import clip, columns, count, number, safe
+from evenhand.store.runfile import RunFile
+
+SHOWN = 10
+PER_COLUMN = 4
+A_FEW = 2
+GROUPS = 5
+
+
+def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
+    """The failures: those of columns that failed now and then one by one, those that always failed in a line."""
+    totals = run.by_variant()
+    whole = [i for i, t in enumerate(totals) if t.failed > A_FEW and t.failed == t.trials]
+    lines: list[str] = []
+    left = 0
+    shown = 0
+    for variant, places in enumerate(grid.failed):
+        if variant in whole:
+            continue
+        some = places[: min(PER_COLUMN if len(grid.failed) > 1 else SHOWN, SHOWN - shown)]
+        for trial in _trials(run, some):
+            where = f"{grid.names[variant]} · {grid.case_name(trial)}"
+            lines += _told("fail", where, _why(trial), width, ink)
+        shown += len(some)
+        left += totals[variant].failed - len(some)
+    for variant in whole[:SHOWN]:
+        for trial in _trials(run, grid.failed[variant][:1]):
+            where = f"{grid.names[variant]} · all {totals[variant].failed:,}"
+            scores = _scores(grid.scores[variant])
+            lines += _told("fail", where, f"{scores}e.g. {_why(trial)}", width, ink)
+    left += sum(totals[variant].failed for variant in whole[SHOWN:])
+    if left:
+        lines.append(ink(f"    … and {count(left, 'more failure')}", "dim"))
+    return [*lines, *_errors(run, grid, totals, width, ink)]
+
+
+def _errors(run: RunFile, grid: Grid, totals: Sequence[Totals], width: int, ink: Ink) -> list[str]:
+    """Errors by what went wrong: the first of each kind, how many more, and what to do about it."""
+    groups: dict[tuple[str, str, str], list[TrialResult]] = {}
+    read = 0
+    for places in grid.errors:
+        for trial in _trials(run, places):
+            read += 1
+            slug = trial.error.slug if trial.error else "error"
+            message = trial.error.message if trial.error else trial.reason
+            advice = trial.error.where if trial.error else ""
+            groups.setdefault((slug, message, advice), []).append(trial)
+    every = sum(t.errors for t in totals)
+    lines: list[str] = []
+    biggest = sorted(groups.items(), key=lambda item: -len(item[1]))
+    for (slug, message, advice), trials in biggest[:GROUPS]:
+        where = f"{grid.names[trials[0].variant]} · {grid.case_name(trials[0])}"
+        if len(trials) > 1:
+            where = (
+                f"{count(len(trials), 'trial')}{' or more' if every > read else ''}, first {where}"
+            )
+        lines += _told("error", where, f"{slug}: {safe(message)}", width, ink)
+        if advice:
+            lines += _indented(safe(advice), width, most=2)
+    left = every - sum(len(trials) for _, trials in biggest[:GROUPS])
+    if left:
+        lines.append(ink(f"    … and {count(left, 'more error')}", "dim"))
+    return lines
+
+
+def _trials(run: RunFile, places: Sequence[int]) -> Iterator[TrialResult]:
+    return (trial for trial in map(run.trial, places) if trial is not None)
+
+
+def _why(trial: TrialResult) -> str:
+    """The first expectation that failed and why, or what the verdict says."""
+    failed = [o for o in trial.outcomes if o.outcome == "fail"]
+    counted = [o for o in failed if o.weight] or failed
+    if not counted:
+        return safe(trial.reason) or "no reason given"
+    first = counted[0]
+    text = safe(first.name) + (f": {safe(first.reason)}" if first.reason else "")
+    return text + (f" (and {len(counted) - 1} more)" if len(counted) > 1 else "")
+
+
+def _scores(found: tuple[float, float] | None) -> str:
+    if found is None or found == (0, 0):
+        return ""
+    low, high = number(found[0]), number(found[1])
+    return f"score {low}, " if low == high else f"scores {low} to {high}, "
+
+
+def _told(state: str, where: str, why: str, width: int, ink: Ink) -> list[str]:
+    """Where and why in one line, or, where that is too long, the reason under it."""
+    head = f"  {ink.mark(state)} "
+    if columns(where) + columns(why) + 7 <= width:
+        return [f"{head}{where}   {why}"]
+    return [head + clip(where, width - 4), *_indented(why, width, most=2)]
+
+
+def _indented(text: str, width: int, *, most: int) -> list[str]:
+    """The text in a few lines, cut where it is longer."""
+    lines = textwrap.wrap(clip(text, most * width), width - 6, break_on_hyphens=False)
+    if len(lines) > most:
+        lines = [*lines[: most - 1], clip(lines[most - 1] + " " + lines[most], width - 6)]
+    return ["      " + line for line in lines]

@@ -1,0 +1,117 @@
+"""What became of every cell of a run, by column and case: read once, without the texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.core.run import TrialResult
+from evenhand.core.variant import Variant
+from evenhand.report.words import clip, safe
+from evenhand.store.runfile import RunFile
+
+KEPT = 10
+KEPT_ERRORS = 200
+
+
+class Grid:
+    """A run's cells.
+
+    Attributes:
+        names: The shortest name of each column that tells it from the others.
+        numbers: Each case's number, from 1, in the plan's order.
+        passed: For each column and case with a verdict: how many of its trials passed, and how many there were.
+        failed: For each column the places of its first failures, at most KEPT.
+        errors: The places of the first errors, at most KEPT_ERRORS for each column.
+        scores: For each column its failures' lowest and highest score.
+    """
+
+    def __init__(self, run: RunFile) -> None:
+        variants = run.meta.variants
+        self.names = column_names(variants)
+        self.numbers: dict[str, int] = {}
+        self.passed: list[dict[str, tuple[int, int]]] = [{} for _ in variants]
+        self.failed: list[list[int]] = [[] for _ in variants]
+        self.errors: list[list[int]] = [[] for _ in variants]
+        self.scores: list[tuple[float, float] | None] = [None for _ in variants]
+        self._others: dict[tuple[int, str], str] = {}
+        self._repeats = run.meta.repeats
+        for row in run.outcomes():
+            self.numbers.setdefault(row.case, len(self.numbers) + 1)
+            if row.outcome in ("error", "not_applicable"):
+                self._others[row.variant, row.case] = row.outcome
+                if row.outcome == "error" and len(self.errors[row.variant]) < KEPT_ERRORS:
+                    self.errors[row.variant].append(row.index)
+                continue
+            before = self.passed[row.variant].get(row.case, (0, 0))
+            won = row.outcome == "pass"
+            self.passed[row.variant][row.case] = _TALLIES.get(
+                (before[0] + won, before[1] + 1), (before[0] + won, before[1] + 1)
+            )
+            if not won:
+                self._fail(row.variant, row.index, row.score)
+
+    def _fail(self, variant: int, index: int, score: float | None) -> None:
+        if len(self.failed[variant]) < KEPT:
+            self.failed[variant].append(index)
+        if score is not None:
+            low, high = self.scores[variant] or (score, score)
+            self.scores[variant] = min(low, score), max(high, score)
+
+    def state(self, variant: int, case: str) -> str:
+        """What became of a cell: pass, fail, error, not_applicable, `mixed` repeats, or `missing`."""
+        if self._others.get((variant, case)) == "error":
+            return "error"
+        passed, n = self.passed[variant].get(case, (0, 0))
+        if n:
+            return "pass" if passed == n else "mixed" if passed else "fail"
+        return self._others.get((variant, case), "missing")
+
+    def flaky(self, variant: int) -> int:
+        """How many cases of a column passed in some repeats and failed in others."""
+        return sum(0 < passed < n for passed, n in self.passed[variant].values())
+
+    def case_name(self, trial: TrialResult) -> str:
+        """A trial's case for people: its number, its description, and which repeat."""
+        number = self.number(trial)
+        name = clip(safe(trial.description), 40)
+        text = name if name == f"Row #{number}" else f"{number} {name}".strip()
+        return f"{text} · repeat {trial.repeat + 1}" if self._repeats > 1 else text
+
+    def number(self, trial: TrialResult) -> int:
+        """The number of a trial's case."""
+        return self.numbers.get(row_case(trial.case), trial.index + 1)
+
+
+_TALLIES = {
+    pair: pair for pair in ((0, 1), (1, 1))
+}  # shared: a run of 100,000 cases has 100,000 of them
+
+
+def row_case(case: str) -> str:
+    """A case's id as a run file's rows have it."""
+    return case if case.isascii() else case.encode("ascii", "backslashreplace").decode()
+
+
+def column_names(variants: Sequence[Variant]) -> list[str]:
+    """The shortest name of each column that tells it from the others."""
+    prompts, models = {v.prompt for v in variants}, {v.model for v in variants}
+    labels = _without_common([safe(v.prompt) for v in variants])
+    if len(models) == 1:
+        names = labels
+    elif len(prompts) == 1:
+        names = [safe(v.model) for v in variants]
+    else:
+        names = [f"{label} · {safe(v.model)}" for label, v in zip(labels, variants, strict=True)]
+    if len(set(names)) < len(names):
+        names = [f"{name} #{i}" for i, name in enumerate(names, 1)]
+    return names
+
+
+def _without_common(names: Sequence[str]) -> list[str]:
+    """`prompts.py:a` and `prompts.py:b` as `a` and `b`."""
+    starts = {name.rpartition(":")[0] for name in names}
+    if len(set(names)) > 1 and len(starts) == 1 and starts != {""}:
+        short = {name: name.rpartition(":")[2].strip() for name in names}
+        if all(short.values()) and len(set(short.values())) == len(short):
+            return [short[name] for name in names]
+    return list(names)

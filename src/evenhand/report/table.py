@@ -1,0 +1,124 @@
+"""The table of a run: a line for each column of the plan, with what passed and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from evenhand.core.run import Totals
+from evenhand.report.grid import Grid
+from evenhand.report.ink import Ink
+from evenhand.report.words import clip, columns, interval, money, padded, percent, seconds
+from evenhand.stats.interval import wilson_of_clusters
+from evenhand.store.runfile import RunFile
+
+WORDY = 20
+READ = 20_000
+MOST_MARKS = 60
+NAME = 44
+_GAP = "   "
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of the table: its heading, its texts from top to bottom, and which side they stand on."""
+
+    head: str
+    texts: Sequence[str]
+    left: bool = False
+
+
+def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
+    """The table's lines; what does not fit the width is left out, least important first."""
+    meta = run.meta
+    totals, means = run.by_variant(), run.means()
+    one_model = len({v.model for v in meta.variants}) == 1
+    names = [clip(name, NAME) for name in grid.names]
+    table = [
+        _Column("prompt" if one_model else "prompt · model", names, left=True),
+        _Column(" passed", _rates(totals, grid), left=True),
+    ]
+    extra = [
+        _Column("score", ["–" if score is None else f"{score:.2f}" for score, _ in means]),
+        *_words(run, sum(t.trials for t in totals)),
+        _Column("latency", [seconds(latency) for _, latency in means]),
+        _Column("cost", [money(t.cost_usd) for t in totals]),
+        *_counted("judge calls", run.judge_calls()),
+        *_counted("errors", [t.errors for t in totals]),
+    ]
+    keep = ["errors", "cost", "score", "latency", "judge calls", "words"]
+    room = width - 2 - _width(table[0]) - len(_GAP) - _width(table[1])
+    if room < 0:
+        most = max(12, _width(table[0]) + room)
+        table[0] = _Column(table[0].head, [clip(name, most) for name in names], left=True)
+        room = 0
+    fitting: list[_Column] = []
+    for column in sorted(extra, key=lambda c: keep.index(c.head)):
+        if room >= _width(column) + len(_GAP):
+            room -= _width(column) + len(_GAP)
+            fitting.append(column)
+    table += [column for column in extra if column in fitting]
+    strip = _strip(grid, room - len(_GAP), ink)
+    lines = [ink(_line(table, lambda c: c.head, strip.head if strip else ""), "dim")]
+    lines += [
+        _line(table, lambda c, i=i: c.texts[i], strip.texts[i] if strip else "")
+        for i in range(len(names))
+    ]
+    return lines
+
+
+def _rates(totals: Sequence[Totals], grid: Grid) -> list[str]:
+    pairs = [f"{t.passed}/{t.passed + t.failed}" for t in totals]
+    most = max(7, *map(len, pairs))
+    texts: list[str] = []
+    for t, pair, tallies in zip(totals, pairs, grid.passed, strict=True):
+        known = t.passed + t.failed
+        if not known:
+            texts.append("–".rjust(most))
+            continue
+        reach = interval(*wilson_of_clusters(list(tallies.values())))
+        texts.append(f"{pair:>{most}}  {percent(t.passed / known):>5}  [{reach}]")
+    return texts
+
+
+def _words(run: RunFile, trials: int) -> list[_Column]:
+    """How long the outputs are, where they are texts and somebody could wonder."""
+    if trials > READ:
+        return []
+    found = run.mean_words()
+    if not any(mean is not None and mean >= WORDY for mean in found):
+        return []
+    return [_Column("words", ["–" if mean is None else f"{mean:.0f}" for mean in found])]
+
+
+def _counted(head: str, numbers: Sequence[int]) -> list[_Column]:
+    return [_Column(head, [f"{n:,}" for n in numbers])] if any(numbers) else []
+
+
+def _strip(grid: Grid, room: int, ink: Ink) -> _Column | None:
+    """A mark for each case, where all of them fit."""
+    cases = len(grid.numbers)
+    spaced = 2 * cases - 1 <= room
+    head = f"cases 1–{cases}"
+    if not 1 < cases <= MOST_MARKS or max(len(head), cases) > room:
+        return None
+    gap = " " if spaced and cases <= MOST_MARKS // 3 else ""
+    return _Column(
+        head,
+        [
+            gap.join(ink.mark(grid.state(i, case)) for case in grid.numbers)
+            for i in range(len(grid.names))
+        ],
+    )
+
+
+def _width(column: _Column) -> int:
+    return max(columns(text) for text in [column.head, *column.texts])
+
+
+def _line(table: Sequence[_Column], text: Callable[[_Column], str], last: str) -> str:
+    cells = [
+        padded(text(c), _width(c)) if c.left else " " * (_width(c) - columns(text(c))) + text(c)
+        for c in table
+    ]
+    return ("  " + _GAP.join([*cells, last] if last else cells)).rstrip()

@@ -1,0 +1,93 @@
+"""How large a difference so many cases can be expected to show, and how many cases it takes to show one."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+from evenhand.stats.interval import CONFIDENCE, z_of
+
+POWER = 0.8
+
+
+def cases_needed(
+    difference: float, differing: float, confidence: float = CONFIDENCE, power: float = POWER
+) -> float:
+    """How many cases a paired comparison of pass rates needs, before rounding up.
+
+    Args:
+        difference: Between the two pass rates, from −1 to 1, not 0.
+        differing: The share of cases on which the two disagree, from the size of the difference to 1.
+        confidence: Of the interval, two-sided.
+        power: The chance to see a difference of this size.
+
+    Raises:
+        ValueError: The difference is 0, or larger than the share that differs.
+
+    Source: Connor, Biometrics 43 (1987), doi:10.2307/2531961.
+
+    >>> round(cases_needed(0.05, 0.2), 2)
+    625.55
+    """
+    if not 0 < abs(difference) <= differing <= 1:
+        msg = f"a difference of {difference} with {differing} of the cases differing"
+        raise ValueError(msg)
+    reach = z_of(confidence) * math.sqrt(differing)
+    reach += NormalDist().inv_cdf(power) * math.sqrt(differing - difference**2)
+    return (reach / difference) ** 2
+
+
+def detectable(
+    n: int, differing: float, confidence: float = CONFIDENCE, power: float = POWER
+) -> float | None:
+    """The smallest difference of pass rates that n cases have a good chance to show; None where none is.
+
+    Args:
+        n: Cases.
+        differing: The share of cases on which the two disagree, above 0. No difference can be larger than it.
+        confidence: Of the interval, two-sided.
+        power: The chance to see it.
+
+    >>> round(detectable(626, 0.2), 3)
+    0.05
+    """
+    if n < cases_needed(differing, differing, confidence, power):
+        return None
+    low, high = 0.0, differing
+    for _ in range(60):
+        middle = (low + high) / 2
+        if cases_needed(middle, differing, confidence, power) > n:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def detectable_mean(
+    n: int,
+    between: float,
+    within: tuple[float, float] = (0.0, 0.0),
+    repeats: tuple[int, int] = (1, 1),
+    confidence: float = CONFIDENCE,
+    power: float = POWER,
+) -> float:
+    """The smallest difference of mean scores that n paired cases have a good chance to show, in the scores' unit.
+
+    Args:
+        n: Cases, at least one.
+        between: The variance, over cases, of the difference of the two expected scores.
+        within: The variance of repeats of one case, for each of the two.
+        repeats: How often each case is repeated, for each of the two.
+        confidence: Of the interval, two-sided.
+        power: The chance to see it.
+
+    Raises:
+        ValueError: There are no cases or no repeats.
+
+    Source: Miller, "Adding Error Bars to Evals" (2024), arXiv:2411.00640, §5.
+    """
+    if n < 1 or min(repeats) < 1:
+        msg = f"{n} cases with {repeats[0]} and {repeats[1]} repeats"
+        raise ValueError(msg)
+    variance = between + within[0] / repeats[0] + within[1] / repeats[1]
+    return (z_of(confidence) + NormalDist().inv_cdf(power)) * math.sqrt(variance / n)

@@ -1,0 +1,91 @@
+"""Student's t distribution, in plain Python: a quantile takes a millisecond, importing SciPy takes a second."""
+
+from __future__ import annotations
+
+import math
+
+_TINY = 1e-300
+
+
+def t_tail(t: float, df: float) -> float:
+    """The two-sided p-value of a t statistic: how likely one is at least as far from 0.
+
+    Args:
+        t: The statistic. Infinite: 0.
+        df: Degrees of freedom, above 0.
+
+    Raises:
+        ValueError: There are no degrees of freedom.
+
+    Source: the incomplete beta function, DLMF 26.5 and 8.17.22, https://dlmf.nist.gov/8.17.
+
+    >>> round(t_tail(2.228139, 10), 6)
+    0.05
+    """
+    if df <= 0:
+        msg = f"{df} degrees of freedom"
+        raise ValueError(msg)
+    if math.isinf(t):
+        return 0.0
+    return _beta_share(df / 2, 0.5, df / (df + t * t))
+
+
+def t_quantile(confidence: float, df: float) -> float:
+    """How many standard errors an interval reaches to each side, for a mean with so many degrees of freedom.
+
+    Raises:
+        ValueError: The confidence is not between 0 and 1, or there are no degrees of freedom.
+
+    >>> round(t_quantile(0.95, 10), 6)
+    2.228139
+    """
+    if not 0 < confidence < 1:
+        msg = f"confidence is {confidence}, not between 0 and 1"
+        raise ValueError(msg)
+    high = 1.0
+    while t_tail(high, df) > 1 - confidence:
+        high *= 2
+    low = 0.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        if t_tail(middle, df) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _beta_share(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function, from 0 to 1."""
+    if x <= 0 or x >= 1:
+        return min(1.0, max(0.0, x))
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    front = math.exp(log_front + a * math.log(x) + b * math.log1p(-x))
+    if x < (a + 1) / (a + b + 2):
+        return front * _fraction(a, b, x) / a
+    return 1 - front * _fraction(b, a, 1 - x) / b
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of it, by Lentz's method.
+
+    Source: Thompson and Barnett, J. Comput. Phys. 64 (1986), doi:10.1016/0021-9991(86)90046-X.
+    """
+    c, d = 1.0, 1 - (a + b) * x / (a + 1)
+    d = 1 / (d if abs(d) > _TINY else _TINY)
+    total = d
+    for m in range(1, 500):
+        for step in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 + step * d
+            d = 1 / (d if abs(d) > _TINY else _TINY)
+            c = 1 + step / c
+            c = c if abs(c) > _TINY else _TINY
+            total *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return total
