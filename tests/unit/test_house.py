@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import socket
 import subprocess
 import sys
 import tomllib
@@ -130,3 +131,13 @@ def test_every_ignored_rule_has_its_reason():
     block = text[start : text.index("\n]", start)].splitlines()[1:]
     rules = [line.strip() for line in block if line.strip().startswith('"')]
     assert [rule for rule in rules if not re.search(r'",\s+# \S', rule)] == []
+
+
+@pytest.mark.parametrize("address", [("192.0.2.1", 80), ("2001:db8::1", 80, 0, 0)])
+def test_no_test_reaches_another_machine(address: tuple[str, int]):
+    """A test that connects to anything but loopback is stopped."""
+    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    with socket.socket(family) as end, pytest.raises(AssertionError, match="this machine only"):
+        end.connect(address)
+    with pytest.raises(AssertionError, match="this machine only"):
+        socket.getaddrinfo("example.com", 80)
