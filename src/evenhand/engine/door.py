@@ -216,7 +216,6 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 def _few_collections() -> Iterator[None]:
     """Inside, the cycle collector looks seldom: what is here already stays, and trials make few cycles."""
     before = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
     try:
