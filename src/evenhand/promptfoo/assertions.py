@@ -198,7 +198,9 @@ class AfterTransform:
     base: Path = Path()
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        changed = await transformed(self.code, output, self.context(), self.base, trial)
+        context = dict(self.context())
+        context["prompt"] = {"raw": context["prompt"], "label": context["prompt"]}
+        changed = await transformed(self.code, output, context, self.base, trial)
         score = self.scorer.score(changed, trial)
         return score if isinstance(score, Score) else await score
 
@@ -487,36 +489,53 @@ def _rubric(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     if assertion.judge is None:
         raise ScoreError("there is no model to judge")
     rubric = printed(value)
-    messages: tuple[Message, ...] = ()
-    if assertion.rubric_prompt:
-        variables = {**cell.variables, "rubric": rubric, "output": printed(cell.output)}
-        messages = filled_messages(assertion.rubric_prompt, variables)
-    return MeetsRubric(rubric, assertion.judge, assertion.threshold, messages)
+    return MeetsRubric(
+        rubric,
+        assertion.judge,
+        assertion.threshold,
+        partial(_rubric_messages, assertion.rubric_prompt, rubric, cell.variables)
+        if assertion.rubric_prompt
+        else None,
+    )
+
+
+def _rubric_messages(
+    template: str, rubric: str, variables: Mapping[str, Any], output: str
+) -> tuple[Message, ...]:
+    return filled_messages(template, {**variables, "rubric": rubric, "output": output})
 
 
 def filled_messages(template: str, variables: Mapping[str, Any]) -> tuple[Message, ...]:
     """A chat prompt with its tags filled in.
 
-    Tags in a JSON prompt are filled in string by string, so that no value can end a string.
+    Who says what is the template's to say: the tags in a chat are filled in message by message, so that no value can
+    end a string or put words into another mouth.
     """
-    return parse_prompt(
-        fill_json(template, variables) if _is_json(template) else render(template, variables)
-    )
+    chat = parse_prompt(template)
+    if chat != (Message("user", template),):
+        return tuple(Message(m.role, cast("str", _filled(m.content, variables))) for m in chat)
+    if _is_json(template):
+        return (Message("user", fill_json(template, variables)),)
+    text = render(template, variables)
+    # A chat with loops in it is JSON only once it is filled in.
+    return parse_prompt(text) if template.lstrip()[:1] == "[" else (Message("user", text),)
 
 
 def fill_json(template: str, variables: Mapping[str, Any]) -> str:
     """A JSON text with the tags in its strings filled in."""
+    return json.dumps(_filled(decode(template), variables), indent=2, ensure_ascii=False)
 
-    def walk(value: object) -> object:
-        if isinstance(value, str):
-            return render(value, variables)
-        if isinstance(value, list):
-            return [walk(item) for item in cast("list[object]", value)]
-        if isinstance(value, dict):
-            return {key: walk(item) for key, item in cast("dict[str, object]", value).items()}
-        return value
 
-    return json.dumps(walk(decode(template)), indent=2, ensure_ascii=False)
+def _filled(value: object, variables: Mapping[str, Any]) -> object:
+    """A value made of dicts, lists and text, with the tags in its text filled in."""
+    if isinstance(value, str):
+        return render(value, variables)
+    if isinstance(value, list):
+        return [_filled(item, variables) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        given = cast("dict[str, object]", value)
+        return {key: _filled(item, variables) for key, item in given.items()}
+    return value
 
 
 def _is_json(text: str) -> bool:

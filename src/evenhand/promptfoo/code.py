@@ -18,6 +18,7 @@ from evenhand.promptfoo.template import has_tags, render
 _TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _DUMPED = re.compile(r"\|\s*(?:dump|tojson)\s*(?:\([^()]*\))?\s*-?\}\}\Z")
+_UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"{}\ud800-\udfff]")
 _OPEN = re.compile(r"""\#[^\n]*|(?:(?<!\w)([rRbBfFuU]{1,2}))?('''|\"\"\"|'|")""")
 _CLOSE = {
     mark: re.compile(rf"\\.|{mark}" + ("" if len(mark) > 1 else r"|\n"), re.DOTALL)
@@ -84,12 +85,14 @@ def _inside_raw(value: str, quote: str) -> str:
 
 
 def _inside(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("'", "\\x27").replace('"', "\\x22")
-    return (
-        escaped.replace("\n", "\\n")
-        .replace("\r", "\\r")
-        .replace("{", "\\x7b")
-        .replace("}", "\\x7d")
+    return _UNSAFE.sub(_escaped, value)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    char = match.group()
+    code = ord(char)
+    return {"\\": "\\\\", "\n": "\\n"}.get(char) or (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
     )
 
 

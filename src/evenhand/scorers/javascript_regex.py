@@ -9,6 +9,7 @@ up the whole run.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import re
 import sys
@@ -182,7 +183,7 @@ def _start() -> subprocess.Popen[str]:
 
 def _stop(child: subprocess.Popen[str]) -> None:
     child.kill()
-    with child:  # closes its pipes and waits for it
+    with contextlib.suppress(OSError), child:  # closes its pipes and waits for it
         pass
 
 

@@ -8,7 +8,9 @@ for once more, saying what was wrong with it; after that it is an error, never a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from evenhand.scorers.text import quoted, text_of
 
 RAW_KEPT = 2000
 _EPSILON = 2.2e-16
+_PLACE = re.compile(r"\{(mark|rubric|output)\}")
 CONTRADICTIONS = ((True, 0.0), (False, 1.0))
 """Verdicts and scores that cannot both be meant. The verdict counts, as the judge was asked for it; it is marked."""
 
@@ -39,20 +42,18 @@ class MeetsRubric:
         rubric: What is asked of the output, in words.
         judge: The model that judges.
         threshold: The judge's score must reach this, beside its verdict.
-        messages: A prompt of the user's own, filled in; empty for ours. Its scale is its own business.
+        messages: A prompt of the user's own, given the output; None for ours. Its scale is its own business.
     """
 
     rubric: str
     judge: Provider
     threshold: float | None = None
-    messages: tuple[Message, ...] = ()
+    messages: Callable[[str], tuple[Message, ...]] | None = field(default=None, repr=False)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         model = trial.model(self.judge, "judge")
-        if self.messages:
-            prompt = Prompt(
-                self.messages, "\n\n".join(str(m.content) for m in self.messages), vars={}
-            )
+        if self.messages is not None:
+            prompt = _conversation(self.messages(text_of(output)))
             version, scale = "your own", None
         else:
             version, prompt = rubric_prompt(self.rubric, text_of(output))
@@ -83,12 +84,19 @@ class MeetsRubric:
 
 def rubric_prompt(rubric: str, output: str) -> tuple[str, Prompt]:
     """The version of our own prompt, and the prompt for this rubric and this output."""
-    version, text = _template("llm_rubric")
+    version, instructions, material = _template("llm_rubric")
     mark = digest(rubric, output)[:12]
-    for name, value in (("mark", mark), ("rubric", rubric)):
-        text = text.replace("{" + name + "}", value)
-    before, _, after = text.rpartition("{output}")
-    return version, Prompt.of(before + output + after)
+    values = {"mark": mark, "rubric": rubric, "output": output}
+    return version, _conversation(
+        (
+            Message("system", instructions.replace("{mark}", mark)),
+            Message("user", _PLACE.sub(lambda m: values[m[1]], material)),
+        )
+    )
+
+
+def _conversation(messages: tuple[Message, ...]) -> Prompt:
+    return Prompt(messages, "\n\n".join(str(message.content) for message in messages))
 
 
 async def ask_twice(
@@ -137,13 +145,13 @@ def _ruling(reply: Reply, scale: tuple[float, float] | None, *, verdict: bool) -
 
 
 @cache
-def _template(name: str) -> tuple[str, str]:
-    """A judge prompt of ours: its version, and its text."""
+def _template(name: str) -> tuple[str, str, str]:
+    """A judge prompt of ours: its version, what the system says, and what the user says."""
     source = (Path(__file__).parent / "prompts" / f"{name}.md").read_text("utf-8")
-    _, head, text = source.split("---\n", 2)
+    _, head, system, user = re.split(r"^---\n", source, maxsplit=3, flags=re.MULTILINE)
     version = next(
         line.removeprefix("version:").strip()
         for line in head.splitlines()
         if line.startswith("version:")
     )
-    return version, text.strip()
+    return version, system.strip(), user.strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -22,8 +23,15 @@ def text_of(output: object) -> str:
     """An output as text: text as it is, anything else as compact JSON, with 1 for 1.0 as JavaScript has it."""
     if isinstance(output, str):
         return output
-    text = msgspec.json.encode(output).decode()
-    return msgspec.json.encode(_whole(output)).decode() if ".0" in text else text
+    text = _json(output)
+    return _json(_whole(output)) if ".0" in text else text
+
+
+def _json(value: object) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:  # half a character, as a model's broken emoji leaves it
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _whole(value: object) -> object:

@@ -92,6 +92,10 @@ def test_plain_tags_print_values_as_nunjucks_does(template, text):
         ('{{ "k" in d }} {{ t and x }} {{ n or "z" }}', "true X z"),
         ('{{ d.items | map(attribute="n") | join }}', "pq"),
         ("{{- x -}} a", "Xa"),
+        ("{% for a, b in [[1, 2], [3, 4]] %}{{ a }}{{ b }} {% endfor %}", "12 34 "),
+        ('{{ d.items | join("+", "n") }} {{ "aXbX" | replace("X", "-") }}', "p+q a-b-"),
+        ('{{ "ab" | truncate(5) }} {{ [1, 2].length }} {{ d.items.length | string }}', "ab 2 2"),
+        ("{{ t }} {{ not t }} {{ 1.5 }}", "true false 1.5"),
         ("a\n{% if t %}\nb\n{% endif %}\n", "a\n\nb\n\n"),
     ],
 )

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import ScoreError
-from evenhand.scorers.javascript_regex import care, javascript_pattern, needs_care, search_apart
+from evenhand.scorers.javascript_regex import (
+    _idle,
+    care,
+    close,
+    javascript_pattern,
+    needs_care,
+    search_apart,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +92,14 @@ def test_a_search_apart_can_be_stopped_and_the_next_one_still_works():
     assert search_apart("x", "abc") is None
     assert isinstance(search_apart("(a+)+$", "a" * 50 + "b"), str)
     assert search_apart("\ud800", "a\ud800") == (1, 2)
+
+
+def test_a_process_that_died_meanwhile_is_an_answer_of_its_own():
+    """Somebody may kill it; the next search starts another."""
+    assert search_apart("a", "a") == (0, 1)
+    _idle[-1].kill()
+    _idle[-1].wait()
+    assert isinstance(search_apart("a", "a"), str)
+    assert search_apart("a", "a") == (0, 1)
+    close()
+    assert not _idle

@@ -31,7 +31,7 @@ async def test_an_unreadable_answer_is_asked_for_once_more_with_the_reason(trial
     assert (await scorer().score("o", trial)).passed
     first, second = trial.judge.asked
     assert second.messages[: len(first.messages)] == first.messages
-    assert [m.role for m in second.messages] == ["user", "assistant", "user"]
+    assert [m.role for m in second.messages] == ["system", "user", "assistant", "user"]
     assert "holds no verdict" in str(second.messages[-1].content)
 
 
@@ -115,7 +115,7 @@ async def test_a_prompt_of_the_users_is_sent_as_it_is_and_has_no_scale(trial):
     """Our words and our scale have no place in it."""
     trial.judge.replies = ['{"pass": true, "score": 8}']
     mine = (Message("system", "Be kind."), Message("user", "Rate it."))
-    score = await scorer(messages=mine).score("o", trial)
+    score = await scorer(messages=lambda output: mine if output == "o" else ()).score("o", trial)
     assert trial.judge.asked[0].messages == mine
     assert (score.value, score.metadata["prompt"]) == (8.0, "your own")
 
@@ -126,6 +126,8 @@ def test_the_output_cannot_close_its_own_fence():
     version, prompt = rubric_prompt("mentions {output} and {mark}", output)
     assert version == "llm-rubric/1"
     text = prompt.text
+    assert [m.role for m in prompt.messages] == ["system", "user"]
+    assert output not in str(prompt.messages[0].content)
     mark = text.split("<output ")[1].split(">")[0]
     assert mark not in output
     assert text.split(f"<output {mark}>\n")[1].split(f"\n</output {mark}>")[0] == output
