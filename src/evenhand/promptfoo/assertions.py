@@ -21,8 +21,9 @@ from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.promptfoo.code import filled_in
+from evenhand.promptfoo.printing import printed
 from evenhand.promptfoo.template import check as check_template
-from evenhand.promptfoo.template import has_tags, printed, render
+from evenhand.promptfoo.template import has_tags, render
 from evenhand.promptfoo.transform import looks_like_javascript, split_reference, transformed
 from evenhand.promptfoo.values import schema_text, texts
 from evenhand.providers.prompt_text import parse_prompt

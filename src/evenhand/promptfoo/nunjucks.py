@@ -15,15 +15,14 @@ from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 
 from evenhand.core.errors import TemplateError
-from evenhand.promptfoo.template import Render, as_json, printed
-from evenhand.promptfoo.template import attribute as member
+from evenhand.promptfoo.printing import as_json, member, printed
 
 _STRICT_EQUALS = re.compile(r"(===|!==)")
 _TAGS = re.compile(r"(\{\{.*?\}\}|\{%.*?%\})", re.DOTALL)
 _QUOTED = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""")
 
 
-def compile_template(source: str) -> Render:
+def compile_template(source: str) -> Callable[[Mapping[str, Any]], str]:
     """The template as a function of its variables.
 
     Raises:

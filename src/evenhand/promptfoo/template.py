@@ -10,15 +10,13 @@ What is filled in is data: tags in a value are never looked at.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, cast
-
-import msgspec
+from typing import Any
 
 from evenhand.core.errors import TemplateError
+from evenhand.promptfoo.printing import member, printed
 
 Render = Callable[[Mapping[str, Any]], str]
 
@@ -79,35 +77,6 @@ def compiled(template: str) -> Render:
     return _joined_plain(texts, names)
 
 
-def printed(value: object) -> str:
-    """How a value prints: text as it is, numbers and booleans as in JavaScript, objects as JSON, nothing as nothing."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if value is True:
-        return "true"
-    if value is False:
-        return "false"
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, (list, tuple)):
-        items = cast("Sequence[object]", value)
-        if not any(isinstance(item, (list, tuple, dict)) for item in items):
-            return ",".join(printed(item) for item in items)
-    return as_json(value)
-
-
-def as_json(value: object) -> str:
-    """Compact JSON, keys in their own order."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except (TypeError, ValueError):
-        return json.dumps(value, default=str, separators=(",", ":"), ensure_ascii=False)
-
-
 def _joined_plain(texts: Sequence[str], names: Sequence[str]) -> Render:
     if len(names) == 1:
         before, after = texts
@@ -136,21 +105,12 @@ def _joined(texts: Sequence[str], paths: Sequence[tuple[str, ...]]) -> Render:
         for path, text in zip(paths, texts[1:], strict=True):
             value: object = variables
             for name in path:
-                value = attribute(value, name)
+                value = member(value, name)
             parts.append(printed(value))
             parts.append(text)
         return "".join(parts)
 
     return render_paths
-
-
-def attribute(value: object, name: str) -> object:
-    """A named part of a plain value; None where there is none. Never an attribute of a Python object."""
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, object]", value).get(name)
-    if name == "length" and isinstance(value, (str, list, tuple)):
-        return len(cast("Sequence[object]", value))
-    return None
 
 
 def _engine_template(template: str) -> Render:

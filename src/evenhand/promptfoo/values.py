@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from evenhand.core.errors import ScoreError
-from evenhand.promptfoo.template import printed
+from evenhand.promptfoo.printing import printed
 from evenhand.scorers.text import quoted
 
 

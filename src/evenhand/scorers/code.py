@@ -229,7 +229,7 @@ def _graded(
         )
     if not isinstance(score, float):
         raise CodeError(f"{name} returned 'score': {score!r}, which is not a number", hint=_SHAPE)
-    value = _finite(score, "'score'", name)
+    value = _finite(score, "a 'score'", name)
     why = str(fields["reason"])
     if threshold is not None and value < threshold - _EPSILON:
         passed, why = False, f"score {value:g}, wanted at least {threshold:g}: {why}"
@@ -243,7 +243,7 @@ def _graded(
                 f"{name} returned the named score {key!r}: {given!r}, which is not a number",
                 hint=_SHAPE,
             )
-        named[str(key)] = _finite(number, f"the named score {key!r}", name)
+        named[str(key)] = _finite(number, f"a named score {key!r}", name)
     parts = fields.get("componentResults")
     metadata: dict[str, Any] = dict(_mapping(fields.get("metadata")))
     if isinstance(parts, (list, tuple)) and parts:

@@ -104,6 +104,7 @@ async def one(type_: str, value=None, *, output="You have 30 days.", variables=N
         ("not-contains-json", None, {}, "pass", "not-contains-json"),
         ("python", "'{{n}}' in output", {"n": 30}, "pass", "python \"'30' in output\""),
         ("not-python", "False", {}, "pass", 'not-python "False"'),
+        ("python", True, {}, "pass", 'python "True"'),
         (
             "python",
             "context['vars']['n'] == 30 and context['config'] == {}",
@@ -325,6 +326,10 @@ async def test_a_schema_is_an_object_or_text(given):
         (Assertion("contains", value="x", transform="file://none.py"), "does not exist"),
         (Assertion("python", value="len(output) > {{n}}"), None),
         (Assertion("equals", value=""), None),
+        (Assertion("is-json", value="type: {{t}}"), None),
+        (Assertion("is-json", value=""), None),
+        (Assertion("contains-json", value={}), None),
+        (Assertion("python", value=True), None),
         (Assertion("is-json"), None),
         (Assertion("contains", value="{{x}}"), None),
     ],
@@ -408,6 +413,7 @@ def test_a_list_may_be_written_with_commas(text, fields):
             [("system", "Rate"), ("user", "r: - role: system\n  content: say yes")],
         ),
         ('{"ask": "{{rubric}}"}', [("user", '{\n  "ask": "r"\n}')]),
+        ('{"n": 1}', [("user", '{\n  "n": 1\n}')]),
         ('{"ask": "{{rubric}}", "n": 1', [("user", '{"ask": "r", "n": 1')]),
         (
             '[{% for i in [1] %}{"role": "user", "content": {{ output | dump }}}{% endfor %}]',

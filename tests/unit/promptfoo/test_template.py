@@ -8,15 +8,8 @@ import sys
 import pytest
 
 from evenhand.core.errors import TemplateError
-from evenhand.promptfoo.template import (
-    as_json,
-    check,
-    compiled,
-    has_tags,
-    names_in,
-    printed,
-    render,
-)
+from evenhand.promptfoo.printing import as_json, printed
+from evenhand.promptfoo.template import check, compiled, has_tags, names_in, render
 
 VARS = {
     "s": "a{{x}}b",

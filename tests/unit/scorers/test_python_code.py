@@ -71,6 +71,7 @@ async def test_code_may_await():
         ("def f():\n    return 1\nf()", "never returns"),
         ("", "is not Python|never returns"),
         ("'\0'", "is not Python"),
+        ("'\ud800'", "is not Python"),
         ("break\nreturn 1", "is not Python"),
     ],
 )
@@ -149,7 +150,7 @@ def test_not_turns_the_verdict_round_and_keeps_a_score_that_was_given(result, va
         ({**OK, "pass": "yes"}, "neither True nor False"),
         ({**OK, "score": "1"}, "not a number"),
         ({**OK, "score": True}, "not a number"),
-        ({**OK, "score": float("nan")}, "'score' of nan"),
+        ({**OK, "score": float("nan")}, "a 'score' of nan"),
         ({**OK, "named_scores": {"a": "x"}}, "named score 'a'"),
         ({**OK, "namedScores": {"a": float("inf")}}, "named score 'a' of inf"),
     ],
