@@ -1,0 +1,79 @@
+"""What may be spent, and when a call is tried again."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from evenhand.core.errors import BadRequest, BudgetStop, Overloaded, RateLimited
+from evenhand.engine.budget import Budget
+from evenhand.engine.retry import RetryPolicy
+
+DRAW = random.Random(7)
+
+
+def test_without_a_limit_everything_is_allowed_and_booked():
+    """A price that nobody knows is no obstacle where there is no limit."""
+    budget = Budget()
+    budget.settle(budget.reserve(None, "m"), 0.5)
+    assert budget.spent_usd == 0.5
+
+
+def test_the_worst_price_is_set_aside_and_the_real_one_booked():
+    """What was set aside and not spent can be spent by others."""
+    budget = Budget(1.0)
+    first = budget.reserve(0.6, "m")
+    with pytest.raises(BudgetStop, match=r"\$1 is used up"):
+        budget.reserve(0.6, "m")
+    budget.settle(first, 0.1)
+    assert (budget.spent_usd, budget.reserved_usd) == (0.1, 0.0)
+    budget.reserve(0.6, "m")
+
+
+def test_a_cost_that_is_not_known_counts_as_the_worst():
+    """The budget never takes less than what could have been charged."""
+    budget = Budget(1.0)
+    budget.settle(budget.reserve(0.6, "m"), None)
+    assert budget.spent_usd == 0.6
+
+
+def test_a_call_without_a_known_price_is_not_sent_under_a_budget():
+    """Nobody could say whether it fits."""
+    with pytest.raises(BudgetStop, match="price of strange is not known"):
+        Budget(1.0).reserve(None, "strange")
+
+
+def test_earlier_sessions_count():
+    """A resumed run does not begin at nothing."""
+    with pytest.raises(BudgetStop):
+        Budget(1.0, spent_usd=0.9).reserve(0.2, "m")
+
+
+def test_what_the_vendor_will_not_take_is_not_repeated():
+    """A 400 stays a 400."""
+    assert RetryPolicy().pause(BadRequest("no"), 1, 0, DRAW) is None
+
+
+def test_faults_are_repeated_a_few_times_after_growing_pauses():
+    """Each pause is drawn below a bound that doubles."""
+    policy = RetryPolicy(attempts=4, base_s=1)
+    pauses = [policy.pause(Overloaded("500"), n, 0, DRAW) for n in (1, 2, 3)]
+    assert all(pause is not None and 0 <= pause <= bound for pause, bound in zip(pauses, (1, 2, 4), strict=True))
+    assert policy.pause(Overloaded("500"), 4, 0, DRAW) is None
+
+
+def test_rate_limits_are_waited_out_as_long_as_the_vendor_says():
+    """The gate does the waiting, so the pause is none; without a word from the vendor it is drawn."""
+    policy = RetryPolicy()
+    assert policy.pause(RateLimited("429", retry_after_s=5), 50, 0, DRAW) == 0.0
+    pause = policy.pause(RateLimited("429"), 3, 0, DRAW)
+    assert pause is not None
+    assert 0 <= pause <= 2
+
+
+def test_patience_ends():
+    """A vendor that asks for an hour is not waited for, nor is a call that has been tried for a quarter of one."""
+    policy = RetryPolicy()
+    assert policy.pause(RateLimited("429", retry_after_s=3600), 1, 0, DRAW) is None
+    assert policy.pause(Overloaded("500"), 1, 901, DRAW) is None
