@@ -77,7 +77,9 @@ def _csv(run: RunFile, out: TextIO) -> int:
     for trial in run.trials():  # a first time, for the columns: nothing is held
         names.update(dict.fromkeys(trial.vars))
         metrics.update(dict.fromkeys(trial.named_scores))
-    table = csv.writer(out, lineterminator="\n")
+    table = csv.writer(
+        out
+    )  # RFC 4180: lines end in \r\n, so that a lone one of either inside a cell is quoted
     table.writerow(
         [
             *_FIXED.split(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from evenhand.core.run import Totals, TrialResult
+from evenhand.core.run import TrialResult
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.words import clip, columns, count, number, safe
@@ -19,7 +19,7 @@ GROUPS = 5
 
 def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     """The failures: those of columns that failed now and then one by one, those that always failed in a line."""
-    totals = run.by_variant()
+    totals = grid.totals
     whole = [i for i, t in enumerate(totals) if t.failed > A_FEW and t.failed == t.trials]
     lines: list[str] = []
     left = 0
@@ -29,22 +29,23 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
             continue
         some = places[: min(PER_COLUMN if len(grid.failed) > 1 else SHOWN, SHOWN - shown)]
         for trial in _trials(run, some):
-            where = f"{grid.names[variant]} · {grid.case_name(trial)}"
-            lines += _told("fail", where, _why(trial), width, ink)
+            lines += _told("fail", grid.place(trial), _why(trial), width, ink)
         shown += len(some)
         left += totals[variant].failed - len(some)
     for variant in whole[:SHOWN]:
         for trial in _trials(run, grid.failed[variant][:1]):
-            where = f"{grid.names[variant]} · all {totals[variant].failed:,}"
+            where = f"all {totals[variant].failed:,}"
+            if len(grid.names) > 1:
+                where = f"{grid.names[variant]} · {where}"
             scores = _scores(grid.scores[variant])
             lines += _told("fail", where, f"{scores}e.g. {_why(trial)}", width, ink)
     left += sum(totals[variant].failed for variant in whole[SHOWN:])
     if left:
         lines.append(ink(f"    … and {count(left, 'more failure')}", "dim"))
-    return [*lines, *_errors(run, grid, totals, width, ink)]
+    return [*lines, *_errors(run, grid, width, ink)]
 
 
-def _errors(run: RunFile, grid: Grid, totals: Sequence[Totals], width: int, ink: Ink) -> list[str]:
+def _errors(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     """Errors by what went wrong: the first of each kind, how many more, and what to do about it."""
     groups: dict[tuple[str, str, str], list[TrialResult]] = {}
     read = 0
@@ -55,11 +56,11 @@ def _errors(run: RunFile, grid: Grid, totals: Sequence[Totals], width: int, ink:
             message = trial.error.message if trial.error else trial.reason
             advice = trial.error.where if trial.error else ""
             groups.setdefault((slug, message, advice), []).append(trial)
-    every = sum(t.errors for t in totals)
+    every = sum(t.errors for t in grid.totals)
     lines: list[str] = []
     biggest = sorted(groups.items(), key=lambda item: -len(item[1]))
     for (slug, message, advice), trials in biggest[:GROUPS]:
-        where = f"{grid.names[trials[0].variant]} · {grid.case_name(trials[0])}"
+        where = grid.place(trials[0])
         if len(trials) > 1:
             where = (
                 f"{count(len(trials), 'trial')}{' or more' if every > read else ''}, first {where}"

@@ -9,6 +9,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.words import clip, safe
 from evenhand.store.runfile import RunFile
 
+NAME = 44
 KEPT = 10
 KEPT_ERRORS = 200
 
@@ -18,6 +19,7 @@ class Grid:
 
     Attributes:
         names: The shortest name of each column that tells it from the others.
+        totals: Each column's counts.
         numbers: Each case's number, from 1, in the plan's order.
         passed: For each column and case with a verdict: how many of its trials passed, and how many there were.
         failed: For each column the places of its first failures, at most KEPT.
@@ -28,6 +30,7 @@ class Grid:
     def __init__(self, run: RunFile) -> None:
         variants = run.meta.variants
         self.names = column_names(variants)
+        self.totals = run.by_variant()
         self.numbers: dict[str, int] = {}
         self.passed: list[dict[str, tuple[int, int]]] = [{} for _ in variants]
         self.failed: list[list[int]] = [[] for _ in variants]
@@ -77,6 +80,13 @@ class Grid:
         text = name if name == f"Row #{number}" else f"{number} {name}".strip()
         return f"{text} · repeat {trial.repeat + 1}" if self._repeats > 1 else text
 
+    def place(self, trial: TrialResult) -> str:
+        """A cell for people: its column, where there is more than one, and its case."""
+        name = self.case_name(trial)
+        if len(self.names) > 1:
+            return f"{self.names[trial.variant]} · {name}"
+        return f"case {name}" if name == str(self.number(trial)) else name
+
     def number(self, trial: TrialResult) -> int:
         """The number of a trial's case."""
         return self.numbers.get(row_case(trial.case), trial.index + 1)
@@ -102,9 +112,10 @@ def column_names(variants: Sequence[Variant]) -> list[str]:
         names = [safe(v.model) for v in variants]
     else:
         names = [f"{label} · {safe(v.model)}" for label, v in zip(labels, variants, strict=True)]
-    if len(set(names)) < len(names):
-        names = [f"{name} #{i}" for i, name in enumerate(names, 1)]
-    return names
+    short = [clip(name, NAME) for name in names]
+    if len(set(short)) == len(short):
+        return short
+    return [f"{clip(name, NAME - 4)} #{i}" for i, name in enumerate(names, 1)]
 
 
 def _without_common(names: Sequence[str]) -> list[str]:

@@ -54,7 +54,7 @@ class Progress:
         since = clock - self._logged_at
         share = _share(now)
         if since >= LOG_EVERY_S or (
-            since >= LOG_AT_MOST_EVERY_S and share - self._logged_share >= LOG_EVERY_SHARE
+            since >= LOG_AT_MOST_EVERY_S and share - self._logged_share >= LOG_EVERY_SHARE - 1e-9
         ):
             self._log(now, clock)
 

@@ -15,7 +15,6 @@ from evenhand.store.runfile import RunFile
 WORDY = 20
 READ = 20_000
 MOST_MARKS = 60
-NAME = 44
 _GAP = "   "
 
 
@@ -31,9 +30,9 @@ class _Column:
 def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     """The table's lines; what does not fit the width is left out, least important first."""
     meta = run.meta
-    totals, means = run.by_variant(), run.means()
+    totals, means = grid.totals, run.means()
     one_model = len({v.model for v in meta.variants}) == 1
-    names = [clip(name, NAME) for name in grid.names]
+    names = grid.names
     table = [
         _Column("prompt" if one_model else "prompt · model", names, left=True),
         _Column(" passed", _rates(totals, grid), left=True),

@@ -85,7 +85,8 @@ def money(usd: float | None) -> str:
         return "$0"
     if abs(usd) >= 1:
         return f"${usd:,.2f}"
-    return f"${usd:.{max(4, 1 - math.floor(math.log10(abs(usd))))}f}"
+    digits = 4 if abs(usd) >= 0.0001 else 1 - math.floor(math.log10(abs(usd)))
+    return f"${usd:.{digits}f}"
 
 
 def percent(share: float) -> str:

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+
+from tests.unit.report.conftest import ID, Make, result
+
+from evenhand.core.encoding import encode
+from evenhand.core.run import TrialError
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
+from evenhand.report.document import document, json_text, write_document
+from evenhand.store.runfile import RunFile
+
+
+def written(run: RunFile) -> tuple[dict, str]:
+    """The document of a run, read and as it was written."""
+    out = io.StringIO()
+    count = write_document(run, out)
+    read = json.loads(out.getvalue())
+    assert count == len(read["trials"])
+    return read, out.getvalue()
+
+
+async def test_the_document_has_exactly_its_keys(make_run: Make) -> None:
+    """The schema of `--json`, key by key."""
+    outcome = Outcome('contains "a"', "fail", 0.0, "no a", metadata={"x": 1})
+    run = await make_run(
+        [
+            result(
+                0,
+                ok=False,
+                case="c1",
+                outcomes=(outcome,),
+                output={"k": [1]},
+                latency_s=0.5,
+                cost_usd=0.1,
+                named_scores={"tone": 0.5},
+                tokens_in=3,
+                tokens_out=4,
+                calls=1,
+            ),
+            result(1, ok=None, error=TrialError("auth", "no key", "Set it.")),
+        ],
+        (Variant(0, "p", "m"),),
+    )
+    read, _ = written(run)
+    assert list(read) == ["schema", "run", "verdict", "totals", "trials"]
+    assert read["schema"] == "evenhand.run/1"
+    assert read["run"] == {"id": ID, "file": str(run.path), "status": "finished"}
+    assert read["verdict"] == "failed"
+    assert read["totals"] == {
+        "trials": 2, "passed": 0, "failed": 1, "errors": 1, "not_applicable": 0,
+        "calls": 1, "cached": 0, "cost_usd": None, "tokens_in": 3, "tokens_out": 4,
+    }  # fmt: skip
+    assert read["trials"][0] == {
+        "case": "c1",
+        "variant": {"prompt": "p", "model": "m"},
+        "repeat": 0,
+        "outcome": "fail",
+        "score": 0.0,
+        "output": {"k": [1]},
+        "error": None,
+        "latency_s": 0.5,
+        "cost_usd": 0.1,
+        "named_scores": {"tone": 0.5},
+        "outcomes": [
+            {
+                "name": 'contains "a"',
+                "outcome": "fail",
+                "score": 0.0,
+                "reason": "no a",
+                "metadata": {"x": 1},
+            }
+        ],
+    }
+    assert read["trials"][1]["error"] == {"slug": "auth", "message": "no key", "where": "Set it."}
+    assert read["trials"][1]["score"] is None
+    assert json.loads(json_text(document(run))) == read
+
+
+async def test_one_trial_is_one_line(summaries_run: RunFile) -> None:
+    """The document can be read by line, too."""
+    _, text = written(summaries_run)
+    assert len(text.splitlines()) == 24 + 2
+
+
+async def test_a_run_without_results_is_a_document(make_run: Make) -> None:
+    """No trials, no verdict."""
+    read, _ = written(await make_run([], planned=3))
+    assert read["trials"] == []
+    assert read["verdict"] == "undecided"
+
+
+async def test_text_of_any_kind_comes_through(make_run: Make) -> None:
+    """Lone surrogates, NULs, line separators and escapes are what they were after reading."""
+    texts = ["a\ud800b", "\x00\x1b[2J", "\u2028\u2029", "水 👩‍🔬", '"\\']
+    run = await make_run(
+        [result(i, output=text, vars={text: text}) for i, text in enumerate(texts)]
+    )
+    read, raw = written(run)
+    assert [trial["output"] for trial in read["trials"]] == texts
+    raw.encode("utf-8")
+
+
+async def test_a_stream_of_few_characters_gets_escapes(make_run: Make) -> None:
+    """JSON on an ASCII stdout is JSON still."""
+    run = await make_run([result(0, output="水 😀 \ud800")])
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    write_document(run, out)
+    out.flush()
+    assert json.loads(raw.getvalue())["trials"][0]["output"] == "水 😀 \ud800"
+
+
+async def test_numbers_that_json_has_no_word_for_never_appear(make_run: Make) -> None:
+    """A result with NaN in it is an error in the document, not NaN and not null."""
+    read, raw = written(await make_run([result(0, output=[float("nan")]), result(1)]))
+    assert "NaN" not in raw
+    assert read["trials"][0]["outcome"] == "error"
+    assert read["trials"][0]["error"]["slug"] == "code"
+
+
+def test_json_text_keeps_the_order_of_keys() -> None:
+    """Keys stand in the document's order, unlike in what is hashed."""
+    assert json_text({"b": 1, "a": "\ud800"}) == '{"b":1,"a":"\\ud800"}'
+    assert json_text({"b": 1, "a": 2}) == '{"b":1,"a":2}'
+    assert encode({"b": 1, "a": 2}) == b'{"a":2,"b":1}'
+
+
+async def test_a_large_run_passes_through_in_flat_memory(make_run: Make) -> None:
+    """What is held does not grow with the number of trials."""
+
+    class Nowhere(io.TextIOBase):
+        encoding = "utf-8"
+
+        def write(self, text: str) -> int:
+            return len(text)
+
+    run = await make_run([result(i, output="x" * 1000) for i in range(3000)])
+    tracemalloc.start()
+    assert write_document(run, Nowhere()) == 3000
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
