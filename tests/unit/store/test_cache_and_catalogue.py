@@ -1,0 +1,178 @@
+"""What is kept across runs, and where runs are found."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.run import RunMeta
+from evenhand.core.variant import Variant
+from evenhand.store import catalogue
+from evenhand.store.cache import Cache
+from evenhand.store.journal import Journal
+
+
+def test_an_answer_is_found_by_its_request_and_its_draw(tmp_path: Path):
+    """And by nothing else."""
+    cache = Cache.open(tmp_path)
+    cache.put("key", "0.0", b"{}", b"answer", 0.5)
+    cache.close()
+    cache = Cache.open(tmp_path)
+    found = cache.get("key", "0.0")
+    assert found is not None
+    assert (found.body, found.latency_s) == (b"answer", 0.5)
+    assert cache.get("key", "1.0") is None
+    assert cache.get("other", "0.0") is None
+    assert cache.stats().entries == 1
+    (entry,) = cache.entries("ke")
+    assert (entry.key, entry.draw, entry.identity, entry.size) == ("key", "0.0", b"{}", 6)
+    assert list(cache.entries("x")) == []
+    cache.close()
+
+
+def test_an_absent_cache_is_empty_and_is_not_made_by_looking(tmp_path: Path):
+    """A run that caches nothing leaves nothing."""
+    cache = Cache.open(tmp_path / "cache")
+    assert cache.get("a", "b") is None
+    assert cache.stats().entries == 0
+    assert list(cache.entries()) == []
+    assert cache.clear() == 0
+    assert not (tmp_path / "cache").exists()
+
+
+def test_clearing_forgets_everything(tmp_path: Path):
+    """And says how much that was."""
+    cache = Cache.open(tmp_path)
+    for i in range(3):
+        cache.put(f"k{i}", "0.0", b"", b"x", None)
+    cache.close()
+    assert Cache.open(tmp_path).clear() == 3
+    assert Cache.open(tmp_path).get("k0", "0.0") is None
+
+
+def test_a_cache_that_cannot_be_used_is_done_without_and_said_once(tmp_path: Path):
+    """It is a convenience, not a condition."""
+    (tmp_path / "answers.db").write_bytes(b"this is no database" * 100)
+    said: list[str] = []
+    cache = Cache.open(tmp_path, said.append)
+    assert cache.get("a", "b") is None
+    cache.put("a", "b", b"", b"x", None)
+    cache.close()
+    assert len(said) == 1
+    assert "going on without the cache" in said[0]
+
+
+def test_a_damaged_cache_is_named_when_it_is_looked_into(tmp_path: Path):
+    """With what makes a new one."""
+    cache = Cache.open(tmp_path)
+    cache.put("a", "b", b"", b"x" * 50_000, None)
+    cache.close()
+    data = bytearray(cache.path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    cache.path.write_bytes(data)
+    damaged = Cache.open(tmp_path)
+    with pytest.raises(StoreError, match="cache clear"):
+        list(damaged.entries())
+
+
+def test_several_processes_may_write_one_cache(tmp_path: Path):
+    """Nothing is lost, nothing is damaged."""
+    script = """
+import sys
+from pathlib import Path
+from evenhand.store.cache import Cache
+cache = Cache.open(Path(sys.argv[1]))
+for i in range(200):
+    cache.put(f"{sys.argv[2]}-{i}", "0.0", b"{}", b"x" * 100, None)
+cache.close()
+"""
+    running = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path), str(n)]) for n in range(3)]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    assert Cache.open(tmp_path).stats().entries == 600
+
+
+async def test_a_run_is_found_by_its_id_the_start_of_it_its_file_or_as_the_latest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """What cannot be found is answered with what there is."""
+    monkeypatch.delenv("EVENHAND_HOME", raising=False)
+    with pytest.raises(UsageError, match="there are no runs"):
+        catalogue.find(tmp_path, None)
+    first = await _run(tmp_path / ".evenhand", "01AAAA1")
+    second = await _run(tmp_path / ".evenhand", "01AAAB2")
+    assert catalogue.find(tmp_path, None) == second
+    assert catalogue.find(tmp_path, "latest") == second
+    assert catalogue.find(tmp_path, "01aaaa") == first
+    assert catalogue.find(tmp_path, str(first)) == first
+    with pytest.raises(UsageError, match="could be any of 2 runs"):
+        catalogue.find(tmp_path, "01AAA")
+    with pytest.raises(UsageError, match="01AAAB2"):
+        catalogue.find(tmp_path, "09")
+    with pytest.raises(UsageError, match="no such run file"):
+        catalogue.find(tmp_path, "runs/none.db")
+
+
+async def test_runs_are_found_from_above_and_from_below_their_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Wherever the user stands in the project."""
+    monkeypatch.delenv("EVENHAND_HOME", raising=False)
+    run = await _run(tmp_path / "evals" / "summaries" / ".evenhand", "01RUN")
+    (tmp_path / "evals" / "summaries" / "articles").mkdir()
+    (tmp_path / "node_modules" / "x").mkdir(parents=True)
+    await _run(tmp_path / "node_modules" / "x" / ".evenhand", "09NOT")
+    for start in (tmp_path, tmp_path / "evals" / "summaries" / "articles"):
+        assert catalogue.find(start, None) == run
+
+
+async def test_a_home_of_ones_own_is_the_only_place_looked_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """EVENHAND_HOME for runs, EVENHAND_CACHE for the cache."""
+    await _run(tmp_path / ".evenhand", "01HERE")
+    elsewhere = await _run(tmp_path / "elsewhere", "00THERE")
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "elsewhere"))
+    assert catalogue.find(tmp_path, None) == elsewhere
+    assert catalogue.home_for(tmp_path / "x") == tmp_path / "elsewhere"
+    assert catalogue.cache_folder(tmp_path) == tmp_path / "cache"
+    monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "kept"))
+    assert catalogue.cache_folder(tmp_path) == tmp_path / "kept"
+
+
+async def test_runs_that_cannot_be_read_are_listed_as_such(tmp_path: Path):
+    """The others are listed as always."""
+    await _run(tmp_path, "01GOOD")
+    (tmp_path / "runs" / "02BAD.db").write_bytes(b"nonsense" * 100)
+    bad, good = catalogue.runs(tmp_path)
+    assert bad.meta is None
+    assert bad.problem
+    assert good.meta is not None
+    assert not good.alive
+
+
+def test_ids_sort_by_time():
+    """Twenty-six characters, none of them easily mistaken for another."""
+    ids = [catalogue.new_id() for _ in range(3)]
+    assert all(len(each) == 26 and set(each) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for each in ids)
+    assert ids[0][:10] <= ids[1][:10] <= ids[2][:10]
+    assert len(set(ids)) == 3
+
+
+def test_runs_live_beside_the_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Or in the current folder, where there is none."""
+    monkeypatch.delenv("EVENHAND_HOME", raising=False)
+    (tmp_path / "c.yaml").write_text("")
+    assert catalogue.home_for(tmp_path / "c.yaml") == tmp_path / ".evenhand"
+    assert catalogue.home_for(tmp_path) == tmp_path / ".evenhand"
+    assert catalogue.home_for(None) == Path.cwd() / ".evenhand"
+
+
+async def _run(home: Path, id_: str) -> Path:
+    meta = RunMeta(id_, "t", "", "p", 1, 1, 1, (Variant(0, "p", "m"),), 1.0)
+    journal = Journal.create(home / "runs", meta)
+    await journal.finish("finished")
+    return journal.path

@@ -1,0 +1,331 @@
+"""The run file: durable before anybody sees it, read back as it was, whatever happens in between."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from evenhand.core.errors import StoreError
+from evenhand.core.run import CallEnd, CallStart, RunMeta, TrialError, TrialResult
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
+from evenhand.store import journal as journal_module
+from evenhand.store.encoding import read_result, write_result
+from evenhand.store.journal import Journal, Settled
+from evenhand.store.runfile import RunFile
+
+
+def meta(planned: int = 10, id_: str = "01RUN") -> RunMeta:
+    return RunMeta(id_, "title", "", "print", planned, planned, 1, (Variant(0, "p", "m"), Variant(1, "q", "m")), 1.0)
+
+
+def start(trial: int, key: str = "key", nth: int = 0, bound: float | None = 0.5) -> CallStart:
+    return CallStart(trial, key, nth, "subject", "model", b'{"q":1}', bound, f"0.{nth}")
+
+
+def end(body: bytes = b"answer", cost: float | None = 0.1, error: str = "") -> CallEnd:
+    return CallEnd(body, "provider", 0.2, 3, 4, cost, "m-1", 2, 1, error, "why" if error else "")
+
+
+def result(index: int, outcome: str = "pass", **more) -> TrialResult:
+    score = None if outcome == "error" else 1.0
+    return TrialResult(index, f"case-{index}", index % 2, 0, outcome, score, **more)
+
+
+async def test_calls_and_results_are_read_back_as_they_were_written(tmp_path: Path):
+    """Every field, through the file."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    call = await journal.begin(start(3))
+    await journal.end(call, end())
+    outcome = Outcome("contains", "pass", 1.0, "found", 2.0, "m", {"a": 0.5}, {"k": [1, None]})
+    written = result(
+        3,
+        output={"a": [1, "x"]},
+        outcomes=(outcome,),
+        named_scores={"m": 1.0},
+        vars={"v": "w"},
+        error=TrialError("judge", "mumbled", "hint"),
+        log="printed",
+    )
+    await journal.settle(written)
+    await journal.finish("finished")
+    with RunFile.open(journal.path) as run:
+        (record,) = run.calls()
+        assert record.start == start(3)
+        assert record.end == end()
+        assert list(run.trials()) == [written]
+        assert run.meta.status == "finished"
+        assert run.meta.finished_at is not None
+        assert not run.alive
+
+
+async def test_a_run_can_be_read_while_it_is_written(tmp_path: Path):
+    """By any number of processes; it says that it is alive."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    await journal.end(await journal.begin(start(0)), end())
+    await journal.settle(result(0))
+    await journal.end(await journal.begin(start(1)), end())  # durable, so what came before is as well
+    with RunFile.open(journal.path) as run:
+        assert run.totals().passed == 1
+        assert run.alive
+        assert run.trial(0) is not None
+        assert run.trial(5) is None
+    await journal.finish("finished")
+
+
+async def test_what_was_received_is_found_again_by_trial_request_and_number(tmp_path: Path):
+    """Not by the order in which things came; failed calls are not found."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    for trial, nth, body in ((4, 1, b"second"), (4, 0, b"first"), (5, 0, b"other")):
+        await journal.end(await journal.begin(start(trial, nth=nth)), end(body))
+    await journal.end(await journal.begin(start(6)), end(b"", None, "quota"))
+    await journal.finish("interrupted")
+    again = Journal.reopen(journal.path)
+    found = [again.recorded(trial, "key", nth) for trial, nth in ((4, 0), (4, 1), (5, 0), (6, 0), (4, 2))]
+    assert [f.body if f else None for f in found] == [b"first", b"second", b"other", None, None]
+    assert again.answered("key", "0.1") is not None
+    assert again.answered("key", "9.9") is None
+    assert again.resumed
+    assert again.spent_usd == pytest.approx(0.3)
+    await again.finish("finished")
+
+
+async def test_a_new_run_has_nothing_to_find(tmp_path: Path):
+    """Its journal answers nothing."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    assert journal.recorded(0, "key", 0) is None
+    assert journal.answered("key", "0.0") is None
+    assert journal.in_doubt() == []
+    assert len(journal.settled()) == 0
+    await journal.finish("finished")
+
+
+async def test_trials_in_error_are_done_again_and_the_later_take_counts(tmp_path: Path):
+    """Those with a verdict, and those to which nothing applied, are not."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    for i, outcome in enumerate(("pass", "fail", "error", "not_applicable")):
+        await journal.settle(result(i, outcome))
+    await journal.finish("interrupted")
+    again = Journal.reopen(journal.path)
+    assert [i in again.settled() for i in range(5)] == [True, True, False, True, False]
+    await again.settle(result(2, "pass", output="second take"))
+    await again.finish("finished")
+    with RunFile.open(journal.path) as run:
+        assert [t.outcome for t in run.trials()] == ["pass", "fail", "pass", "not_applicable"]
+        totals = run.totals()
+        assert (totals.trials, totals.errors) == (4, 0)
+
+
+def test_a_process_that_dies_leaves_what_was_durable_and_its_lock_free(tmp_path: Path):
+    """The call that it had sent and not recorded is in doubt, with what it can have cost."""
+    script = f"""
+        import asyncio, os, sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from pathlib import Path
+        from test_journal import Journal, end, meta, result, start
+        async def main():
+            journal = Journal.create(Path({str(tmp_path)!r}) / "runs", meta())
+            await journal.end(await journal.begin(start(0)), end())
+            await journal.settle(result(0))
+            await journal.end(await journal.begin(start(1)), end(b"kept"))
+            await journal.begin(start(2, bound=0.75))
+            os._exit(9)
+        asyncio.run(main())
+    """
+    died = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
+    assert died.returncode == 9
+    path = tmp_path / "runs" / "01RUN.db"
+    with RunFile.open(path) as run:
+        assert run.meta.status == "running"
+        assert not run.alive
+        spend = run.spend()
+        assert (spend.in_doubt, spend.in_doubt_usd) == (1, 0.75)
+    again = Journal.reopen(path)
+    assert 0 in again.settled()
+    kept = again.recorded(1, "key", 0)
+    assert kept is not None
+    assert kept.body == b"kept"
+    assert [call.start.trial for call in again.in_doubt()] == [2]
+    assert again.spent_usd == pytest.approx(0.2 + 0.75)
+    again.close()
+
+
+async def test_a_price_that_is_not_known_leaves_the_spending_unknown(tmp_path: Path):
+    """Never 0."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    await journal.end(await journal.begin(start(0, bound=None)), end(cost=None))
+    await journal.begin(start(1, bound=None))
+    await journal.finish("interrupted")
+    with RunFile.open(journal.path) as run:
+        assert run.spend().cost_usd is None
+        assert run.spend().in_doubt_usd is None
+
+
+async def test_a_held_run_says_who_holds_it(tmp_path: Path):
+    """And is not touched."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    with pytest.raises(StoreError, match=f"in use by process {os.getpid()}"):
+        Journal.reopen(journal.path)
+    await journal.finish("finished")
+
+
+async def test_two_runs_with_one_id_cannot_be(tmp_path: Path):
+    """The second does not write into the first."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    await journal.finish("finished")
+    with pytest.raises(StoreError, match="cannot be kept"):
+        Journal.create(tmp_path / "runs", meta())
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_sent(tmp_path: Path):
+    """With the variable that names another."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="EVENHAND_HOME"):
+        Journal.create(tmp_path / "file" / "runs", meta())
+
+
+async def test_after_a_failed_write_nothing_is_begun_and_what_was_received_is_written_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A disk that is full for a while costs nothing that was paid for."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    call = await journal.begin(start(0))
+    plain = journal._store
+    monkeypatch.setattr(journal, "_store", _full)
+    with pytest.raises(StoreError, match="disk is full"):
+        await journal.end(call, end(b"paid for"))
+    with pytest.raises(StoreError):
+        await journal.begin(start(1))
+    with pytest.raises(StoreError):
+        await journal.settle(result(0))
+    monkeypatch.setattr(journal, "_store", plain)
+    await journal.finish("stopped", "the disk is full")
+    with RunFile.open(journal.path) as run:
+        assert [c.end.body for c in run.calls() if c.end] == [b"paid for"]
+        assert run.meta.status == "stopped"
+        assert run.totals().trials == 1
+
+
+async def test_what_cannot_be_written_even_at_the_end_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """With the number of replies that are lost."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    call = await journal.begin(start(0))
+    monkeypatch.setattr(journal, "_store", _full)
+    with pytest.raises(StoreError):
+        await journal.end(call, end())
+    with pytest.raises(StoreError, match="could not be written to its end"):
+        await journal.finish("stopped")
+
+
+async def test_a_slow_disk_holds_results_back_instead_of_filling_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """After a backlog, settling waits until it is written."""
+    monkeypatch.setattr(journal_module, "BACKLOG", 3)
+    journal = Journal.create(tmp_path / "runs", meta(20))
+    for i in range(12):
+        await asyncio.wait_for(journal.settle(result(i)), 5)
+    await journal.finish("finished")
+    with RunFile.open(journal.path) as run:
+        assert run.totals().trials == 12
+
+
+async def test_notes_of_replayed_calls_are_kept(tmp_path: Path):
+    """They cost nothing and are not in doubt."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    journal.note(start(0), CallEnd(b"cached", "cache", 0.1, 1, 2, 0.5))
+    await journal.finish("finished")
+    with RunFile.open(journal.path) as run:
+        (call,) = run.calls(0)
+        assert call.end is not None
+        assert call.end.origin == "cache"
+        assert run.spend().calls == 0
+        assert list(run.calls(1)) == []
+
+
+async def test_totals_are_counted_for_the_run_and_for_each_column(tmp_path: Path):
+    """Columns without a trial count nothing."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    for i in (0, 2, 4):
+        await journal.settle(result(i, "fail" if i == 2 else "pass", cost_usd=0.5, calls=1, tokens_in=2))
+    await journal.finish("finished")
+    with RunFile.open(journal.path) as run:
+        one, two = run.by_variant()
+        assert (one.trials, one.passed, one.failed, one.cost_usd) == (3, 2, 1, 1.5)
+        assert two.trials == 0
+        assert [t.index for t in run.matching("fail", 5)] == [2]
+        assert [t.index for t in run.trials(first=2, limit=1)] == [2]
+        assert [o.outcome for o in run.outcomes()] == ["pass", "fail", "pass"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(b"not a database at all, but long enough to be read as one" * 40, "cannot be read"), (b"", "not a run file")],
+)
+def test_a_file_that_is_no_run_is_refused_in_words(tmp_path: Path, content: bytes, says: str):
+    """Not with a traceback of SQLite's."""
+    path = tmp_path / "x.db"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=says):
+        RunFile.open(path)
+
+
+def test_a_missing_file_another_programs_and_a_newer_ones_are_told_apart(tmp_path: Path):
+    """Each with what to do."""
+    with pytest.raises(StoreError, match="no such run file"):
+        RunFile.open(tmp_path / "none.db")
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("create table t (x)")
+    other.close()
+    with pytest.raises(StoreError, match="not one of Evenhand's"):
+        RunFile.open(tmp_path / "other.db")
+    newer = sqlite3.connect(tmp_path / "newer.db")
+    newer.execute("pragma application_id = 1165389361")
+    newer.execute("pragma user_version = 99")
+    newer.execute("create table t (x)")
+    newer.close()
+    with pytest.raises(StoreError, match="newer Evenhand"):
+        RunFile.open(tmp_path / "newer.db")
+
+
+async def test_a_damaged_run_file_is_said_to_be_damaged(tmp_path: Path):
+    """And no other run is affected."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    for i in range(10):
+        await journal.settle(result(i, output="x" * 5000))
+    await journal.finish("finished")
+    data = bytearray(journal.path.read_bytes())
+    data[8192:40_000] = b"\xff" * (40_000 - 8192)
+    journal.path.write_bytes(data)
+    with pytest.raises(StoreError, match="cannot be read"):
+        with RunFile.open(journal.path) as run:
+            list(run.trials())
+
+
+def test_text_of_every_kind_survives_and_numbers_that_are_none_become_errors():
+    """Lone surrogates, NULs, right-to-left marks; NaN in an output is an error of that trial, not of the run."""
+    odd = "\ud800 \x00 \u202e é"
+    assert read_result(write_result(result(1, output=odd, reason=odd))).output == odd
+    broken = read_result(write_result(result(1, output={"x": float("nan")})))
+    assert broken.outcome == "error"
+    assert broken.error is not None
+
+
+def test_settled_places_are_a_bit_each():
+    """A million trials take an eighth of a megabyte."""
+    settled = Settled(1_000_000)
+    settled.add(999_999)
+    settled.add(999_999)
+    settled.add(5_000_000)
+    assert (999_999 in settled, 0 in settled, 5_000_000 in settled, len(settled)) == (True, False, False, 1)
+
+
+def _full(items: object) -> None:
+    raise sqlite3.OperationalError("database or disk is full")
