@@ -15,6 +15,7 @@ SHOWN = 10
 PER_COLUMN = 4
 A_FEW = 2
 GROUPS = 5
+NUMBERS = 6
 
 
 def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
@@ -22,16 +23,19 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     totals = grid.totals
     whole = [i for i, t in enumerate(totals) if t.failed > A_FEW and t.failed == t.trials]
     lines: list[str] = []
-    left = 0
-    shown = 0
+    left = shown = 0
     for variant, places in enumerate(grid.failed):
         if variant in whole:
             continue
-        some = places[: min(PER_COLUMN if len(grid.failed) > 1 else SHOWN, SHOWN - shown)]
-        for trial in _trials(run, some):
-            lines += _told("fail", grid.place(trial), _why(trial), width, ink)
-        shown += len(some)
-        left += totals[variant].failed - len(some)
+        groups: dict[str, list[TrialResult]] = {}
+        for trial in _trials(run, places):
+            groups.setdefault(_why(trial), []).append(trial)
+        most = SHOWN - shown if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - shown)
+        told = list(groups.items())[:most]
+        for why, trials in told:
+            lines += _told("fail", _where(grid, trials), why, width, ink)
+        shown += len(told)
+        left += totals[variant].failed - sum(len(trials) for _, trials in told)
     for variant in whole[:SHOWN]:
         for trial in _trials(run, grid.failed[variant][:1]):
             where = f"all {totals[variant].failed:,}"
@@ -43,6 +47,16 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     if left:
         lines.append(ink(f"    … and {count(left, 'more failure')}", "dim"))
     return [*lines, *_errors(run, grid, width, ink)]
+
+
+def _where(grid: Grid, trials: Sequence[TrialResult]) -> str:
+    """One cell by its name; several that failed for the same reason by their cases' numbers."""
+    if len(trials) == 1:
+        return grid.place(trials[0])
+    numbers = list(dict.fromkeys(str(grid.number(trial)) for trial in trials))
+    more = ", …" if len(numbers) > NUMBERS else ""
+    cases = f"{'cases' if len(numbers) > 1 else 'case'} {', '.join(numbers[:NUMBERS])}{more}"
+    return cases if len(grid.names) == 1 else f"{grid.names[trials[0].variant]} · {cases}"
 
 
 def _errors(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:

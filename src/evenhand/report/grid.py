@@ -10,6 +10,7 @@ from evenhand.report.words import clip, safe
 from evenhand.store.runfile import RunFile
 
 NAME = 44
+PROMPT = 28
 KEPT = 10
 KEPT_ERRORS = 200
 
@@ -104,18 +105,30 @@ def row_case(case: str) -> str:
 
 def column_names(variants: Sequence[Variant]) -> list[str]:
     """The shortest name of each column that tells it from the others."""
-    prompts, models = {v.prompt for v in variants}, {v.model for v in variants}
-    labels = _without_common([safe(v.prompt) for v in variants])
-    if len(models) == 1:
-        names = labels
-    elif len(prompts) == 1:
-        names = [safe(v.model) for v in variants]
-    else:
-        names = [f"{label} · {safe(v.model)}" for label, v in zip(labels, variants, strict=True)]
-    short = [clip(name, NAME) for name in names]
-    if len(set(short)) == len(short):
-        return short
-    return [f"{clip(name, NAME - 4)} #{i}" for i, name in enumerate(names, 1)]
+    prompts = _without_common([safe(v.prompt) for v in variants])
+    models = [safe(v.model) for v in variants]
+    if len(set(models)) == 1:
+        return _distinct(prompts, NAME)
+    if len(set(prompts)) == 1:
+        return _distinct(models, NAME)
+    labels, names = _short(prompts, PROMPT), _short(models, NAME - PROMPT)
+    return _distinct(
+        [f"{labels[p]} · {names[m]}" for p, m in zip(prompts, models, strict=True)], 99
+    )
+
+
+def _short(names: Sequence[str], width: int) -> dict[str, str]:
+    """Each different name cut to a width, different still."""
+    different = list(dict.fromkeys(names))
+    return dict(zip(different, _distinct(different, width), strict=True))
+
+
+def _distinct(names: Sequence[str], width: int) -> list[str]:
+    """The names cut to a width; numbered where that leaves two alike."""
+    cut = [clip(name, width) for name in names]
+    if len(set(cut)) == len(cut):
+        return cut
+    return [f"{clip(name, width - 4)} #{i}" for i, name in enumerate(names, 1)]
 
 
 def _without_common(names: Sequence[str]) -> list[str]:

@@ -85,7 +85,8 @@ class Progress:
         text = text if bar else clip(line(now, bar=False), room)
         if bar and self._color:
             full = round(_share(now) * BAR)
-            text = f"\x1b[{'31' if now.failed else '32'}m{text[:full]}\x1b[0m\x1b[2m{text[full:BAR]}\x1b[0m{text[BAR:]}"
+            done, left = text[:full], text[full:BAR]
+            text = _colored(done, "31" if now.failed else "32") + _colored(left, "2") + text[BAR:]
         put_quietly(self._out, _CLEAR + text)
 
     def _log(self, now: ProgressSnapshot, clock: float) -> None:
@@ -125,6 +126,10 @@ def line(now: ProgressSnapshot, *, bar: bool = True) -> str:
         return text
     full = round(_share(now) * BAR)
     return "━" * full + "╌" * (BAR - full) + " " + text
+
+
+def _colored(text: str, color: str) -> str:
+    return f"\x1b[{color}m{text}\x1b[0m" if text else ""
 
 
 def _share(now: ProgressSnapshot) -> float:

@@ -13,7 +13,7 @@ from evenhand.stats.interval import wilson_of_clusters
 from evenhand.store.runfile import RunFile
 
 WORDY = 20
-READ = 20_000
+READ = 5_000
 MOST_MARKS = 60
 _GAP = "   "
 

@@ -11,10 +11,18 @@ import pytest
 from tests.unit.report.conftest import ID, SUMMARIES, Make, result, summaries
 
 from evenhand.core.errors import Problem
+from evenhand.core.plan import CallEstimate
 from evenhand.core.run import CallEnd, CallRecord, CallStart, TrialError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.report.console import doubt_lines, list_lines, problem_lines, show
+from evenhand.report.console import (
+    doubt_lines,
+    estimate_lines,
+    estimate_row,
+    list_lines,
+    problem_lines,
+    show,
+)
 from evenhand.report.words import columns
 from evenhand.store.catalogue import Listed
 from evenhand.store.runfile import RunFile
@@ -120,11 +128,39 @@ async def test_errors_are_grouped_apart_with_what_to_do(make_run: Make) -> None:
 
 async def test_many_failures_are_counted_not_listed(make_run: Make) -> None:
     """Ten at most are told, the rest is a number."""
-    trials = [result(i, ok=i % 2 == 0) for i in range(200)]
+    trials = [
+        result(i, ok=i % 2 == 0, outcomes=(Outcome(f"contains {i}", "fail", 0.0),))
+        for i in range(200)
+    ]
     text = shown(await make_run(trials))
     assert text.count("✗ case") == 10
     assert "… and 90 more failures" in text
     assert "100 of 200 passed (50 %, 43–57)" in text
+
+
+async def test_failures_for_the_same_reason_are_told_once(make_run: Make) -> None:
+    """With the numbers of their cases, six at most."""
+    text = shown(await make_run([result(i, ok=i % 2 == 0) for i in range(16)]))
+    assert "  ✗ cases 2, 4, 6, 8, 10, 12, …   contains \"sea\": 'sea' is not in it\n" in text
+    assert "more failure" not in text
+
+
+async def test_columns_share_the_room_for_failures(make_run: Make) -> None:
+    """Of several columns each tells four reasons, ten together."""
+    variants = [Variant(i, f"p{i}", "m") for i in range(4)]
+    trials = [
+        result(
+            i,
+            variant=i % 4,
+            case=f"c{i // 4}",
+            ok=i < 4,
+            outcomes=(Outcome(f"contains {i}", "fail", 0.0, "x" * 150),),
+        )
+        for i in range(40)
+    ]
+    text = shown(await make_run(trials, variants), width=60)
+    assert [text.count(f"✗ p{i} · ") for i in range(4)] == [4, 4, 2, 0]
+    assert "… and 26 more failures" in text
 
 
 async def test_many_kinds_of_errors_are_cut(make_run: Make) -> None:
@@ -183,7 +219,7 @@ async def test_repeats_count_as_one_case(make_run: Make) -> None:
     )
     assert "second: 4 of 4 cases passed in some repeats and failed in others" in text
     assert "± ± ± ±" in text
-    assert "second · 1 · repeat 2" in text
+    assert "✗ second · cases 1, 2, 3, 4   contains" in text
 
 
 async def test_few_cases_can_show_nothing(make_run: Make) -> None:
@@ -360,6 +396,39 @@ async def test_ten_thousand_trials_are_summed_up_quickly(make_run: Make) -> None
     assert "8,000 of 10,000 passed" in text
     assert took < 0.1
     assert len(shown(run).splitlines()) < 25
+
+
+async def test_a_plan_and_its_price_are_told_before_anything_is_sent() -> None:
+    """`check`: what would be asked of whom, how often, and at what cost at most; for programs too."""
+
+    class Planned:
+        title, source, fingerprint = "Science", "/x/promptfooconfig.yaml", "f"
+        size, case_count, repeats = 4, 2, 1
+        variants = TWO
+        hints = (Problem("a.yaml", 1, 2, "what", "do"),)
+
+    estimates = [
+        CallEstimate("openai:chat:x", "subject", 4, 1200, 0.5),
+        CallEstimate("python:f.py", "judge", 1, 0, None),
+    ]
+    lines = estimate_lines(Planned(), estimates)
+    assert lines[0] == "Science · 2 prompts × 1 model × 2 cases = 4 trials"
+    assert (
+        lines[2] == "  subject  openai:chat:x   4 calls · about 1,200 tokens in · at most $0.5000"
+    )
+    assert (
+        lines[3]
+        == "  judge    python:f.py   1 call · tokens not known beforehand · price not known"
+    )
+    assert lines[-1].startswith("nothing is wrong, and nothing was sent · next: evenhand run")
+    row = estimate_row(Planned(), estimates)
+    assert row["trials"] == 4
+    assert row["calls"][1] == {
+        "provider": "python:f.py", "role": "judge", "calls": 1, "tokens_in": None, "cost_bound_usd": None,
+    }  # fmt: skip
+    assert row["hints"] == [
+        {"file": "a.yaml", "line": 1, "column": 2, "what": "what", "hint": "do"}
+    ]
 
 
 def test_the_summaries_are_what_the_tests_think() -> None:
