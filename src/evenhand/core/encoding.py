@@ -25,13 +25,16 @@ def encode(value: object) -> bytes:
     """The value as canonical JSON.
 
     Raises:
-        ValueError: It holds NaN or an infinity.
+        ValueError: It holds NaN or an infinity, or is nested too deeply, or in itself.
         TypeError: It holds something that JSON has no form for.
     """
     try:
-        data = _encoder.encode(value)
-    except (UnicodeEncodeError, ValueError):
-        return _slow(value)
+        try:
+            data = _encoder.encode(value)
+        except (UnicodeEncodeError, ValueError):
+            return _slow(value)
+    except RecursionError:
+        raise _too_deep() from None
     if b"null" in data:  # msgspec writes NaN as null: look again before believing it
         refuse_nan(value)
     return data
@@ -41,12 +44,15 @@ def decode(data: bytes | str) -> object:
     """The value that this JSON says. Integers of any size, escaped surrogates kept.
 
     Raises:
-        ValueError: It is not JSON.
+        ValueError: It is not JSON, or is nested too deeply to be read.
     """
     try:
-        return _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return cast(object, json.loads(data, parse_constant=_no_constant))
+        try:
+            return _decoder.decode(data)
+        except (msgspec.DecodeError, UnicodeError):
+            return cast(object, json.loads(data, parse_constant=_no_constant))
+    except RecursionError:
+        raise _too_deep() from None
 
 
 def digest(*parts: bytes | str) -> str:
@@ -69,21 +75,32 @@ def _slow(value: object) -> bytes:
 
 
 def refuse_nan(value: object) -> None:
-    """Raises a ValueError where the value holds NaN or an infinity."""
+    """Raises a ValueError where the value holds NaN or an infinity, or is nested too deeply to tell."""
+    try:
+        _look(value)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _look(value: object) -> None:
     if isinstance(value, float):
         if not math.isfinite(value):
             msg = f"{value} {type_error}"
             raise ValueError(msg)
     elif isinstance(value, Mapping):
         for item in cast("Mapping[object, object]", value).values():
-            refuse_nan(item)
+            _look(item)
     elif isinstance(value, (list, tuple)):
         for item in cast("list[object]", value):
-            refuse_nan(item)
+            _look(item)
     elif not isinstance(value, (str, bytes, int, type(None))):
-        refuse_nan(msgspec.to_builtins(value))
+        _look(msgspec.to_builtins(value))
 
 
 def _no_constant(name: str) -> object:
     msg = f"{name} is not JSON"
     raise ValueError(msg)
+
+
+def _too_deep() -> ValueError:
+    return ValueError("it is nested too deeply for JSON")
