@@ -95,7 +95,7 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     )
     for name, default in {"temperature": None, "max_tokens": None, **defaults}.items():
         value = config.get(name, default)
-        if value is not None and not (reasoning and name == "max_tokens"):
+        if value is not None and not reasoning:  # these models refuse both
             body[name] = value
     if reasoning and config.get("max_tokens") and not config.get("max_completion_tokens"):
         body["max_completion_tokens"] = config["max_tokens"]

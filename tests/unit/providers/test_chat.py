@@ -1,0 +1,239 @@
+"""What is sent to OpenAI and Anthropic, and how their answers are read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.core.errors import AuthError, BadReply, UsageError
+from evenhand.core.message import Message, Prompt
+from evenhand.engine.code import CodeHost
+from evenhand.providers.catalog import SCHEMES, create
+from evenhand.providers.chat import ChatProvider
+from evenhand.providers.prices import bound, cost, price_of
+from evenhand.providers.prompt_text import parse_prompt
+
+
+def made(id_: str, env: dict[str, str] | None = None, **config: Any) -> ChatProvider:
+    provider = create(id_, config=config, env=env or {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, base=Path())
+    assert isinstance(provider, ChatProvider)
+    return provider
+
+
+def body(provider: ChatProvider, prompt: Prompt | str = "Hello") -> dict[str, Any]:
+    return json.loads(provider.request(Prompt.of(prompt) if isinstance(prompt, str) else prompt).payload)
+
+
+def openai_answer(**message: Any) -> bytes:
+    choice = {"message": {"role": "assistant", **message}, "finish_reason": message.pop("reason", "stop")}
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}}
+    return json.dumps({"model": "gpt-4o-2024", "choices": [choice], "usage": usage}).encode()
+
+
+def anthropic_answer(*content: dict[str, Any], stop: str = "end_turn") -> bytes:
+    usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 4}
+    return json.dumps({"model": "claude-x", "content": content, "stop_reason": stop, "usage": usage}).encode()
+
+
+def test_openai_is_sent_the_conversation_at_temperature_0_unless_told_otherwise():
+    """The defaults of promptfoo."""
+    assert body(made("openai:chat:gpt-4o")) == {
+        "model": "gpt-4o",
+        "messages": [{"role": "user", "content": "Hello"}],
+        "temperature": 0,
+        "max_tokens": 1024,
+    }
+    hot = body(made("openai:gpt-4o", temperature=0.7, max_tokens=5, stop=["x"], seed=3, passthrough={"user": "u"}))
+    assert (hot["temperature"], hot["max_tokens"], hot["stop"], hot["seed"], hot["user"]) == (0.7, 5, ["x"], 3, "u")
+    assert "temperature" not in body(made("openai:gpt-4o", omitDefaults=True))
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "gpt-5-mini", "o3", "o4-mini"])
+def test_reasoning_models_are_not_sent_what_they_refuse(model: str):
+    """No temperature, and the limit under its newer name."""
+    sent = body(made(f"openai:chat:{model}", temperature=0, max_tokens=50))
+    assert "temperature" not in sent
+    assert "max_tokens" not in sent
+    assert sent["max_completion_tokens"] == 50
+
+
+def test_anthropic_is_sent_leading_system_messages_apart():
+    """Those further on stay where they are."""
+    prompt = Prompt((Message("system", "Be brief."), Message("system", "Be kind."), Message("user", "Hi")), "…")
+    assert body(made("anthropic:messages:claude-sonnet-4-5"), prompt) == {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 1024,
+        "temperature": 0,
+        "system": "Be brief.\n\nBe kind.",
+        "messages": [{"role": "user", "content": "Hi"}],
+    }
+    thinking = body(made("anthropic:claude-opus-4-5", thinking={"type": "enabled", "budget_tokens": 9}, top_k=3))
+    assert "temperature" not in thinking
+    assert thinking["top_k"] == 3
+
+
+def test_a_prompts_settings_go_over_the_providers():
+    """Per prompt, as `config` under prompts."""
+    assert body(made("openai:gpt-4o", temperature=0.2), Prompt.of("x", temperature=0.9))["temperature"] == 0.9
+
+
+def test_the_identity_holds_what_is_asked_and_nothing_of_who_asks():
+    """Two keys, two labels, two time limits: one question. Another address: another."""
+    one = made("openai:gpt-4o", {"OPENAI_API_KEY": "one"})
+    other = create("openai:gpt-4o", label="mine", config={"timeoutMs": 5}, env={"OPENAI_API_KEY": "two"}, base=Path())
+    prompt = Prompt.of("x")
+    assert one.request(prompt).key == other.request(prompt).key
+    assert b"one" not in one.request(prompt).identity
+    elsewhere = made("openai:gpt-4o@http://localhost:8000/v1")
+    assert elsewhere.request(prompt).key != one.request(prompt).key
+    assert one.account != other.account
+
+
+def test_only_what_is_sampled_is_called_so():
+    """Temperature 0 or a seed makes a request deterministic."""
+    prompt = Prompt.of("x")
+    assert made("openai:gpt-4o").request(prompt).deterministic
+    assert made("openai:gpt-4o", temperature=1, seed=1).request(prompt).deterministic
+    assert not made("openai:gpt-4o", temperature=1).request(prompt).deterministic
+
+
+@pytest.mark.parametrize(
+    ("env", "config", "url"),
+    [
+        ({}, {}, "https://api.openai.com/v1/chat/completions"),
+        ({"OPENAI_BASE_URL": "http://a/v1/"}, {}, "http://a/v1/chat/completions"),
+        ({"OPENAI_API_HOST": "b"}, {}, "https://b/v1/chat/completions"),
+        ({"OPENAI_BASE_URL": "http://a/v1"}, {"apiBaseUrl": "http://c/v1"}, "http://c/v1/chat/completions"),
+    ],
+)
+def test_the_address_comes_from_config_then_environment(env: dict[str, str], config: dict[str, Any], url: str):
+    """As promptfoo looks it up."""
+    assert made("openai:gpt-4o", env, **config).url == url
+
+
+def test_anthropics_address_may_or_may_not_name_the_version():
+    """Both are seen in the wild."""
+    for base in ("http://x", "http://x/", "http://x/v1"):
+        assert made("anthropic:claude", {"ANTHROPIC_BASE_URL": base}).url == "http://x/v1/messages"
+
+
+async def test_a_missing_key_is_told_before_anything_is_sent_but_not_for_this_machine():
+    """A local server may need none."""
+    with pytest.raises(AuthError, match="no API key") as caught:
+        await made("openai:gpt-4o", {"X": ""}).send(made("openai:gpt-4o").request(Prompt.of("x")), CodeHost())
+    assert "OPENAI_API_KEY" in caught.value.hint
+
+
+def test_openais_answers_are_read_in_all_their_forms():
+    """Text, tools, refusals, parts, and JSON where it was asked for."""
+    model = made("openai:gpt-4o")
+    plain = model.reply(openai_answer(content="Hi"))
+    assert (plain.text, plain.output, plain.finish_reason, plain.model) == ("Hi", "Hi", "stop", "gpt-4o-2024")
+    assert (plain.usage.tokens_in, plain.usage.tokens_out, plain.usage.tokens_cached) == (10, 5, 4)
+    assert plain.cost_usd == pytest.approx((6 * 2.5 + 4 * 1.25 + 5 * 10) / 1e6)
+    call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    tools = model.reply(openai_answer(content=None, tool_calls=[call]))
+    assert tools.output == [call]
+    assert (tools.tool_calls[0].name, tools.tool_calls[0].arguments) == ("add", {"a": 1})
+    both = model.reply(openai_answer(content="So:", tool_calls=[call]))
+    assert both.text == "So:"
+    assert isinstance(both.output, dict)
+    refused = model.reply(openai_answer(content=None, refusal="I won't."))
+    assert (refused.text, refused.refused) == ("I won't.", True)
+    assert model.reply(openai_answer(content=[{"type": "text", "text": "a"}, {"text": "b"}])).text == "ab"
+    schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}
+    assert made("openai:gpt-4o", response_format=schema).reply(openai_answer(content='{"a": 1}')).output == {"a": 1}
+    assert made("openai:gpt-4o", response_format=schema).reply(openai_answer(content='{"a"')).output == '{"a"'
+    broken = {"function": {"name": "add", "arguments": "{"}}
+    assert model.reply(openai_answer(content=None, tool_calls=[broken])).tool_calls[0].arguments is None
+
+
+def test_anthropics_answers_are_read_in_all_their_forms():
+    """Text blocks joined, tools beside them, reasons in the words that all vendors share."""
+    model = made("anthropic:claude-sonnet-4-5")
+    plain = model.reply(anthropic_answer({"type": "text", "text": "Hi "}, {"type": "text", "text": "there"}))
+    assert (plain.text, plain.finish_reason) == ("Hi there", "stop")
+    assert (plain.usage.tokens_in, plain.usage.tokens_cached) == (14, 4)
+    assert plain.cost_usd == pytest.approx((10 * 3 + 4 * 0.3 + 5 * 15) / 1e6)
+    tool = {"type": "tool_use", "id": "t", "name": "add", "input": {"a": 1}}
+    used = model.reply(anthropic_answer({"type": "text", "text": "So"}, tool, stop="tool_use"))
+    assert used.tool_calls[0].arguments == {"a": 1}
+    assert used.finish_reason == "tool_calls"
+    assert model.reply(anthropic_answer({"type": "text", "text": ""}, stop="refusal")).refused
+    assert model.reply(anthropic_answer({"type": "text", "text": "x"}, stop="max_tokens")).finish_reason == "length"
+    assert model.reply(anthropic_answer({"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "x"})).text == "x"
+
+
+@pytest.mark.parametrize("id_", ["openai:gpt-4o", "anthropic:claude-x"])
+@pytest.mark.parametrize("answer", [b"{", b"[]", b"{}", b'{"error": {"message": "no"}}', b'{"choices": [], "content": 3}', b"\xff"])
+def test_what_is_no_answer_is_a_bad_reply(id_: str, answer: bytes):
+    """Never an empty text."""
+    with pytest.raises(BadReply):
+        made(id_).reply(answer)
+
+
+def test_tokens_that_the_vendor_does_not_tell_are_not_0():
+    """And neither is the price."""
+    reply = made("openai:gpt-4o").reply(b'{"choices": [{"message": {"content": "x"}}]}')
+    assert (reply.usage.tokens_in, reply.cost_usd) == (None, None)
+
+
+def test_prices_are_those_of_the_model_its_snapshots_and_the_config():
+    """A model's bigger sister is another model."""
+    assert price_of("openai", "gpt-4o-2024-08-06", {}) == price_of("openai", "gpt-4o", {})
+    assert price_of("openai", "gpt-4o-mini", {}) != price_of("openai", "gpt-4o", {})
+    assert price_of("openai", "gpt-4o-audio", {}) is None
+    assert price_of("", "gpt-4o", {}) is None
+    own = price_of("", "llama", {"cost": 0.000002})
+    assert own is not None
+    assert (own.usd_in, own.usd_out) == (pytest.approx(2.0), pytest.approx(2.0))
+    assert bound(own, 1000, 500) == pytest.approx(0.003)
+    assert bound(None, 1, 1) is None
+    assert cost(None, made("openai:gpt-4o").reply(openai_answer(content="x")).usage) is None
+
+
+def test_what_a_call_really_costs_is_never_more_than_its_bound():
+    """For text of any script: a token is at least a byte."""
+    model = made("openai:gpt-4o", max_tokens=5)
+    request = model.request(Prompt.of("Ü" * 100))
+    assert request.cost_bound_usd is not None
+    assert request.cost_bound_usd >= (200 * 2.5 + 5 * 10) / 1e6
+
+
+@pytest.mark.parametrize(
+    ("id_", "says"),
+    [
+        ("opnai:gpt-4o", "Did you mean 'openai'?"),
+        ("groq:llama-3", "apiBaseUrl: https://api.groq.com/openai/v1"),
+        ("bedrock:x", "python:provider.py:call_api"),
+        ("openai:embedding:x", "openai:chat:x"),
+        ("python:missing.py", "missing.py does not exist"),
+        ("nonsense", "Providers: openai"),
+    ],
+)
+def test_an_unknown_provider_is_told_what_there_is(id_: str, says: str):
+    """The nearest word, or what can stand in."""
+    with pytest.raises(UsageError) as caught:
+        create(id_, env={}, base=Path())
+    assert says in str(caught.value)
+
+
+def test_every_scheme_has_a_line_of_its_own():
+    """For help and docs."""
+    assert all(text for text in SCHEMES.values())
+
+
+def test_a_chat_is_read_from_json_and_yaml_and_text_that_only_looks_like_one_stays_text():
+    """Word for word."""
+    assert parse_prompt('[{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]') == (
+        Message("system", "S"),
+        Message("user", "U"),
+    )
+    assert parse_prompt("- role: user\n  content: U\n") == (Message("user", "U"),)
+    for text in ("[1, 2]", "[not json", "- role: [", "Hello", '[{"role": "user"'):
+        assert parse_prompt(text) == (Message("user", text),)
+    blocks = parse_prompt('[{"role": "user", "content": [{"type": "text", "text": "x"}]}]')
+    assert blocks[0].content == [{"type": "text", "text": "x"}]
