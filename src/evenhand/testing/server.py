@@ -103,6 +103,7 @@ class FakeProvider:
         self._thread.start()
         self._ready.wait()
         if self._trouble is not None:
+            self._thread.join()
             raise self._trouble
         return self
 
@@ -133,6 +134,7 @@ class FakeProvider:
             )
         except OSError as error:
             self._trouble = error
+            self._loop.close()
             self._ready.set()
             return
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
