@@ -16,26 +16,33 @@ _decoder = msgspec.json.Decoder(TrialResult)
 
 
 def write_result(result: TrialResult) -> bytes:
-    """The result as JSON.
+    """The result as JSON, in the form in which it can be kept."""
+    return keep(result)[1]
 
-    One that JSON has no form for (NaN in what a function returned, an object of the user's) is written as an error
-    that says so: a result is never lost, and never something it is not.
+
+def keep(result: TrialResult) -> tuple[TrialResult, bytes]:
+    """The result as it can be kept, and its JSON.
+
+    One that JSON has no form for (NaN in what a function returned, an object of the user's) becomes an error that
+    says so: a result is never lost, and never something it is not.
     """
     try:
         refuse_nan(result.output)
         refuse_nan(result.metadata)
         refuse_nan(result.named_scores)
+        refuse_nan(result.score)
         for outcome in result.outcomes:
             if outcome.metadata:
                 refuse_nan(outcome.metadata)
             if outcome.named:
                 refuse_nan(outcome.named)
         try:
-            return _encoder.encode(result)
+            return result, _encoder.encode(result)
         except UnicodeEncodeError:
-            return encode(result)
-    except (ValueError, TypeError) as error:
-        return encode(_unwritable(result, error))
+            return result, encode(result)
+    except (ValueError, TypeError, RecursionError) as error:
+        instead = _unwritable(result, error)
+        return instead, encode(instead)
 
 
 def read_result(data: bytes) -> TrialResult:
@@ -66,11 +73,19 @@ def _unwritable(result: TrialResult, error: Exception) -> TrialResult:
         result,
         outcome="error",
         score=None,
-        output=repr(result.output)[:10_000],
+        output=_shown(result.output, 10_000),
         reason=message,
         error=TrialError("code", message, "Return text, numbers, lists and dicts with text keys."),
         outcomes=(),
         named_scores={},
         metadata={},
-        vars={name: repr(value)[:1000] for name, value in result.vars.items()},
+        vars={str(name): _shown(value, 1000) for name, value in result.vars.items()},
     )
+
+
+def _shown(value: object, length: int) -> str:
+    """A value in Python's words; its type where even those fail, as they may for an object of the user's."""
+    try:
+        return repr(value)[:length]
+    except Exception:  # noqa: BLE001 (the user's own __repr__ may raise anything)
+        return f"<{type(value).__name__}>"

@@ -24,7 +24,7 @@ from typing import Final
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
-from evenhand.store.encoding import write_result, write_text
+from evenhand.store.encoding import keep, write_text
 from evenhand.store.locks import Lock
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
@@ -104,6 +104,7 @@ class Journal:
             StoreError: The folder or the file cannot be written.
         """
         path = folder / f"{meta.id}.db"
+        lock: Lock | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = Lock(_lock_path(path), f"run {meta.id}")
@@ -112,6 +113,8 @@ class Journal:
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
         except (OSError, sqlite3.Error) as error:
+            if lock is not None:
+                lock.release()
             raise StoreError(
                 f"runs cannot be kept in {folder}: {error}",
                 hint="Free some space, or name another folder with EVENHAND_HOME. Nothing was sent.",
@@ -127,20 +130,33 @@ class Journal:
         """
         with RunFile.open(path) as run:
             meta = run.meta
-        lock = Lock(_lock_path(path), f"run {meta.id}")
+        lock: Lock | None = None
         try:
+            lock = Lock(_lock_path(path), f"run {meta.id}")
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             meta = replace(meta, status="running", finished_at=None, message="")
             db.execute("update run set meta = ? where id = ?", (encode(meta), meta.id))
         except (OSError, sqlite3.Error) as error:
-            lock.release()
+            if lock is not None:
+                lock.release()
             raise StoreError(f"{path} cannot be written: {error}") from error
         except StoreError:
-            lock.release()
+            if lock is not None:
+                lock.release()
             raise
         journal = cls(path, meta, lock, db)
-        journal._remember()
+        try:
+            journal._remember()
+        except (StoreError, sqlite3.Error) as error:
+            with contextlib.suppress(StoreError):
+                journal.close()
+            if isinstance(error, StoreError):
+                raise
+            raise StoreError(
+                f"{path} cannot be read: {error}",
+                hint="It is damaged. Other runs are not affected.",
+            ) from error
         return journal
 
     def _remember(self) -> None:
@@ -292,7 +308,7 @@ class Journal:
                 self._store([(kind, row, None) for kind, row in spool])
                 self._spool.clear()
             self._db.execute("pragma wal_checkpoint(truncate)")
-        except sqlite3.Error as failure:
+        except Exception as failure:  # noqa: BLE001 (as above: whatever it is, it is said, and the lock is let go)
             error = failure
         with contextlib.suppress(sqlite3.Error):
             self._db.close()
@@ -315,6 +331,7 @@ class Journal:
         await future
 
     def _trial_row(self, result: TrialResult) -> _Row:
+        result, data = keep(result)  # the counts are of what is kept
         return (
             result.index,
             self._takes.get(result.index, 0),
@@ -331,7 +348,7 @@ class Journal:
             result.cost_usd,
             result.tokens_in,
             result.tokens_out,
-            write_result(result),
+            data,
         )
 
     # The writer's thread
@@ -354,7 +371,7 @@ class Journal:
             if error is None:
                 try:
                     self._store(items)
-                except sqlite3.Error as failure:
+                except Exception as failure:  # noqa: BLE001 (a writer that died would leave everybody waiting)
                     error = self.failed = self._explain(failure)
             if error is not None:
                 self._spool.extend((kind, row) for kind, row, _ in items if kind != _CALL)
@@ -379,12 +396,12 @@ class Journal:
                 else:
                     db.executemany(_SQL[kind], rows)
             db.execute("commit")
-        except sqlite3.Error:
+        except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 db.execute("rollback")
             raise
 
-    def _explain(self, error: sqlite3.Error) -> StoreError:
+    def _explain(self, error: Exception) -> StoreError:
         return StoreError(
             f"{self.path} cannot be written: {error}",
             hint="Nothing more is sent. Free some space and `evenhand resume`: what was received is not paid again.",
@@ -410,7 +427,7 @@ def _reply_row(call: int, end: CallEnd) -> _Row:
         end.tokens_in,
         end.tokens_out,
         end.cost_usd,
-        end.model,
+        end.model.encode("utf-8", "replace").decode(),  # a model may call itself anything
         end.attempts,
         end.wasted,
         end.error,

@@ -19,16 +19,12 @@ class Lock:
     def __init__(self, path: Path, what: str) -> None:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = os.pread(self._fd, 200, 0).decode("utf-8", "replace").strip()
+        self._fd = _locked(path, what)
+        while not _is_at(
+            self._fd, path
+        ):  # its holder let go, and took the file away, while it was being opened
             os.close(self._fd)
-            raise StoreError(
-                f"{what} is in use by {holder or 'another process'}",
-                hint="Wait for it to end, or stop it; what it has done so far can be seen with `evenhand show`.",
-            ) from None
+            self._fd = _locked(path, what)
         os.ftruncate(self._fd, 0)
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
         os.pwrite(
@@ -39,7 +35,29 @@ class Lock:
         """Lets go."""
         with contextlib.suppress(OSError):
             self._path.unlink()
+        with contextlib.suppress(OSError):
             os.close(self._fd)
+
+
+def _locked(path: Path, what: str) -> int:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        holder = os.pread(fd, 200, 0).decode("utf-8", "replace").strip()
+        os.close(fd)
+        raise StoreError(
+            f"{what} is in use by {holder or 'another process'}",
+            hint="Wait for it to end, or stop it; what it has done so far can be seen with `evenhand show`.",
+        ) from None
+    return fd
+
+
+def _is_at(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except OSError:
+        return False
 
 
 def held(path: Path) -> bool:

@@ -89,16 +89,24 @@ class RunFile:
         """
         if not path.is_file():
             raise StoreError(f"{path}: there is no such run file")
-        with _readable(path):
-            try:
+        db: sqlite3.Connection | None = None
+        try:
+            with _readable(path):
                 db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-                db.execute("select count(*) from sqlite_master")
-            except sqlite3.OperationalError:
-                # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none: none writes.
-                db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
-            if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
-                raise StoreError(f"{path} is not a run file")
-        return cls(path, db)
+                try:
+                    db.execute("select count(*) from sqlite_master")
+                except sqlite3.OperationalError:
+                    # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none: none
+                    # writes.
+                    db.close()
+                    db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+                if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
+                    raise StoreError(f"{path} is not a run file")  # noqa: TRY301 (closed below, like the others)
+            return cls(path, db)
+        except StoreError:
+            if db is not None:
+                db.close()
+            raise
 
     def close(self) -> None:
         """Lets go of the file."""
