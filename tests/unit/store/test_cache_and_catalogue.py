@@ -90,7 +90,9 @@ for i in range(200):
     cache.put(f"{sys.argv[2]}-{i}", "0.0", b"{}", b"x" * 100, None)
 cache.close()
 """
-    running = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path), str(n)]) for n in range(3)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path), str(n)]) for n in range(3)
+    ]
     assert [process.wait(60) for process in running] == [0, 0, 0]
     assert Cache.open(tmp_path).stats().entries == 600
 
@@ -157,7 +159,9 @@ async def test_runs_that_cannot_be_read_are_listed_as_such(tmp_path: Path):
 def test_ids_sort_by_time():
     """Twenty-six characters, none of them easily mistaken for another."""
     ids = [catalogue.new_id() for _ in range(3)]
-    assert all(len(each) == 26 and set(each) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for each in ids)
+    assert all(
+        len(each) == 26 and set(each) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for each in ids
+    )
     assert ids[0][:10] <= ids[1][:10] <= ids[2][:10]
     assert len(set(ids)) == 3
 

@@ -23,18 +23,32 @@ from evenhand.store.runfile import RunFile
 
 
 def meta(planned: int = 10, id_: str = "01RUN") -> RunMeta:
-    return RunMeta(id_, "title", "", "print", planned, planned, 1, (Variant(0, "p", "m"), Variant(1, "q", "m")), 1.0)
+    """A run of two columns."""
+    return RunMeta(
+        id_,
+        "title",
+        "",
+        "print",
+        planned,
+        planned,
+        1,
+        (Variant(0, "p", "m"), Variant(1, "q", "m")),
+        1.0,
+    )
 
 
 def start(trial: int, key: str = "key", nth: int = 0, bound: float | None = 0.5) -> CallStart:
+    """A call of this trial."""
     return CallStart(trial, key, nth, "subject", "model", b'{"q":1}', bound, f"0.{nth}")
 
 
 def end(body: bytes = b"answer", cost: float | None = 0.1, error: str = "") -> CallEnd:
+    """An answer, or an error."""
     return CallEnd(body, "provider", 0.2, 3, 4, cost, "m-1", 2, 1, error, "why" if error else "")
 
 
 def result(index: int, outcome: str = "pass", **more) -> TrialResult:
+    """A settled trial."""
     score = None if outcome == "error" else 1.0
     return TrialResult(index, f"case-{index}", index % 2, 0, outcome, score, **more)
 
@@ -71,7 +85,9 @@ async def test_a_run_can_be_read_while_it_is_written(tmp_path: Path):
     journal = Journal.create(tmp_path / "runs", meta())
     await journal.end(await journal.begin(start(0)), end())
     await journal.settle(result(0))
-    await journal.end(await journal.begin(start(1)), end())  # durable, so what came before is as well
+    await journal.end(
+        await journal.begin(start(1)), end()
+    )  # durable, so what came before is as well
     with RunFile.open(journal.path) as run:
         assert run.totals().passed == 1
         assert run.alive
@@ -88,7 +104,9 @@ async def test_what_was_received_is_found_again_by_trial_request_and_number(tmp_
     await journal.end(await journal.begin(start(6)), end(b"", None, "quota"))
     await journal.finish("interrupted")
     again = Journal.reopen(journal.path)
-    found = [again.recorded(trial, "key", nth) for trial, nth in ((4, 0), (4, 1), (5, 0), (6, 0), (4, 2))]
+    found = [
+        again.recorded(trial, "key", nth) for trial, nth in ((4, 0), (4, 1), (5, 0), (6, 0), (4, 2))
+    ]
     assert [f.body if f else None for f in found] == [b"first", b"second", b"other", None, None]
     assert again.answered("key", "0.1") is not None
     assert again.answered("key", "9.9") is None
@@ -213,7 +231,9 @@ async def test_after_a_failed_write_nothing_is_begun_and_what_was_received_is_wr
         assert run.totals().trials == 1
 
 
-async def test_what_cannot_be_written_even_at_the_end_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_what_cannot_be_written_even_at_the_end_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """With the number of replies that are lost."""
     journal = Journal.create(tmp_path / "runs", meta())
     call = await journal.begin(start(0))
@@ -254,7 +274,9 @@ async def test_totals_are_counted_for_the_run_and_for_each_column(tmp_path: Path
     """Columns without a trial count nothing."""
     journal = Journal.create(tmp_path / "runs", meta())
     for i in (0, 2, 4):
-        await journal.settle(result(i, "fail" if i == 2 else "pass", cost_usd=0.5, calls=1, tokens_in=2))
+        await journal.settle(
+            result(i, "fail" if i == 2 else "pass", cost_usd=0.5, calls=1, tokens_in=2)
+        )
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
         one, two = run.by_variant()
@@ -267,7 +289,10 @@ async def test_totals_are_counted_for_the_run_and_for_each_column(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(b"not a database at all, but long enough to be read as one" * 40, "cannot be read"), (b"", "not a run file")],
+    [
+        (b"not a database at all, but long enough to be read as one" * 40, "cannot be read"),
+        (b"", "not a run file"),
+    ],
 )
 def test_a_file_that_is_no_run_is_refused_in_words(tmp_path: Path, content: bytes, says: str):
     """Not with a traceback of SQLite's."""
@@ -304,9 +329,8 @@ async def test_a_damaged_run_file_is_said_to_be_damaged(tmp_path: Path):
     data = bytearray(journal.path.read_bytes())
     data[8192:40_000] = b"\xff" * (40_000 - 8192)
     journal.path.write_bytes(data)
-    with pytest.raises(StoreError, match="cannot be read"):
-        with RunFile.open(journal.path) as run:
-            list(run.trials())
+    with pytest.raises(StoreError, match="cannot be read"), RunFile.open(journal.path) as run:
+        list(run.trials())
 
 
 def test_text_of_every_kind_survives_and_numbers_that_are_none_become_errors():
@@ -324,7 +348,12 @@ def test_settled_places_are_a_bit_each():
     settled.add(999_999)
     settled.add(999_999)
     settled.add(5_000_000)
-    assert (999_999 in settled, 0 in settled, 5_000_000 in settled, len(settled)) == (True, False, False, 1)
+    assert (999_999 in settled, 0 in settled, 5_000_000 in settled, len(settled)) == (
+        True,
+        False,
+        False,
+        1,
+    )
 
 
 def _full(items: object) -> None:
