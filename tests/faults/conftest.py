@@ -70,7 +70,7 @@ class Folder:
     def trials(self) -> list[tuple[Any, ...]]:
         """What the latest run's trials came to, without what differs from run to run."""
         return [
-            (t["case"], t["variant"]["prompt"], t["repeat"], t["outcome"], t["score"], t["output"], t["reason"])
+            (t["case"], t["variant"]["prompt"], t["repeat"], t["outcome"], t["score"], t["output"], t["outcomes"])
             for t in self.document()["trials"]
         ]
 
