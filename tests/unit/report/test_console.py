@@ -435,3 +435,25 @@ def test_the_summaries_are_what_the_tests_think() -> None:
     """Fifteen of twenty-four pass."""
     assert sum(t.outcome == "pass" for t in summaries()) == 15
     assert len(SUMMARIES) == 3
+
+
+async def test_a_column_without_verdicts_is_not_compared(make_run: Make) -> None:
+    """Errors alone give no rate, so there is nothing to set beside the other column."""
+    trials = [
+        result(i, variant=i % 2, case=f"c{i // 2}", ok=None if i % 2 else True) for i in range(6)
+    ]
+    text = shown(await make_run(trials, TWO))
+    assert "detectable" not in text
+    assert "beats" not in text
+    assert "  second          –" in text
+
+
+async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make) -> None:
+    """At forty columns the names are cut, and the numbers beside the rate left out."""
+    variants = [Variant(i, f"a prompt with a rather long name, number {i}", "m") for i in range(2)]
+    trials = [result(i, variant=i % 2, case=f"c{i // 2}") for i in range(8)]
+    text = shown(await make_run(trials, variants), width=40)
+    lines = [line for line in text.splitlines() if "4/4" in line]
+    assert len(lines) == 2
+    assert all("…" in line and "[51–100]" in line for line in lines)
+    assert "latency" not in text
