@@ -445,7 +445,7 @@ async def test_a_column_without_verdicts_is_not_compared(make_run: Make) -> None
     text = shown(await make_run(trials, TWO))
     assert "detectable" not in text
     assert "beats" not in text
-    assert "  second          –" in text
+    assert "  second         –" in text
 
 
 async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make) -> None:
