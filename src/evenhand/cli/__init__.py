@@ -22,7 +22,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def _run(words: list[str]) -> int:
     import click  # noqa: PLC0415 (imported once it is known what is asked)
 
-    from evenhand.cli.exits import INTERRUPTED, USAGE, code_of, complaint  # noqa: PLC0415 (see above)
+    from evenhand.cli.exits import INTERRUPTED, OUR_FAULT, USAGE, code_of, complaint  # noqa: PLC0415 (see above)
     from evenhand.cli.verbs import evenhand  # noqa: PLC0415 (see above)
     from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (see above)
 
@@ -42,4 +42,13 @@ def _run(words: list[str]) -> int:
 
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception:  # noqa: BLE001 (whatever is left is ours; a script must not take it for "trials failed")
+        import traceback  # noqa: PLC0415 (see above)
+
+        traceback.print_exc()
+        sys.stderr.write(
+            "evenhand: this is a fault of Evenhand's own, not of yours. What was received is kept: "
+            "`evenhand resume` goes on. Please report the lines above.\n"
+        )
+        return OUR_FAULT
     return code if isinstance(code, int) else 0

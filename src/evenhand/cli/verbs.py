@@ -29,7 +29,7 @@ _COMMANDS = {
 
 _EPILOG = """\b
 Exit codes: 0 passed · 1 failed · 2 usage or config · 3 no verdict: too many errors, or stopped by one
-            4 budget used up · 5 nothing selected · 130 SIGINT · 143 SIGTERM
+            4 budget used up · 5 nothing selected · 70 a fault of our own · 130 SIGINT · 143 SIGTERM
 \b
 Runs are kept in .evenhand/ beside the config; EVENHAND_HOME and EVENHAND_CACHE move them.
 Nothing is sent anywhere but to the models that you name."""

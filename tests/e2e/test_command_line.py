@@ -1,0 +1,318 @@
+"""The command line, in the process, against the fake provider: what it prints, what it writes, how it exits."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.cli import main
+from evenhand.testing import FakeProvider, Rule, Script
+
+
+@dataclass
+class Ended:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
+    script = Script([Rule(("bad",), "I cannot say."), Rule(("crash",), fault="400")], "The answer is yes.")
+    with FakeProvider(script) as server:
+        for name, value in server.env().items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+@pytest.fixture
+def evenhand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: FakeProvider
+) -> Run:
+    """Runs a command line in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> Ended:
+        code: Any = 0
+        try:
+            main(list(words))
+        except SystemExit as ended:
+            code = ended.code
+        said = capsys.readouterr()
+        return Ended(code, said.out, said.err)
+
+    return run
+
+
+def config(folder: Path, *questions: str, **more: Any) -> None:
+    tests = [{"vars": {"q": q}, "assert": [{"type": "contains", "value": "yes"}]} for q in questions]
+    value = {"description": "demo", "prompts": ["Q: {{q}}"], "providers": ["openai:chat:gpt-4o"], "tests": tests, **more}
+    (folder / "promptfooconfig.json").write_text(json.dumps(value))
+
+
+def test_a_run_that_passes_exits_0_and_says_where_it_is_kept(evenhand: Run, tmp_path: Path):
+    """Results to stdout, progress to stderr."""
+    config(tmp_path, "one", "two")
+    ended = evenhand("run")
+    assert ended.code == 0, ended.err
+    assert "2 of 2 passed" in ended.out
+    assert "1 prompt × 1 model × 2 cases = 2 trials" in ended.err
+    assert "saved as" in ended.out
+    assert len(list((tmp_path / ".evenhand" / "runs").glob("*.db"))) == 1
+    assert "\x1b" not in ended.out + ended.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"), [((), 1), (("--exit-zero",), 0), (("--promptfoo-exit-codes",), 100)]
+)
+def test_a_run_that_fails_exits_as_it_is_asked_to(evenhand: Run, tmp_path: Path, flags: tuple[str, ...], code: int):
+    """1, or 0, or promptfoo's 100."""
+    config(tmp_path, "one", "bad")
+    ended = evenhand("run", *flags)
+    assert ended.code == code
+    assert 'contains "yes"' in ended.out
+
+
+def test_a_run_with_an_error_has_no_verdict_and_exits_3_whatever_is_asked(evenhand: Run, tmp_path: Path):
+    """Not even --exit-zero makes an error a result; and the next command goes on with it."""
+    config(tmp_path, "one", "crash")
+    ended = evenhand("run", "--exit-zero")
+    assert ended.code == 3
+    assert "undecided" in ended.out
+    assert "evenhand resume" in ended.out
+
+
+def test_json_is_one_document_of_the_promised_shape(evenhand: Run, tmp_path: Path):
+    """The keys that programs go by."""
+    config(tmp_path, "one", "bad", "crash")
+    ended = evenhand("run", "--json", "--no-progress")
+    assert ended.err == ""
+    document = json.loads(ended.out)
+    assert document["schema"] == "evenhand.run/1"
+    assert set(document["run"]) >= {"id", "file", "status"}
+    assert document["verdict"] == "failed"
+    totals = document["totals"]
+    assert (totals["trials"], totals["passed"], totals["failed"], totals["errors"], totals["not_applicable"]) == (3, 1, 1, 1, 0)
+    assert set(totals) >= {"calls", "cached", "cost_usd", "tokens_in", "tokens_out"}
+    trial = document["trials"][1]
+    assert trial["variant"] == {"prompt": "Q: {{q}}", "model": "openai:chat:gpt-4o"}
+    assert set(trial) >= {"case", "repeat", "outcome", "score", "output", "error", "latency_s", "cost_usd", "named_scores"}
+    assert set(trial["outcomes"][0]) >= {"name", "outcome", "score", "reason", "metadata"}
+    assert document["trials"][2]["error"]["slug"] == "bad-request"
+    assert document["trials"][2]["score"] is None
+
+
+def test_a_second_run_is_answered_by_the_cache_unless_told_otherwise(
+    evenhand: Run, tmp_path: Path, fake: FakeProvider
+):
+    """And says so."""
+    config(tmp_path, "one", "two")
+    evenhand("run")
+    again = evenhand("run")
+    assert fake.ledger.total == 2
+    assert "2 replayed" in again.out or "2 cached" in again.out or "cache" in again.out
+    evenhand("run", "--no-cache")
+    assert fake.ledger.total == 4
+
+
+def test_resume_redoes_what_was_in_error(evenhand: Run, tmp_path: Path, fake: FakeProvider):
+    """Only that."""
+    config(tmp_path, "one", "crash")
+    assert evenhand("run").code == 3
+    fake.script.rules = []
+    assert evenhand("resume").code == 0
+    assert fake.ledger.total == 2
+
+
+def test_resume_refuses_a_config_that_has_changed(evenhand: Run, tmp_path: Path):
+    """And says what to do instead."""
+    config(tmp_path, "one", "crash")
+    evenhand("run")
+    config(tmp_path, "one", "other")
+    ended = evenhand("resume")
+    assert ended.code == 2
+    assert "have changed since" in ended.err
+
+
+def test_a_run_is_shown_again_listed_and_looked_into(evenhand: Run, tmp_path: Path):
+    """By its id, by the start of it, by a cell."""
+    config(tmp_path, "one", "bad")
+    evenhand("run")
+    shown = evenhand("show")
+    assert "1 of 2 passed" in shown.out
+    listed = evenhand("show", "--list")
+    assert "demo" in listed.out
+    run_id = listed.out.split()[0]
+    assert evenhand("show", run_id[:6]).out == shown.out
+    cell = evenhand("show", run_id, "1")
+    assert "I cannot say." in cell.out
+    assert "Q: bad" in cell.out
+    assert evenhand("show", "--json").out.startswith('{"schema":')
+    assert evenhand("show", "nope").code == 2
+
+
+def test_a_run_is_exported_in_every_format(evenhand: Run, tmp_path: Path):
+    """Named by the file's ending or by --format."""
+    config(tmp_path, "one", "bad")
+    evenhand("run")
+    assert "2 trials written" in evenhand("export", "--to", "out.jsonl").err
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [line["outcome"] for line in lines] == ["pass", "fail"]
+    rows = list(csv.DictReader(io.StringIO(evenhand("export", "--to", "-", "--format", "csv").out)))
+    assert [row["outcome"] for row in rows] == ["pass", "fail"]
+    evenhand("export", "--to", "p.json", "--format", "promptfoo")
+    results = json.loads((tmp_path / "p.json").read_text())["results"]
+    assert results["version"] == 3
+    assert results["stats"]["successes"] == 1
+    assert [r["success"] for r in results["results"]] == [True, False]
+    evenhand("export", "--to", "out.json")
+    assert json.loads((tmp_path / "out.json").read_text())["totals"]["trials"] == 2
+    assert evenhand("export", "--to", "out.docx").code == 2
+
+
+def test_check_sends_nothing_and_counts_and_prices_the_calls(evenhand: Run, tmp_path: Path, fake: FakeProvider):
+    """For people and for programs."""
+    config(tmp_path, "one", "two", "three")
+    ended = evenhand("check", "--repeat", "2")
+    assert ended.code == 0
+    assert "6 calls" in ended.out
+    counted = json.loads(evenhand("check", "--json").out)
+    assert counted["trials"] == 3
+    assert counted["calls"][0]["calls"] == 3
+    assert fake.requests == []
+
+
+def test_all_that_is_wrong_with_a_config_is_said_at_once_with_its_place(
+    evenhand: Run, tmp_path: Path, fake: FakeProvider
+):
+    """Exit code 2, and nothing was sent."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [file://missing.txt]\n"
+        "providers: [opnai:gpt-4o]\n"
+        "tests:\n"
+        "  - vars: {q: x}\n"
+        "    assert:\n"
+        "      - type: contians\n"
+        "        value: x\n"
+        "      - type: regex\n"
+        "        value: '('\n"
+    )
+    ended = evenhand("run")
+    assert ended.code == 2
+    assert ended.out == ""
+    for place, words in (
+        ("promptfooconfig.yaml:1:", "missing.txt"),
+        ("promptfooconfig.yaml:2:", "Did you mean 'openai'?"),
+        ("promptfooconfig.yaml:6:", "Did you mean 'contains'?"),
+        ("promptfooconfig.yaml:9:", "not a regular expression"),
+    ):
+        assert place in ended.err
+        assert words in ended.err
+    assert "4 problems" in ended.err
+    assert fake.requests == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("run", "nowhere"), 2, "does not exist"),
+        (("run", "."), 2, "promptfooconfig.yaml"),
+        (("rnu",), 2, "Did you mean 'run'?"),
+        (("run", "--max-cots", "1"), 2, "--max-cost"),
+        (("show",), 2, "there are no runs"),
+        (("resume",), 2, "there are no runs"),
+        (("run", "--offline"), 2, "offline.jsonl"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_answered_with_what_is_right(
+    evenhand: Run, words: tuple[str, ...], code: int, says: str
+):
+    """Never with a traceback."""
+    ended = evenhand(*words)
+    assert ended.code == code
+    assert says in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_selection_that_leaves_nothing_exits_5(evenhand: Run, tmp_path: Path):
+    """So that a wrong filter is never a green build."""
+    config(tmp_path, "one", "two")
+    assert evenhand("run", "--filter", "three").code == 5
+    assert evenhand("run", "--filter", "(").code == 2
+    ended = evenhand("run", "--filter", "one|two", "--first", "1", "--repeat", "3", "--json", "--no-progress")
+    assert [t["repeat"] for t in json.loads(ended.out)["trials"]] == [0, 1, 2]
+
+
+def test_a_fault_of_our_own_is_told_apart_from_trials_that_failed(
+    evenhand: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It has an exit code of its own."""
+    config(tmp_path, "one")
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("evenhand.engine.door.run", broken)
+    ended = evenhand("run")
+    assert ended.code == 70
+    assert "evenhand resume" in ended.err
+
+
+def test_the_cache_is_looked_into_and_cleared(evenhand: Run, tmp_path: Path):
+    """Runs keep their replies."""
+    config(tmp_path, "one", "two")
+    evenhand("run")
+    assert "2 replies" in evenhand("cache", "stats").out
+    assert "Q: one" in evenhand("cache", "explain").out
+    assert "2 replies forgotten" in evenhand("cache", "clear").out
+    assert "0 replies" in evenhand("cache", "stats").out
+    assert evenhand("show").code == 0
+
+
+def test_first_steps_work_from_an_empty_folder(evenhand: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """init, then run --offline: no key, no network."""
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name)
+    made = evenhand("init", "evals")
+    assert made.code == 0
+    assert "evenhand run evals --offline" in made.out
+    ended = evenhand("run", "evals", "--offline")
+    assert ended.code in (0, 1), ended.err
+    assert "passed" in ended.out
+    assert evenhand("init", "evals").code == 2
+    assert evenhand("show").code == 0
+
+
+def test_scorers_and_doctor_say_what_there_is(evenhand: Run):
+    """Each type with a line of its own; no key is shown."""
+    listed = evenhand("scorers")
+    assert "contains-json" in listed.out
+    assert "llm-rubric" in listed.out
+    looked = evenhand("doctor")
+    assert "Python" in looked.out
+    assert "scripted" not in looked.out
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), ("run", "--help"), ("show", "-h"), ("cache", "--help")])
+def test_help_is_there_for_every_verb(evenhand: Run, words: tuple[str, ...]):
+    """On stdout, and exit 0 (2 for no verb at all)."""
+    ended = evenhand(*words)
+    assert ended.code in (0, 2)
+    assert "Usage:" in ended.out + ended.err
+
+
+def test_the_version_is_one_line(evenhand: Run):
+    """Name and number."""
+    assert evenhand("--version").out.startswith("evenhand 0.")
