@@ -10,10 +10,18 @@ from typing import Any, cast
 import msgspec
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.errors import BadReply
+from evenhand.core.errors import BadReply, UsageError
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
-from evenhand.providers.chat import ChatProvider, Dialect, finish, passed_on
+from evenhand.providers.chat import (
+    ChatProvider,
+    Dialect,
+    count,
+    finish,
+    passed_on,
+    read_as,
+    seconds,
+)
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
 
@@ -46,16 +54,20 @@ def anthropic(
     """A model of Anthropic's, at `config.apiBaseUrl` or ANTHROPIC_BASE_URL where those are set."""
     variable = str(config.get("apiKeyEnvar") or "ANTHROPIC_API_KEY")
     base = str(config.get("apiBaseUrl") or env.get("ANTHROPIC_BASE_URL") or HOME).rstrip("/")
+    if not model or model == "messages":
+        raise UsageError(
+            f"provider '{id}' names no model", hint="Write anthropic:messages:<model>."
+        )
     return ChatProvider(
         id=id,
         label=label or id,
         model=model,
         url=f"{base}/v1/messages" if not base.endswith("/v1") else f"{base}/messages",
-        key=str(config.get("apiKey") or env.get(variable, "")),
+        key=str(config.get("apiKey") or env.get(variable, "")).strip(),
         dialect=DIALECT,
         config=config,
         price=price_of("anthropic" if base == HOME else "", model, config),
-        timeout_s=float(config.get("timeoutMs") or 300_000) / 1000,
+        timeout_s=seconds(config, id),
         key_variable=variable,
     )
 
@@ -102,24 +114,24 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: float | None = None
+    output_tokens: float | None = None
+    cache_read_input_tokens: float | None = None
+    cache_creation_input_tokens: float | None = None
 
 
 class _Block(msgspec.Struct):
     type: str = ""
     text: str | None = None
-    id: str = ""
-    name: str = ""
+    id: str | None = None
+    name: str | None = None
     input: Any = None
 
 
 class _Answer(msgspec.Struct):
     content: list[_Block] | None = None
     usage: _Usage | None = None
-    model: str = ""
+    model: str | None = None
     stop_reason: str | None = None
     error: Any = None
 
@@ -128,10 +140,7 @@ _decoder = msgspec.json.Decoder(_Answer)
 
 
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
-    try:
-        answer = _decoder.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BadReply(f"the reply is not a message: {error}", billed=None) from None
+    answer = read_as(_Answer, _decoder, body, "a message")
     if answer.content is None:
         why = encode(answer.error).decode()[:300] if answer.error else "it has no content"
         raise BadReply(f"the reply holds no message: {why}", billed=None)
@@ -144,7 +153,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
             arguments = (
                 cast("dict[str, Any]", block.input) if isinstance(block.input, dict) else None
             )
-            tools.append(ToolCall(block.name, arguments, block.id))
+            tools.append(ToolCall(block.name or "", arguments, block.id or ""))
             raw = {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
             parts.append(encode(raw).decode())
     text = ("\n\n" if tools else "").join(parts)
@@ -155,17 +164,16 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         except ValueError:
             output = text
     usage = answer.usage or _Usage()
-    cached, created = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
-    total = (
-        None if usage.input_tokens is None else usage.input_tokens + (cached or 0) + (created or 0)
-    )
-    tokens = Usage(total, usage.output_tokens, cached)
+    fresh, cached = count(usage.input_tokens), count(usage.cache_read_input_tokens)
+    created = count(usage.cache_creation_input_tokens)
+    total = None if fresh is None else fresh + (cached or 0) + (created or 0)
+    tokens = Usage(total, count(usage.output_tokens), cached)
     return Reply(
         text=text,
         output=output,
         usage=tokens,
         cost_usd=cost(price, tokens),
-        model=answer.model,
+        model=answer.model or "",
         finish_reason=finish(answer.stop_reason),
         refused=answer.stop_reason == "refusal",
         tool_calls=tuple(tools),

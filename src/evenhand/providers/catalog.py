@@ -92,7 +92,7 @@ def create(
         return anthropic(id, model, label=label, config=settings, env=env)
     if kind == "python" or (id.startswith("file://") and ".py" in id):
         return _function(id, label, settings, base)
-    if kind == "exec" and rest:
+    if kind == "exec" and rest.strip():
         from evenhand.providers.process import ProcessProvider  # noqa: PLC0415 (see above)
 
         return ProcessProvider(id, label or id, rest.strip(), base, settings)

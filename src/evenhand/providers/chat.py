@@ -9,17 +9,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import AuthError
+import msgspec
+
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.errors import AuthError, BadReply, UsageError
 from evenhand.core.message import Message, Prompt, Reply
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import http
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound
 
+T = TypeVar("T")
 LONGEST_REPLY = 128_000
 """Tokens that a reply is assumed to be able to have where no limit is set."""
 
@@ -74,7 +77,16 @@ class ChatProvider:
     _parsed: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
+        try:
+            parts = urlsplit(self.url)
+            _ = parts.port  # read here, as a bad one is noticed only then
+        except ValueError as error:
+            raise UsageError(f"provider '{self.id}': {self.url} is no address: {error}") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(
+                f"provider '{self.id}': {self.url} is no address",
+                hint="Write it out, from http:// or https:// on.",
+            )
         self._host = parts.netloc.rpartition("@")[2]
         self._local = parts.hostname in ("localhost", "127.0.0.1", "::1")
         self.account = f"{self._host} #{digest(self.key, self.dialect.vendor)[:8]}"
@@ -97,14 +109,16 @@ class ChatProvider:
             settings = self.dialect.settings(self.model, {**self.config, **prompt.config})
         body = encode({**settings, **self.dialect.messages(prompt.messages)})
         identity = b"".join((self._prefix, body, self._suffix))
-        limit = settings.get("max_tokens") or settings.get("max_completion_tokens") or LONGEST_REPLY
+        limit = settings.get("max_tokens") or settings.get("max_completion_tokens")
+        if not isinstance(limit, (int, float)):
+            limit = LONGEST_REPLY
         return Request(
             identity=identity,
             key=digest(identity),
             payload=body,
             deterministic=settings.get("temperature") == 0 or "seed" in settings,
             tokens_in=len(body) // 4,
-            cost_bound_usd=bound(self.price, len(body), limit),
+            cost_bound_usd=bound(self.price, len(body), int(limit)),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:
@@ -138,6 +152,51 @@ class ChatProvider:
 def _wants_object(config: Mapping[str, Any]) -> bool:
     wanted = config.get("response_format")
     return isinstance(wanted, Mapping) and wanted.get("type") == "json_schema"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+def seconds(config: Mapping[str, Any], id: str) -> float:  # noqa: A002 (the word that users write)
+    """The time limit of one attempt, from `timeoutMs`; 300 s where there is none.
+
+    Raises:
+        UsageError: It is not a number of milliseconds.
+    """
+    given = config.get("timeoutMs") or 300_000
+    try:
+        value = float(given) / 1000
+    except (TypeError, ValueError):
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise UsageError(
+            f"provider '{id}': timeoutMs is {given!r}", hint="It is a number of milliseconds."
+        )
+    return value
+
+
+def read_as(kind: type[T], decoder: msgspec.json.Decoder[T], body: bytes, what: str) -> T:
+    """An answer's JSON, as this kind of thing. Half a character, as a broken emoji leaves it, is kept.
+
+    Raises:
+        BadReply: It is not JSON, or not of this kind; `what` it should have been.
+    """
+    try:
+        return decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        if isinstance(error, msgspec.DecodeError) and not isinstance(
+            error, msgspec.ValidationError
+        ):
+            try:
+                return msgspec.convert(decode(body), kind)
+            except (ValueError, msgspec.ValidationError, RecursionError):
+                pass
+        raise BadReply(f"the reply is not {what}: {error}", billed=None) from None
+
+
+def count(number: float | None) -> int | None:
+    """A number of tokens; None for one that cannot be."""
+    return int(number) if number is not None and 0 <= number < MANY else None
+
+
+MANY = 1 << 53
 
 
 def passed_on(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     wait = retry_after(answer.headers)
     where = f"{host} answered {status}"
     message = f"{where}: {said}" if said else where
-    if _QUOTA.search(body) and status in (400, 402, 403, 429):
+    if status == 402 or (status in (400, 403, 429) and _QUOTA.search(body)):
         return QuotaExhausted(
             message,
             hint="Top up or raise the limit, then `evenhand resume`.",

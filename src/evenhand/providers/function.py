@@ -76,7 +76,7 @@ class FunctionProvider:
             )
         try:
             body = encode(result)  # pyright: ignore[reportUnknownArgumentType]
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise BadRequest(
                 f"{name} answered with something that cannot be kept: {error}",
                 hint="Return text, numbers, lists and dicts.",
@@ -85,20 +85,37 @@ class FunctionProvider:
 
     def reply(self, body: bytes) -> Reply:
         value = decode(body)
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or "output" not in value:
             raise BadReply(f"what {self.path.name} answered cannot be read", billed=None)
         row = cast("dict[str, Any]", value)
         output = row["output"]
-        usage = cast("dict[str, Any]", row.get("tokenUsage") or {})
-        cost = row.get("cost")
+        usage, metadata = _mapping(row.get("tokenUsage")), row.get("metadata")
         return Reply(
             text=output if isinstance(output, str) else encode(output).decode(),
             output=output,
-            usage=Usage(usage.get("prompt"), usage.get("completion"), usage.get("cached")),
-            cost_usd=float(cost) if isinstance(cost, (int, float)) else None,
+            usage=Usage(*(_count(usage.get(name)) for name in ("prompt", "completion", "cached"))),
+            cost_usd=_number(row.get("cost")),
             finish_reason=str(row.get("finishReason") or ""),
-            metadata=cast("dict[str, Any]", row.get("metadata") or {}),
+            metadata=_mapping(metadata)
+            if isinstance(metadata, dict) or not metadata
+            else {"metadata": metadata},
         )
 
     async def close(self) -> None:
         """Holds nothing."""
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _number(value: object) -> float | None:
+    """A number that is not negative; None for anything else that a function may have put there."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        return None
+    return float(value)
+
+
+def _count(value: object) -> int | None:
+    number = _number(value)
+    return None if number is None or number >= 1 << 53 else int(number)

@@ -14,9 +14,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from evenhand.core.errors import BadReply, ConnectionFailed, TimedOut
+from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, TimedOut
 
 if TYPE_CHECKING:
     import aiohttp
@@ -71,6 +70,7 @@ class Transport:
             ConnectionFailed: It could not be sent, or the answer was cut off.
             TimedOut: No answer in time.
             BadReply: An answer of more than 32 MB.
+            BadRequest: The address or a header cannot be sent at all.
         """
         import aiohttp  # noqa: PLC0415 (0.4 s of imports, not wanted before the first request)
 
@@ -79,10 +79,10 @@ class Transport:
         if timeout is None:
             timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_S)
             self._timeouts[timeout_s] = timeout
-        route = self._routes.get(url) or self._route(url)
         started = time.perf_counter()
         sent = False
         try:
+            route = self._routes.get(url) or self._route(url)
             async with session.post(
                 route.address,
                 data=body,
@@ -95,9 +95,7 @@ class Transport:
                 sent = True
                 if (response.content_length or 0) > MAX_BODY:
                     raise _too_long(url)
-                data = await response.read()
-                if len(data) > MAX_BODY:
-                    raise _too_long(url)
+                data = await _whole(response, url)
                 return HttpAnswer(
                     response.status, response.headers, data, time.perf_counter() - started
                 )
@@ -119,6 +117,8 @@ class Transport:
                 f"{_host(url)} cannot be reached: {error.os_error.strerror or error.os_error}",
                 hint=_REACH_HINT,
             ) from None
+        except (ValueError, aiohttp.NonHttpUrlClientError) as error:
+            raise BadRequest(f"nothing can be sent to {_host(url)}: {_short(error)}") from None
         except (aiohttp.ClientError, ConnectionError) as error:
             what = "was cut off" if sent else "was lost"
             raise ConnectionFailed(
@@ -187,13 +187,27 @@ async def close() -> None:
         await found.close()
 
 
+async def _whole(response: aiohttp.ClientResponse, url: str) -> bytes:
+    """The body, in pieces where its length is not known: a small answer may unpack to a very large one."""
+    if response.content_length is not None and "content-encoding" not in response.headers:
+        return await response.read()
+    pieces: list[bytes] = []
+    length = 0
+    async for piece in response.content.iter_any():
+        length += len(piece)
+        if length > MAX_BODY:
+            raise _too_long(url)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
 def _extra_authorities() -> bool:
     paths = ssl.get_default_verify_paths()
     return bool(paths.cafile) and paths.cafile != paths.openssl_cafile
 
 
 def _host(url: str) -> str:
-    return urlsplit(url).netloc.rpartition("@")[2]
+    return url.partition("//")[2].partition("/")[0].rpartition("@")[2] or url
 
 
 def _short(error: Exception) -> str:

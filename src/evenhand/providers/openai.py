@@ -9,10 +9,18 @@ from typing import Any, cast
 import msgspec
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.errors import BadReply
+from evenhand.core.errors import BadReply, UsageError
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
-from evenhand.providers.chat import ChatProvider, Dialect, finish, passed_on
+from evenhand.providers.chat import (
+    ChatProvider,
+    Dialect,
+    count,
+    finish,
+    passed_on,
+    read_as,
+    seconds,
+)
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration
 
@@ -53,16 +61,19 @@ def openai(
     model, _, address = model.partition("@")
     variable = str(config.get("apiKeyEnvar") or "OPENAI_API_KEY")
     base = (address or _base(config, env)).rstrip("/")
+    model = str(config.get("model") or model)
+    if not model:
+        raise UsageError(f"provider '{id}' names no model", hint="Write openai:chat:<model>.")
     return ChatProvider(
         id=id,
         label=label or id,
-        model=str(config.get("model") or model),
+        model=model,
         url=f"{base}/chat/completions",
-        key=str(config.get("apiKey") or env.get(variable, "")),
+        key=str(config.get("apiKey") or env.get(variable, "")).strip(),
         dialect=DIALECT,
         config=config,
         price=price_of("openai" if base == HOME else "", model, config),
-        timeout_s=float(config.get("timeoutMs") or 300_000) / 1000,
+        timeout_s=seconds(config, id),
         key_variable=variable,
     )
 
@@ -105,17 +116,17 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
+    cached_tokens: float | None = None
 
 
 class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: float | None = None
+    completion_tokens: float | None = None
     prompt_tokens_details: _Details | None = None
 
 
 class _Function(msgspec.Struct):
-    name: str = ""
+    name: str | None = None
     arguments: Any = None
 
 
@@ -149,7 +160,7 @@ class _Choice(msgspec.Struct):
 class _Completion(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
-    model: str = ""
+    model: str | None = None
     error: Any = None
 
 
@@ -157,10 +168,7 @@ _decoder = msgspec.json.Decoder(_Completion)
 
 
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
-    try:
-        completion = _decoder.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BadReply(f"the reply is not a chat completion: {error}", billed=None) from None
+    completion = read_as(_Completion, _decoder, body, "a chat completion")
     choice = completion.choices[0] if completion.choices else None
     if choice is None or choice.message is None:
         why = encode(completion.error).decode()[:300] if completion.error else "it has no choices"
@@ -184,7 +192,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     usage = completion.usage or _Usage()
     details = usage.prompt_tokens_details
     tokens = Usage(
-        usage.prompt_tokens, usage.completion_tokens, details.cached_tokens if details else None
+        count(usage.prompt_tokens),
+        count(usage.completion_tokens),
+        count(details.cached_tokens if details else None),
     )
     logprobs = choice.logprobs.content if choice.logprobs else None
     return Reply(
@@ -192,7 +202,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         output=output,
         usage=tokens,
         cost_usd=cost(price, tokens),
-        model=completion.model,
+        model=completion.model or "",
         finish_reason=finish(choice.finish_reason),
         refused=bool(message.refusal) or choice.finish_reason == "content_filter",
         tool_calls=tools,
@@ -206,20 +216,22 @@ def _text(content: object) -> str:
     if isinstance(content, list):  # some servers answer in parts
         parts = cast("list[object]", content)
         return "".join(
-            str(cast("dict[str, object]", p).get("text", "")) for p in parts if isinstance(p, dict)
+            str(cast("dict[str, object]", p).get("text") or "")
+            for p in parts
+            if isinstance(p, dict)
         )
     return ""
 
 
 def _tools(message: _Message) -> tuple[ToolCall, ...]:
     found = [
-        ToolCall(tool.function.name, _arguments(tool.function.arguments), tool.id or "")
+        ToolCall(tool.function.name or "", _arguments(tool.function.arguments), tool.id or "")
         for tool in message.tool_calls or ()
         if tool.function is not None
     ]
     if message.function_call is not None:
         found.append(
-            ToolCall(message.function_call.name, _arguments(message.function_call.arguments))
+            ToolCall(message.function_call.name or "", _arguments(message.function_call.arguments))
         )
     return tuple(found)
 

@@ -38,7 +38,11 @@ _TABLE: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
         "claude-3-5-sonnet": (3.0, 15.0, 0.3),
         "claude-3-7-sonnet": (3.0, 15.0, 0.3),
         "claude-sonnet-4": (3.0, 15.0, 0.3),
+        "claude-sonnet-4-0": (3.0, 15.0, 0.3),
+        "claude-sonnet-4-5": (3.0, 15.0, 0.3),
         "claude-opus-4": (15.0, 75.0, 1.5),
+        "claude-opus-4-0": (15.0, 75.0, 1.5),
+        "claude-opus-4-1": (15.0, 75.0, 1.5),
         "claude-opus-4-5": (5.0, 25.0, 0.5),
         "claude-haiku-4-5": (1.0, 5.0, 0.1),
     },
@@ -84,7 +88,7 @@ def bound(price: Price | None, tokens_in: int, max_tokens: int | None) -> float 
 def _snapshot(model: str, name: str) -> bool:
     """Whether this is a dated or `-latest` form of the name: the same model, and not its bigger sister."""
     rest = model[len(name) :] if model.startswith(f"{name}-") else ""
-    return bool(rest) and (rest[1:2].isdigit() or rest == "-latest")
+    return rest[1:5].isdecimal() or rest == "-latest"
 
 
 def _number(*values: object) -> float | None:

@@ -39,7 +39,8 @@ def duration(text: str) -> float | None:
     parts = _PARTS.findall(text)
     if not parts or _PARTS.sub("", text).strip():
         return None
-    return sum(float(value) * _UNITS[unit] for value, unit in parts)
+    total = sum(float(value) * _UNITS[unit] for value, unit in parts)
+    return total if math.isfinite(total) else None
 
 
 def until(text: str, date: str = "", now: datetime | None = None) -> float | None:
@@ -73,6 +74,6 @@ def _date(text: str) -> datetime | None:
     except ValueError:
         try:
             when = parsedate_to_datetime(text)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return None
     return when if when.tzinfo else when.replace(tzinfo=UTC)
