@@ -130,7 +130,9 @@ class Account:
         try:
             await future
         except asyncio.CancelledError:
-            if future.done() and not future.cancelled() and future.exception() is None:
+            if future.cancelled():
+                self._wake()  # it may have been the one that held up the others
+            elif future.exception() is None:
                 self._give_back()  # let through and cancelled in the same moment
             raise
 
@@ -247,8 +249,15 @@ class Account:
             self._tokens.wait_s(tokens, now),
             0.02 if now - self._ramp_from < RAMP_S else 0.0,
         )
-        if wait > 0 and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(wait + 0.001, self._timed)
+        if wait <= 0:
+            return
+        loop = asyncio.get_running_loop()
+        at = loop.time() + wait + 0.001
+        if self._timer is not None:
+            if self._timer.when() <= at:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(at, self._timed)
 
     def _timed(self) -> None:
         self._timer = None

@@ -1,0 +1,327 @@
+"""What limits come to as time goes by, on a loop whose clock jumps to the next timer."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from evenhand.core.errors import (
+    AuthError,
+    BadRequest,
+    ConnectionFailed,
+    Overloaded,
+    RateLimited,
+    Unreachable,
+)
+from evenhand.core.provider import RateLimits
+from evenhand.engine.limits import FAILURES, SILENCE_S, Account, Limits
+from evenhand.engine.retry import RetryPolicy
+
+
+def account_on(loop, ceiling=4, start=4, **policy):
+    """An account on this loop's clock."""
+    return Account(
+        "api.example", ceiling, start, RetryPolicy(**policy), loop.time, random.Random(1)
+    )
+
+
+def slow_down(seconds=None):
+    """What a vendor says to one who asks too often."""
+    return RateLimited("slow down", retry_after_s=seconds)
+
+
+async def turns(count=3):
+    """Lets the loop turn a few times."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def test_waiting_calls_go_by_priority_then_by_arrival(timeline):
+    """Trials begun earlier are finished first."""
+
+    async def scenario():
+        account = account_on(timeline, 1, 1)
+        await account.acquire(0, 0)
+        order = []
+
+        async def call(priority, name):
+            await account.acquire(priority, 0)
+            order.append(name)
+            account.release(None, None, 0)
+
+        tasks = [
+            asyncio.create_task(call(p, n)) for p, n in [(5, "e"), (2, "b1"), (9, "z"), (2, "b2")]
+        ]
+        await turns()
+        account.release(None, None, 0)
+        await asyncio.gather(*tasks)
+        assert order == ["b1", "b2", "e", "z"]
+
+    timeline.run(scenario())
+
+
+def test_nobody_asks_before_the_vendor_said_and_then_few_at_first(timeline):
+    """Retry-After closes the gate for all; it opens for one, and for all of them a second later."""
+
+    async def scenario():
+        account = account_on(timeline, 20, 20)
+        await account.acquire(0, 0)
+        account.release(slow_down(7.0), None, 0)
+        assert account.waiting() == "api.example throttled, resumes in 7 s"
+        started = []
+
+        async def call(i):
+            await account.acquire(i, 0)
+            started.append(timeline.now)
+
+        await asyncio.gather(*(call(i) for i in range(10)))
+        assert started[0] >= 1007.0
+        assert started[1] > started[0]
+        assert started[-1] <= 1008.1
+        assert account.waiting() == ""
+
+    timeline.run(scenario())
+
+
+def test_a_shorter_wait_does_not_open_a_gate_that_is_closed_for_longer(timeline):
+    """Answers overtake each other; the longest wait holds."""
+
+    async def scenario():
+        account = account_on(timeline)
+        await account.acquire(0, 0)
+        await account.acquire(1, 0)
+        account.release(slow_down(9.0), None, 0)
+        account.release(slow_down(1.0), None, 0)
+        await account.acquire(2, 0)
+        assert timeline.now >= 1009.0
+
+    timeline.run(scenario())
+
+
+def test_a_wait_of_hours_is_not_believed_beyond_the_policy(timeline):
+    """The gate opens after the longest wait that the policy allows."""
+
+    async def scenario():
+        account = account_on(timeline, longest_wait_s=60.0)
+        await account.acquire(0, 0)
+        account.release(slow_down(86_400.0), None, 0)
+        await account.acquire(1, 0)
+        assert 1060.0 <= timeline.now < 1062.0
+
+    timeline.run(scenario())
+
+
+def test_the_limit_is_never_cut_below_one(timeline):
+    """One call at a time always goes."""
+
+    async def scenario():
+        account = account_on(timeline, 2, 2)
+        for _ in range(20):
+            await account.acquire(0, 0)
+            account.release(slow_down(), None, 0)
+            timeline.now += 20
+        assert account.limit == 1.0
+        await account.acquire(0, 0)
+
+    timeline.run(scenario())
+
+
+def test_a_limit_that_is_used_up_doubles_until_the_first_cut(timeline):
+    """Slow start, up to the ceiling and no further."""
+
+    async def scenario():
+        account = account_on(timeline, 30, 4)
+        sizes = []
+        for _ in range(6):
+            busy = [asyncio.create_task(account.acquire(0, 0)) for _ in range(60)]
+            await turns()
+            for _ in range(int(account.limit)):
+                account.release(None, None, 0)
+                await turns()
+            sizes.append(int(account.limit))
+            for task in busy:
+                task.cancel()
+            await asyncio.gather(*busy, return_exceptions=True)
+            while account.in_flight:
+                account.withdraw()
+        assert sizes[0] == 8
+        assert sizes[-1] == 30
+        assert sizes == sorted(sizes)
+        assert account.limit == 30
+
+    timeline.run(scenario())
+
+
+def test_faults_of_the_vendors_own_cut_nothing_but_hold_growth(timeline):
+    """A 503 is no sign of asking too often; with a Retry-After it closes the gate all the same."""
+
+    async def scenario():
+        account = account_on(timeline, 100, 4)
+        for i in range(4):
+            await account.acquire(i, 0)
+        account.release(Overloaded("busy", retry_after_s=3.0), None, 0)
+        for _ in range(3):
+            account.release(None, None, 0)
+        assert account.limit == 4
+        assert account.waiting()
+
+    timeline.run(scenario())
+
+
+def test_cancelling_one_who_waits_leaves_no_permit_behind(timeline):
+    """Before it was let through, and in the very moment in which it was."""
+
+    async def scenario():
+        account = account_on(timeline, 1, 1)
+        await account.acquire(0, 0)
+        waiting = asyncio.create_task(account.acquire(1, 0))
+        await turns()
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert account.in_flight == 1
+        chosen = asyncio.create_task(account.acquire(1, 0))
+        await turns()
+        account.release(None, None, 0)  # lets it through …
+        chosen.cancel()  # … and it is cancelled before it hears of it
+        await asyncio.gather(chosen, return_exceptions=True)
+        assert account.in_flight == 0
+        await account.acquire(2, 0)
+
+    timeline.run(scenario())
+
+
+def test_cancelling_the_one_that_holds_up_the_others_lets_them_go(timeline):
+    """The first in the line waits for many tokens; when it leaves, those who need few go at once."""
+
+    async def scenario():
+        account = account_on(timeline)
+        await account.acquire(0, 0)
+        account.release(None, RateLimits(tokens_remaining=100, tokens_reset_s=60), 0)
+        greedy = asyncio.create_task(account.acquire(0, 5_000))
+        await turns()
+        modest = asyncio.create_task(account.acquire(1, 10))
+        await turns()
+        assert not modest.done()
+        greedy.cancel()
+        await modest
+        assert timeline.now < 1001.0
+
+    timeline.run(scenario())
+
+
+def test_tokens_beyond_the_guess_are_debited_when_the_answer_is_there(timeline):
+    """A call that needs more than is left waits for the window's end."""
+
+    async def scenario():
+        account = account_on(timeline, 50, 50)
+        await account.acquire(0, 0)
+        account.release(None, RateLimits(tokens_remaining=1000, tokens_reset_s=10), 900)
+        await account.acquire(0, 100)
+        assert timeline.now == 1000.0
+        await account.acquire(0, 1)
+        assert timeline.now >= 1010.0
+
+    timeline.run(scenario())
+
+
+def test_a_reset_that_turns_out_to_be_sooner_wakes_those_who_wait_sooner(timeline):
+    """A later header may say that the window ends earlier."""
+
+    async def scenario():
+        account = account_on(timeline, 50, 50)
+        await account.acquire(0, 0)
+        await account.acquire(0, 0)
+        account.release(None, RateLimits(requests_remaining=1, requests_reset_s=60), 0)
+        await account.acquire(0, 0)
+        waiting = asyncio.create_task(account.acquire(0, 0))
+        await turns()
+        account.release(None, RateLimits(requests_remaining=-1, requests_reset_s=2), 0)
+        await waiting
+        assert timeline.now < 1003.0
+
+    timeline.run(scenario())
+
+
+def test_a_failed_account_tells_all_who_wait_and_all_who_come(timeline):
+    """The first fatal error is the one that everybody hears."""
+
+    async def scenario():
+        account = account_on(timeline, 1, 1)
+        await account.acquire(0, 0)
+        waiting = [asyncio.create_task(account.acquire(i, 0)) for i in range(3)]
+        gone = asyncio.create_task(account.acquire(9, 0))
+        await turns()
+        gone.cancel()
+        account.fail(AuthError("wrong key"))
+        account.fail(Unreachable("too late"))
+        heard = await asyncio.gather(*waiting, gone, return_exceptions=True)
+        assert [type(e) for e in heard[:3]] == [AuthError] * 3
+        with pytest.raises(AuthError, match="wrong key"):
+            await account.acquire(0, 0)
+        account.withdraw()
+        assert account.in_flight == 0
+
+    timeline.run(scenario())
+
+
+def test_an_account_that_never_answers_is_given_up(timeline):
+    """After so many failures in a row with nothing in between, asking on only adds load."""
+
+    async def scenario():
+        account = account_on(timeline)
+        for i in range(FAILURES):
+            await account.acquire(i, 0)
+            account.release(ConnectionFailed("refused", hint="Is it up?"), None, 0)
+        with pytest.raises(Unreachable, match=rf"did not answer {FAILURES} attempts.*refused") as e:
+            await account.acquire(0, 0)
+        assert e.value.hint == "Is it up?"
+
+    timeline.run(scenario())
+
+
+def test_an_account_that_answered_a_moment_ago_is_not_given_up(timeline):
+    """Only silence counts; rate limits and bad requests are answers of a kind."""
+
+    async def scenario():
+        account = account_on(timeline)
+        await account.acquire(0, 0)
+        account.release(None, None, 0)
+        for error in [Overloaded("busy")] * FAILURES + [BadRequest("no")] * FAILURES:
+            await account.acquire(0, 0)
+            account.release(error, None, 0)
+        await account.acquire(0, 0)
+        timeline.now += SILENCE_S + 1
+        account.release(Overloaded("busy"), None, 0)
+        with pytest.raises(Unreachable):
+            await account.acquire(0, 0)
+
+    timeline.run(scenario())
+
+
+def test_accounts_are_kept_by_name_and_shown_without_the_keys_fingerprint(timeline):
+    """Two keys at one vendor are two accounts; people are shown the address."""
+
+    async def scenario():
+        limits = Limits(8, clock=timeline.time)
+        one, two = limits.account("api.example #ab"), limits.account("api.example #cd")
+        assert one is limits.account("api.example #ab")
+        assert one is not two
+        assert limits.waiting() == ""
+        for account in (one, two):
+            await account.acquire(0, 0)
+            account.release(slow_down(4.0), None, 0)
+        assert limits.waiting() == "; ".join(["api.example throttled, resumes in 4 s"] * 2)
+        assert one.limit == pytest.approx(8 * 0.7)
+
+    timeline.run(scenario())
+
+
+def test_an_account_asks_its_policy_when_to_try_again(timeline):
+    """The jitter is drawn from the account's own randomness."""
+    account = account_on(timeline, attempts=3)
+    pause = account.retry_in(Overloaded("busy"), 1, 0.0)
+    assert pause is not None
+    assert 0 <= pause <= 0.5
+    assert account.retry_in(Overloaded("busy"), 3, 0.0) is None
