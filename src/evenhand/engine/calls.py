@@ -63,7 +63,7 @@ class CallDesk:
         self._host = host
         self._replaying = replaying
         self._delay_s = delay_s
-        self._under_way: dict[tuple[str, str], asyncio.Task[Reply]] = {}
+        self._under_way: dict[tuple[str, str], _Flight] = {}
         self.counts = CallCounts()
 
     async def ask(
@@ -116,18 +116,20 @@ class CallDesk:
             self._journal.note(start, _ended(end.body, reply, attempts=0, wasted=0))
             return reply
         name = (request.key, draw)
-        task = self._under_way.get(name)
-        if task is not None:
-            reply = replace(await asyncio.shield(task), origin="cache", attempts=0)
+        flight = self._under_way.get(name)
+        if flight is not None and not flight.task.cancelling():
+            reply = replace(await flight.landed(), origin="cache", attempts=0)
             self.counts.cached += 1
             return reply
-        task = asyncio.ensure_future(self._pay(start, provider, request, cache))
-        self._under_way[name] = task
-        task.add_done_callback(lambda done: self._landed(name, done))
-        return await asyncio.shield(task)
+        flight = _Flight(asyncio.ensure_future(self._pay(start, provider, request, cache)))
+        self._under_way[name] = flight
+        flight.task.add_done_callback(lambda done: self._landed(name, done))
+        return await flight.landed()
 
     def _landed(self, name: tuple[str, str], task: asyncio.Task[Reply]) -> None:
-        self._under_way.pop(name, None)
+        flight = self._under_way.get(name)
+        if flight is not None and flight.task is task:
+            del self._under_way[name]
         if not task.cancelled():
             task.exception()  # whoever waited may be gone; asyncio need not complain
 
@@ -210,10 +212,36 @@ class CallDesk:
             error = failure
             if failure.billed is not False:
                 attempt.wasted += 1
+        except BaseException:  # cancelled, or a fault in the provider: says nothing of the account
+            account.withdraw()
+            raise
         finally:
             self.counts.in_flight -= 1
-            account.release(error, answer.rates if answer else None, tokens)
+        account.release(error, answer.rates if answer else None, tokens)
         return (None, error) if error else (answer, None)
+
+
+class _Flight:
+    """A call under way, and how many wait for it."""
+
+    __slots__ = ("task", "waiters")
+
+    def __init__(self, task: asyncio.Task[Reply]) -> None:
+        self.task = task
+        self.waiters = 0
+
+    async def landed(self) -> Reply:
+        """Its reply. When all who wait are cancelled, so is the call; it is over when this returns."""
+        self.waiters += 1
+        try:
+            return await asyncio.shield(self.task)
+        except asyncio.CancelledError:
+            if self.waiters == 1 and not self.task.done():
+                self.task.cancel()
+                await asyncio.wait([self.task])
+            raise
+        finally:
+            self.waiters -= 1
 
 
 class _Attempts:
