@@ -11,7 +11,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import numbers
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -27,6 +29,9 @@ from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
 
 T = TypeVar("T")
+
+_ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
+"""What a user's function may raise. An interrupt is not its own to raise."""
 
 
 class Asker(Protocol):
@@ -176,15 +181,17 @@ class LiveTrial:
             StoreError: Nothing can be written any more: the run has to stop.
         """
         step = self.step
+        outcomes: tuple[Outcome, ...] = ()
+        output: object = None
         try:
             output = await step.body(self)
-        except Exception as error:  # noqa: BLE001 (whatever a body raises is the trial's error, not the run's)
+            outcomes = await self._outcomes()
+            verdict = step.rule(outcomes)
+        except _ANYTHING as error:  # whatever a body raises is the trial's error, not the run's
             raise_if_final(error)
             return self._result(
-                None, (), Verdict("error", None, first_line(error)), trial_error(error)
+                output, outcomes, Verdict("error", None, first_line(error)), trial_error(error)
             )
-        outcomes = await self._outcomes()
-        verdict = step.rule(outcomes)
         problem: TrialError | None = None
         if verdict.outcome == "error":
             broken = next((o for o in outcomes if o.outcome == "error"), None)
@@ -200,21 +207,31 @@ class LiveTrial:
         for i, expectation in enumerate(expectations):
             try:
                 score = expectation.scorer.score(expectation.value, self)
-            except Exception as error:  # noqa: BLE001 (a scorer may raise anything; it is an outcome)
-                raise_if_final(error)
+                if inspect.isawaitable(score):
+                    waiting.append((i, score))
+                else:
+                    outcomes[i] = checked_outcome(expectation, score)
+            except _ANYTHING as error:  # a scorer may raise anything; it is an outcome
+                if is_final(error):
+                    for _, unwanted in waiting:
+                        if inspect.iscoroutine(unwanted):
+                            unwanted.close()
+                    raise
                 outcomes[i] = error_outcome(expectation, error)
-                continue
-            if isinstance(score, Score):
-                outcomes[i] = checked_outcome(expectation, score)
-            elif inspect.isawaitable(score):
-                waiting.append((i, score))
-            else:
-                outcomes[i] = error_outcome(expectation, not_a_score(expectation, score))
         if len(waiting) == 1:
             i, score = waiting[0]
             outcomes[i] = await _outcome(expectations[i], score)
         elif waiting:
-            settled = await asyncio.gather(*(_outcome(expectations[i], s) for i, s in waiting))
+            tasks = [asyncio.ensure_future(_outcome(expectations[i], s)) for i, s in waiting]
+            try:
+                settled = await asyncio.gather(*tasks)
+            except (
+                BaseException
+            ):  # one of them ends the run, or all are cancelled: leave none behind
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
+                raise
             for (i, _), outcome in zip(waiting, settled, strict=True):
                 outcomes[i] = outcome
         return tuple(cast("list[Outcome]", outcomes))
@@ -255,22 +272,37 @@ class LiveTrial:
 
 async def _outcome(expectation: Expectation, score: Awaitable[Score]) -> Outcome:
     try:
-        settled = await score
-    except Exception as error:  # noqa: BLE001 (a scorer may raise anything; it is an outcome)
+        return checked_outcome(expectation, await score)
+    except _ANYTHING as error:  # a scorer may raise anything; it is an outcome
         raise_if_final(error)
         return error_outcome(expectation, error)
-    if not isinstance(settled, Score):  # pyright: ignore[reportUnnecessaryIsInstance] (user code may return anything)
-        return error_outcome(expectation, not_a_score(expectation, settled))
-    return checked_outcome(expectation, settled)
 
 
-def checked_outcome(expectation: Expectation, score: Score) -> Outcome:
-    """The outcome of a score; a number that is none (NaN, infinity) is an error."""
-    if score.value is not None and not math.isfinite(score.value):
-        return error_outcome(
-            expectation, CodeError(f"{expectation.scorer} gave {score.value} for a score")
-        )
+def checked_outcome(expectation: Expectation, score: object) -> Outcome:
+    """The outcome of what a scorer returned.
+
+    Raises:
+        CodeError: It is not a Score, or a number in it is none: NaN, an infinity, a text.
+    """
+    if not isinstance(score, Score):
+        raise not_a_score(expectation, score)
+    value = score.value
+    if value is not None and type(value) is not float:
+        value = _number(expectation, value)
+        score = replace(score, value=value)
+    if value is not None and not math.isfinite(value):
+        raise CodeError(f"{expectation.scorer} gave {value} for a score")
+    if score.named:
+        named = {name: _number(expectation, number) for name, number in score.named.items()}
+        score = replace(score, named=named)
     return outcome_of(expectation, score)
+
+
+def _number(expectation: Expectation, value: object) -> float:
+    """The number as a plain float: NumPy's and others look like one, but cannot be written."""
+    if isinstance(value, numbers.Real) and math.isfinite(value):
+        return float(value)
+    raise CodeError(f"{expectation.scorer} gave {value!r} for a score")
 
 
 def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
@@ -294,15 +326,26 @@ def not_a_score(expectation: Expectation, value: object) -> CodeError:
     )
 
 
-def raise_if_final(error: Exception) -> None:
+def raise_if_final(error: BaseException) -> None:
     """Lets through what ends the run rather than the trial."""
-    if isinstance(error, (BudgetStop, StoreError)) or (
-        isinstance(error, ProviderError) and error.fatal
-    ):
+    if is_final(error):
         raise error
 
 
-def trial_error(error: Exception) -> TrialError:
+def is_final(error: BaseException) -> bool:
+    """Whether this ends the run rather than the trial.
+
+    A CancelledError does where the run cancelled this task; one that user code let out of itself is just an error.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, (BudgetStop, StoreError)) or (
+        isinstance(error, ProviderError) and error.fatal
+    )
+
+
+def trial_error(error: BaseException) -> TrialError:
     """What the results say of an exception."""
     hint = error.hint if isinstance(error, EvenhandError) else ""
     return TrialError(slug_of(error), first_line(error), hint)
@@ -317,4 +360,8 @@ def first_line(error: BaseException) -> str:
     """What is wrong, without the advice."""
     if isinstance(error, EvenhandError):
         return error.message
-    return f"{type(error).__name__}: {error}"
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 (a user's exception may not even be able to say what it is)
+        said = ""
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
