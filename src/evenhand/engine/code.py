@@ -24,6 +24,7 @@ import mmap
 import queue
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -51,6 +52,7 @@ class _Job:
     future: asyncio.Future[Any]
     limit_s: float
     worker: _Worker | None = None
+    started_at: float = 0.0
 
 
 @dataclass(slots=True)
@@ -132,21 +134,30 @@ class CodeHost:
         """Runs a function and waits for it; see `evenhand.core.provider.Host.call`."""
         limit = self._limit_s if limit_s is None else limit_s
         if inspect.iscoroutinefunction(function):
-            return await self._await(cast("Awaitable[T]", function(*args)), name, limit)
+            try:
+                coroutine = function(*args)
+            except TypeError as error:  # it does not take what it is given
+                raise _code_error(name, error) from error
+            return await self._await(cast("Awaitable[T]", coroutine), name, limit)
         result = await self._submit(function, args, name, limit)
         if inspect.isawaitable(result):
             return await self._await(cast("Awaitable[T]", result), name, limit)
         return cast("T", result)
 
     async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
+        # Awaited in this very task: in one of its own, sys.exit() would stop the loop.
+        timer = asyncio.timeout(limit_s)
         try:
             with user_code():
-                return await asyncio.wait_for(awaitable, limit_s)
-        except TimeoutError:
-            raise _too_long(name, limit_s) from None
-        except asyncio.CancelledError:
+                async with timer:
+                    return await awaitable
+        except GeneratorExit:
             raise
         except BaseException as error:
+            if isinstance(error, TimeoutError) and timer.expired():
+                raise _too_long(name, limit_s) from None
+            if isinstance(error, CodeError) or _cancelled(error):
+                raise
             raise _code_error(name, error) from error
 
     def _submit(
@@ -154,17 +165,11 @@ class CodeHost:
     ) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
         if self._abandoned >= ABANDONED:
-            raise CodeError(
-                f"{name} was not run: {ABANDONED} functions are stuck already",
-                hint="They took longer than their time limit and never came back; `evenhand show` names them.",
-            )
+            raise _stuck(name)
         job = _Job(function, args, name, contextvars.copy_context(), loop.create_future(), limit_s)
         self._busy += 1
         job.future.add_done_callback(self._done)
-        if self._busy > len(self._workers) - self._abandoned and len(self._workers) < (
-            self._threads + self._abandoned
-        ):
-            self._hire()
+        self._hire_if_short()
         self._count += 1
         heapq.heappush(self._deadlines, (loop.time() + limit_s, self._count, job))
         if self._sweep is None:
@@ -175,7 +180,11 @@ class CodeHost:
     def _done(self, _: asyncio.Future[Any]) -> None:
         self._busy -= 1
 
-    def _hire(self) -> None:
+    def _hire_if_short(self) -> None:
+        if self._busy <= len(self._workers) - self._abandoned:
+            return
+        if len(self._workers) >= self._threads + min(self._abandoned, ABANDONED):
+            return
         worker = _Worker(len(self._workers))
         worker.thread = threading.Thread(
             target=self._work, args=(worker,), name=f"evenhand-code-{worker.slot}", daemon=True
@@ -190,6 +199,7 @@ class CodeHost:
                 return
             if job.future.done():  # given up, or cancelled, before its turn came
                 continue
+            job.started_at = time.monotonic()
             job.worker = worker
             if self._crumbs is not None:
                 sink = job.context.get(current)
@@ -210,16 +220,37 @@ class CodeHost:
             self._deadlines[0][2].future.done() or self._deadlines[0][0] <= now
         ):
             _, _, job = heapq.heappop(self._deadlines)
-            if job.future.done():
-                continue
-            if job.worker is not None:
-                job.worker.abandoned = True
-                self._abandoned += 1
-            job.future.set_exception(_too_long(job.name, job.limit_s))
+            if not job.future.done():
+                self._judge(job, now)
         self._sweep = None
         if self._deadlines:
             wait = min(max(self._deadlines[0][0] - now, 0.01), 1.0)
             self._sweep = loop.call_later(wait, self._give_up_late)
+
+    def _judge(self, job: _Job, now: float) -> None:
+        """Gives a call up if it has had its time; time in the queue does not count."""
+        if job.worker is None:
+            if self._abandoned >= len(self._workers):  # no thread is left that could take it
+                job.future.set_exception(_stuck(job.name))
+                return
+            left = job.limit_s
+        else:
+            left = job.started_at + job.limit_s - time.monotonic()
+        if left > 0:
+            self._count += 1
+            heapq.heappush(self._deadlines, (now + left, self._count, job))
+            return
+        if job.worker is not None:
+            job.worker.abandoned = True
+            self._abandoned += 1
+        job.future.set_exception(_too_long(job.name, job.limit_s))
+        self._hire_if_short()
+
+
+def _cancelled(error: BaseException) -> bool:
+    """Whether it is the run that cancelled this task, rather than user code that let a CancelledError out."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def _run(job: _Job) -> object:
@@ -238,6 +269,13 @@ def _resolve(job: _Job, result: object, error: BaseException | None) -> None:
         job.future.set_exception(_code_error(job.name, error))
 
 
+def _stuck(name: str) -> CodeError:
+    return CodeError(
+        f"{name} was not run: {ABANDONED} functions are stuck already",
+        hint="They took longer than their time limit and were left behind; `evenhand show` names them.",
+    )
+
+
 def _too_long(name: str, limit_s: float) -> CodeError:
     return CodeError(
         f"{name} took longer than {limit_s:g} s and was given up",
@@ -246,13 +284,12 @@ def _too_long(name: str, limit_s: float) -> CodeError:
 
 
 def _code_error(name: str, error: BaseException) -> CodeError:
-    where = _user_frame(error)
-    message = (
-        f"{name} raised {type(error).__name__}: {error}"
-        if str(error)
-        else f"{name} raised {type(error).__name__}"
-    )
-    return CodeError(message, hint=where)
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 (an exception of the user's may not even be able to say what it is)
+        said = ""
+    message = f"{name} raised {type(error).__name__}" + (f": {said}" if said else "")
+    return CodeError(message, hint=_user_frame(error))
 
 
 def _user_frame(error: BaseException) -> str:
@@ -302,12 +339,10 @@ def _import(path: Path) -> ModuleType:
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
-        except FileNotFoundError as error:
-            if error.filename == str(resolved):
-                raise CodeError(f"{path} does not exist") from None
-            raise _import_error(path, error) from error
         except BaseException as error:
             sys.modules.pop(name, None)
+            if isinstance(error, FileNotFoundError) and error.filename == str(resolved):
+                raise CodeError(f"{path} does not exist") from None
             raise _import_error(path, error) from error
         return module
 
