@@ -150,7 +150,9 @@ def run(
     with _offline(path) if offline else contextlib.nullcontext():
         plan = _load(path, selection, strict_prompts)
         finished = _settle(plan, settings, None, show_progress=not no_progress, replayed=offline)
-    return _report(finished, plan, as_json, not no_table, exit_zero, promptfoo_exit_codes)
+    return _report(
+        finished, plan, as_json, not no_table, not no_progress, exit_zero, promptfoo_exit_codes
+    )
 
 
 @click.command(short_help="Go on with a run that did not finish. Nothing is paid for twice.")
@@ -202,7 +204,9 @@ def resume(
     with _offline(path) if offline else contextlib.nullcontext():
         plan = _load(path, selection, bool(record["strict_prompts"]))
         finished = _settle(plan, settings, file, show_progress=not no_progress, replayed=offline)
-    return _report(finished, plan, as_json, not no_table, exit_zero, promptfoo_exit_codes)
+    return _report(
+        finished, plan, as_json, not no_table, not no_progress, exit_zero, promptfoo_exit_codes
+    )
 
 
 def _load(path: Path, selection: Selection, strict_prompts: bool) -> Plan:
@@ -281,6 +285,7 @@ def _report(
     plan: Plan,
     as_json: bool,
     table: bool,
+    show_progress: bool,
     exit_zero: bool,
     promptfoo_exit_codes: bool,
 ) -> int:
@@ -291,9 +296,11 @@ def _report(
 
     for line in doubt_lines(finished.in_doubt, finished.last_words):
         click.echo(line, err=True)
+    # On a terminal the progress line has said it already.
+    said = sys.stdout.isatty() and sys.stderr.isatty() and show_progress
     with RunFile.open(finished.path) as run_file:
         totals = run_file.totals()
-        print_run(run_file, as_json=as_json, table=table)
+        print_run(run_file, as_json=as_json, table=table, with_heading=not said)
     ending = finished.ending
     return code_for(
         verdict(totals, plan.size, plan.options.pass_rate),

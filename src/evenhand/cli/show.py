@@ -73,7 +73,7 @@ def export(run: str | None, to: Path, format_: str | None) -> int:
     return 0
 
 
-def print_run(run_file: RunFile, *, as_json: bool, table: bool) -> None:
+def print_run(run_file: RunFile, *, as_json: bool, table: bool, with_heading: bool = True) -> None:
     """Prints a run to stdout: for programs, or for people."""
     if as_json:
         from evenhand.report.document import write_document  # noqa: PLC0415 (once it is known what is asked)
@@ -82,7 +82,14 @@ def print_run(run_file: RunFile, *, as_json: bool, table: bool) -> None:
         return
     from evenhand.report.console import show as print_it  # noqa: PLC0415 (see above)
 
-    print_it(run_file, sys.stdout, table=table, width=_width(), color=_color())
+    print_it(
+        run_file,
+        sys.stdout,
+        table=table,
+        width=_width(),
+        color=_color(),
+        with_heading=with_heading,
+    )
 
 
 def _color() -> bool:

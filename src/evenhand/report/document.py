@@ -61,6 +61,12 @@ def trial_row(trial: TrialResult, variants: Sequence[Variant]) -> dict[str, Any]
         "cost_usd": trial.cost_usd,
         "named_scores": trial.named_scores,
         "outcomes": [outcome_row(outcome) for outcome in trial.outcomes],
+        "description": trial.description,
+        "prompt": trial.prompt,
+        "vars": trial.vars,
+        "metadata": trial.metadata,
+        "tokens_in": trial.tokens_in,
+        "tokens_out": trial.tokens_out,
     }
 
 
@@ -109,7 +115,17 @@ def _head(run: RunFile) -> dict[str, Any]:
     meta, totals = run.meta, run.totals()
     return {
         "schema": SCHEMA,
-        "run": {"id": meta.id, "file": str(run.path), "status": meta.status},
+        "run": {
+            "id": meta.id,
+            "file": str(run.path),
+            "status": meta.status,
+            "title": meta.title,
+            "source": meta.source,
+            "planned": meta.planned,
+            "created_at": meta.created_at,
+            "finished_at": meta.finished_at,
+            "message": meta.message,
+        },
         "verdict": verdict(totals, meta.planned, meta.pass_rate),
         "totals": totals_row(totals),
     }

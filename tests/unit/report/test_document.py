@@ -23,8 +23,13 @@ def written(run: RunFile) -> tuple[dict, str]:
     return read, out.getvalue()
 
 
-async def test_the_document_has_exactly_its_keys(make_run: Make) -> None:
-    """The schema of `--json`, key by key."""
+PROMISED = (
+    "case variant repeat outcome score output error latency_s cost_usd named_scores outcomes".split()
+)
+
+
+async def test_the_document_has_the_keys_that_programs_go_by(make_run: Make) -> None:
+    """The schema of `--json`, key by key; the first of them are a promise, the others come along."""
     outcome = Outcome('contains "a"', "fail", 0.0, "no a", metadata={"x": 1})
     run = await make_run(
         [
@@ -48,13 +53,17 @@ async def test_the_document_has_exactly_its_keys(make_run: Make) -> None:
     read, _ = written(run)
     assert list(read) == ["schema", "run", "verdict", "totals", "trials"]
     assert read["schema"] == "evenhand.run/1"
-    assert read["run"] == {"id": ID, "file": str(run.path), "status": "finished"}
+    told = {"id": ID, "file": str(run.path), "status": "finished"}
+    assert read["run"] == {**read["run"], **told}
+    assert list(read["trials"][0])[: len(PROMISED)] == PROMISED
+    first = {key: read["trials"][0][key] for key in PROMISED}
+    assert (read["trials"][0]["tokens_in"], read["trials"][0]["tokens_out"]) == (3, 4)
     assert read["verdict"] == "failed"
     assert read["totals"] == {
         "trials": 2, "passed": 0, "failed": 1, "errors": 1, "not_applicable": 0,
         "calls": 1, "cached": 0, "cost_usd": None, "tokens_in": 3, "tokens_out": 4,
     }  # fmt: skip
-    assert read["trials"][0] == {
+    assert first == {
         "case": "c1",
         "variant": {"prompt": "p", "model": "m"},
         "repeat": 0,
