@@ -29,17 +29,28 @@ VERDICT = '{"reason": "it says so", "pass": true, "score": 0.75}'
 
 @pytest.fixture
 def fake() -> Iterator[FakeProvider]:
+    """A fake provider that answers anything."""
     with FakeProvider() as server:
         yield server
 
 
 @pytest.mark.parametrize(
     "id_",
-    ["echo", "openai:chat:gpt-4o", "anthropic:messages:claude-sonnet-4-5", "python:model.py", "exec:echo said"],
+    [
+        "echo",
+        "openai:chat:gpt-4o",
+        "anthropic:messages:claude-sonnet-4-5",
+        "python:model.py",
+        "exec:echo said",
+    ],
 )
-async def test_a_provider_keeps_the_promises_of_a_model(id_: str, fake: FakeProvider, tmp_path: Path):
+async def test_a_provider_keeps_the_promises_of_a_model(
+    id_: str, fake: FakeProvider, tmp_path: Path
+):
     """Pure requests, replies that can be read again, no negative numbers."""
-    (tmp_path / "model.py").write_text("def call_api(prompt, options, context): return {'output': 'hi'}\n")
+    (tmp_path / "model.py").write_text(
+        "def call_api(prompt, options, context): return {'output': 'hi'}\n"
+    )
     provider = create(id_, env=fake.env(), base=tmp_path)
     host = CodeHost()
     with host.open():
@@ -104,7 +115,11 @@ async def test_a_broken_promise_is_named():
         def request(self, prompt: Prompt) -> Any:
             from dataclasses import replace
 
-            return replace(super().request(prompt), key=str(id(object())), identity=str(len(self.asked)).encode())
+            return replace(
+                super().request(prompt),
+                key=str(id(object())),
+                identity=str(len(self.asked)).encode(),
+            )
 
     class Vague:
         def score(self, output: Any, trial: Any) -> Any:

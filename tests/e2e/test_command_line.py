@@ -30,7 +30,10 @@ Run = Callable[..., Ended]
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
-    script = Script([Rule(("bad",), "I cannot say."), Rule(("crash",), fault="400")], "The answer is yes.")
+    """A fake provider that the environment leads to."""
+    script = Script(
+        [Rule(("bad",), "I cannot say."), Rule(("crash",), fault="400")], "The answer is yes."
+    )
     with FakeProvider(script) as server:
         for name, value in server.env().items():
             monkeypatch.setenv(name, value)
@@ -39,7 +42,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
 
 @pytest.fixture
 def evenhand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake: FakeProvider
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fake: FakeProvider,
 ) -> Run:
     """Runs a command line in a folder of its own."""
     monkeypatch.chdir(tmp_path)
@@ -57,8 +63,17 @@ def evenhand(
 
 
 def config(folder: Path, *questions: str, **more: Any) -> None:
-    tests = [{"vars": {"q": q}, "assert": [{"type": "contains", "value": "yes"}]} for q in questions]
-    value = {"description": "demo", "prompts": ["Q: {{q}}"], "providers": ["openai:chat:gpt-4o"], "tests": tests, **more}
+    """Writes a config that asks these questions."""
+    tests = [
+        {"vars": {"q": q}, "assert": [{"type": "contains", "value": "yes"}]} for q in questions
+    ]
+    value = {
+        "description": "demo",
+        "prompts": ["Q: {{q}}"],
+        "providers": ["openai:chat:gpt-4o"],
+        "tests": tests,
+        **more,
+    }
     (folder / "promptfooconfig.json").write_text(json.dumps(value))
 
 
@@ -77,7 +92,9 @@ def test_a_run_that_passes_exits_0_and_says_where_it_is_kept(evenhand: Run, tmp_
 @pytest.mark.parametrize(
     ("flags", "code"), [((), 1), (("--exit-zero",), 0), (("--promptfoo-exit-codes",), 100)]
 )
-def test_a_run_that_fails_exits_as_it_is_asked_to(evenhand: Run, tmp_path: Path, flags: tuple[str, ...], code: int):
+def test_a_run_that_fails_exits_as_it_is_asked_to(
+    evenhand: Run, tmp_path: Path, flags: tuple[str, ...], code: int
+):
     """1, or 0, or promptfoo's 100."""
     config(tmp_path, "one", "bad")
     ended = evenhand("run", *flags)
@@ -85,7 +102,9 @@ def test_a_run_that_fails_exits_as_it_is_asked_to(evenhand: Run, tmp_path: Path,
     assert 'contains "yes"' in ended.out
 
 
-def test_a_run_with_an_error_has_no_verdict_and_exits_3_whatever_is_asked(evenhand: Run, tmp_path: Path):
+def test_a_run_with_an_error_has_no_verdict_and_exits_3_whatever_is_asked(
+    evenhand: Run, tmp_path: Path
+):
     """Not even --exit-zero makes an error a result; and the next command goes on with it."""
     config(tmp_path, "one", "crash")
     ended = evenhand("run", "--exit-zero")
@@ -104,11 +123,27 @@ def test_json_is_one_document_of_the_promised_shape(evenhand: Run, tmp_path: Pat
     assert set(document["run"]) >= {"id", "file", "status"}
     assert document["verdict"] == "failed"
     totals = document["totals"]
-    assert (totals["trials"], totals["passed"], totals["failed"], totals["errors"], totals["not_applicable"]) == (3, 1, 1, 1, 0)
+    assert (
+        totals["trials"],
+        totals["passed"],
+        totals["failed"],
+        totals["errors"],
+        totals["not_applicable"],
+    ) == (3, 1, 1, 1, 0)
     assert set(totals) >= {"calls", "cached", "cost_usd", "tokens_in", "tokens_out"}
     trial = document["trials"][1]
     assert trial["variant"] == {"prompt": "Q: {{q}}", "model": "openai:chat:gpt-4o"}
-    assert set(trial) >= {"case", "repeat", "outcome", "score", "output", "error", "latency_s", "cost_usd", "named_scores"}
+    assert set(trial) >= {
+        "case",
+        "repeat",
+        "outcome",
+        "score",
+        "output",
+        "error",
+        "latency_s",
+        "cost_usd",
+        "named_scores",
+    }
     assert set(trial["outcomes"][0]) >= {"name", "outcome", "score", "reason", "metadata"}
     assert document["trials"][2]["error"]["slug"] == "bad-request"
     assert document["trials"][2]["score"] is None
@@ -182,7 +217,9 @@ def test_a_run_is_exported_in_every_format(evenhand: Run, tmp_path: Path):
     assert evenhand("export", "--to", "out.docx").code == 2
 
 
-def test_check_sends_nothing_and_counts_and_prices_the_calls(evenhand: Run, tmp_path: Path, fake: FakeProvider):
+def test_check_sends_nothing_and_counts_and_prices_the_calls(
+    evenhand: Run, tmp_path: Path, fake: FakeProvider
+):
     """For people and for programs."""
     config(tmp_path, "one", "two", "three")
     ended = evenhand("check", "--repeat", "2")
@@ -251,7 +288,9 @@ def test_a_selection_that_leaves_nothing_exits_5(evenhand: Run, tmp_path: Path):
     config(tmp_path, "one", "two")
     assert evenhand("run", "--filter", "three").code == 5
     assert evenhand("run", "--filter", "(").code == 2
-    ended = evenhand("run", "--filter", "one|two", "--first", "1", "--repeat", "3", "--json", "--no-progress")
+    ended = evenhand(
+        "run", "--filter", "one|two", "--first", "1", "--repeat", "3", "--json", "--no-progress"
+    )
     assert [t["repeat"] for t in json.loads(ended.out)["trials"]] == [0, 1, 2]
 
 
@@ -281,7 +320,9 @@ def test_the_cache_is_looked_into_and_cleared(evenhand: Run, tmp_path: Path):
     assert evenhand("show").code == 0
 
 
-def test_first_steps_work_from_an_empty_folder(evenhand: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_first_steps_work_from_an_empty_folder(
+    evenhand: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """init, then run --offline: no key, no network."""
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name)
@@ -305,7 +346,9 @@ def test_scorers_and_doctor_say_what_there_is(evenhand: Run):
     assert "scripted" not in looked.out
 
 
-@pytest.mark.parametrize("words", [(), ("--help",), ("run", "--help"), ("show", "-h"), ("cache", "--help")])
+@pytest.mark.parametrize(
+    "words", [(), ("--help",), ("run", "--help"), ("show", "-h"), ("cache", "--help")]
+)
 def test_help_is_there_for_every_verb(evenhand: Run, words: tuple[str, ...]):
     """On stdout, and exit 0 (2 for no verb at all)."""
     ended = evenhand(*words)

@@ -15,7 +15,13 @@ ASK = [{"role": "user", "content": "grade this"}]
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
-    script = Script([Rule(("grade",), '<json>{"score": 4}</json> and more'), Rule(("busy",), fault="429", times=1, retry_after="0.01")])
+    """A fake provider that the SDKs are led to."""
+    script = Script(
+        [
+            Rule(("grade",), '<json>{"score": 4}</json> and more'),
+            Rule(("busy",), fault="429", times=1, retry_after="0.01"),
+        ]
+    )
     with FakeProvider(script) as server:
         for name, value in server.env().items():
             monkeypatch.setenv(name, value)
@@ -38,15 +44,19 @@ def test_anthropic_goes_on_from_a_prefill_and_stops_at_a_stop_sequence(fake: Fak
 
 def test_anthropic_streams(fake: FakeProvider):
     """The same text in events."""
-    with anthropic.Anthropic() as client:
-        with client.messages.stream(model="claude-x", max_tokens=50, messages=ASK) as stream:  # type: ignore[arg-type]
-            assert "score" in stream.get_final_text()
+    with (
+        anthropic.Anthropic() as client,
+        client.messages.stream(model="claude-x", max_tokens=50, messages=ASK) as stream,  # type: ignore[arg-type]
+    ):
+        assert "score" in stream.get_final_text()
 
 
 async def test_anthropic_async_retries_what_is_scripted_to_fail_once(fake: FakeProvider):
     """The SDK's own retries are counted as requests, not as completions."""
     async with anthropic.AsyncAnthropic() as client:
-        said = await client.messages.create(model="claude-x", max_tokens=5, messages=[{"role": "user", "content": "busy?"}])
+        said = await client.messages.create(
+            model="claude-x", max_tokens=5, messages=[{"role": "user", "content": "busy?"}]
+        )
     assert said.content
     assert [seen.status for seen in fake.requests] == [429, 200]
     assert fake.ledger.total == 1
@@ -73,7 +83,9 @@ async def test_openai_async_answers(fake: FakeProvider):
 def test_openai_embeds_so_that_texts_that_share_words_are_near(fake: FakeProvider):
     """Unit vectors, the same every time."""
     with openai.OpenAI() as client:
-        data = client.embeddings.create(model="e", input=["red apple", "red pear", "quick fox"]).data
+        data = client.embeddings.create(
+            model="e", input=["red apple", "red pear", "quick fox"]
+        ).data
     one, two, three = (item.embedding for item in data)
     near = sum(a * b for a, b in zip(one, two, strict=True))
     far = sum(a * b for a, b in zip(one, three, strict=True))

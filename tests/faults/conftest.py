@@ -26,10 +26,13 @@ class Folder:
     env: dict[str, str]
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
-    def write(self, rows: int, **more: Any) -> None:  # noqa: ANN401
+    def write(self, rows: int, **more: Any) -> None:
         """A config of so many rows, every third of which fails."""
         tests = [
-            {"vars": {"n": f"number {i}"}, "assert": [{"type": "contains", "value": "ref" if i % 3 else "zzz"}]}
+            {
+                "vars": {"n": f"number {i}"},
+                "assert": [{"type": "contains", "value": "ref" if i % 3 else "zzz"}],
+            }
             for i in range(rows)
         ]
         config = {
@@ -41,9 +44,11 @@ class Folder:
         }
         (self.path / "promptfooconfig.json").write_text(json.dumps(config))
 
-    def start(self, *args: str, env: Mapping[str, str] | None = None, **more: Any) -> subprocess.Popen[str]:  # noqa: ANN401
+    def start(
+        self, *args: str, env: Mapping[str, str] | None = None, **more: Any
+    ) -> subprocess.Popen[str]:
         """Starts `evenhand` with these arguments."""
-        process = subprocess.Popen(  # noqa: S603
+        process = subprocess.Popen(
             [*COMMAND, *args],
             cwd=self.path,
             env={**self.env, **(env or {})},
@@ -55,7 +60,9 @@ class Folder:
         self.started.append(process)
         return process
 
-    def run(self, *args: str, env: Mapping[str, str] | None = None, **more: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401
+    def run(
+        self, *args: str, env: Mapping[str, str] | None = None, **more: Any
+    ) -> subprocess.CompletedProcess[str]:
         """Runs `evenhand` with these arguments to its end."""
         process = self.start(*args, env=env, **more)
         out, err = process.communicate(timeout=120)
@@ -70,7 +77,15 @@ class Folder:
     def trials(self) -> list[tuple[Any, ...]]:
         """What the latest run's trials came to, without what differs from run to run."""
         return [
-            (t["case"], t["variant"]["prompt"], t["repeat"], t["outcome"], t["score"], t["output"], t["outcomes"])
+            (
+                t["case"],
+                t["variant"]["prompt"],
+                t["repeat"],
+                t["outcome"],
+                t["score"],
+                t["output"],
+                t["outcomes"],
+            )
             for t in self.document()["trials"]
         ]
 
@@ -80,7 +95,7 @@ def serve() -> Iterator[Callable[..., FakeProvider]]:
     """Starts fake providers, and stops them at the end."""
     running: list[FakeProvider] = []
 
-    def start(script: Script | None = None, **more: Any) -> FakeProvider:  # noqa: ANN401
+    def start(script: Script | None = None, **more: Any) -> FakeProvider:
         running.append(FakeProvider(script, **more).start())
         return running[-1]
 
@@ -97,7 +112,11 @@ def folder(tmp_path: Path) -> Iterator[Callable[..., Folder]]:
     def make(fake: FakeProvider, name: str = "evals") -> Folder:
         path = tmp_path / name
         path.mkdir()
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "ANTHROPIC_", "EVENHAND_"))}
+        env = {
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("OPENAI_", "ANTHROPIC_", "EVENHAND_"))
+        }
         made.append(Folder(path, {**env, **fake.env()}))
         return made[-1]
 

@@ -20,7 +20,11 @@ def test_a_full_disk_stops_the_run_before_more_is_paid_for_and_resume_goes_on(
     evals.write(600)
     limit = 200_000
     ended = evals.run(
-        "run", "-j", "10", *QUIET, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        "run",
+        "-j",
+        "10",
+        *QUIET,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert ended.returncode == 3, (ended.stdout, ended.stderr)
     assert "Traceback" not in ended.stderr

@@ -11,9 +11,17 @@ import pytest
 from evenhand.testing import FakeProvider, Rule, Script
 
 REPLIES = {
-    "prose": ('I think so. {"reason": "fine", "pass": true, "score": 0.9} That is all.', "pass", 0.9),
+    "prose": (
+        'I think so. {"reason": "fine", "pass": true, "score": 0.9} That is all.',
+        "pass",
+        0.9,
+    ),
     "fenced": ('```json\n{"reason": "no", "pass": false, "score": 0.1}\n```', "fail", 0.1),
-    "two objects": ('{"pass": true, "score": 1} or rather {"pass": false, "score": 0}', "error", None),
+    "two objects": (
+        '{"pass": true, "score": 1} or rather {"pass": false, "score": 0}',
+        "error",
+        None,
+    ),
     "trailing comma": ('{"reason": "ok", "pass": true, "score": 1,}', "pass", 1.0),
     "NaN": ('{"reason": "?", "pass": true, "score": NaN}', "error", None),
     "8/10": ('{"reason": "good", "pass": true, "score": "8/10"}', "error", None),
@@ -35,7 +43,13 @@ def test_a_judge_reply_is_a_verdict_or_an_error_and_never_a_wrong_score(
     config = {
         "prompts": ["Say something"],
         "providers": ["openai:chat:subject"],
-        "tests": [{"assert": [{"type": "llm-rubric", "value": "is good", "provider": "openai:chat:judge"}]}],
+        "tests": [
+            {
+                "assert": [
+                    {"type": "llm-rubric", "value": "is good", "provider": "openai:chat:judge"}
+                ]
+            }
+        ],
     }
     (evals.path / "promptfooconfig.json").write_text(json.dumps(config))
     ended = evals.run("run", "--no-progress", "--no-cache")

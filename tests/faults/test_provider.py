@@ -35,7 +35,9 @@ def test_nothing_is_sent_to_an_account_before_its_retry_after_has_passed(
     serve: Callable[..., FakeProvider], folder: Callable[..., Any]
 ) -> None:
     """One 429 with Retry-After: 2 in the middle of a run holds all calls back, not only the one it answered."""
-    fake = serve(Script([Rule(("number 20",), fault="429", retry_after="2", times=1)]), latency_ms=20)
+    fake = serve(
+        Script([Rule(("number 20",), fault="429", retry_after="2", times=1)]), latency_ms=20
+    )
     evals = folder(fake)
     evals.write(120)
     ended = evals.run("run", "-j", "10", *QUIET)
@@ -61,7 +63,12 @@ def test_a_fifth_of_all_attempts_failing_changes_no_count(
     ended = evals.run("run", "-j", "20", *QUIET)
     assert ended.returncode == 1, ended.stderr
     totals = evals.document()["totals"]
-    assert (totals["trials"], totals["passed"], totals["failed"], totals["errors"]) == (150, 100, 50, 0)
+    assert (totals["trials"], totals["passed"], totals["failed"], totals["errors"]) == (
+        150,
+        100,
+        50,
+        0,
+    )
     assert {seen.fault for seen in fake.requests} >= {"500", "drop", "truncate", "malformed"}
 
 
@@ -80,7 +87,9 @@ def test_a_request_that_the_vendor_will_never_take_is_an_error_of_its_trial_alon
     assert "error" in ended.stdout
 
 
-def test_a_budget_is_never_passed(serve: Callable[..., FakeProvider], folder: Callable[..., Any]) -> None:
+def test_a_budget_is_never_passed(
+    serve: Callable[..., FakeProvider], folder: Callable[..., Any]
+) -> None:
     """Each call's worst price is set aside before it is sent; the run stops before the next could pass the limit."""
     fake = serve(Script())
     evals = folder(fake)

@@ -14,7 +14,7 @@ from evenhand.testing import FakeProvider, Script
 FLAGS = ("run", "--no-progress", "--no-table", "-j", "5", "--no-cache")
 
 
-def _started(fake: FakeProvider, evals: Any) -> Any:  # noqa: ANN401
+def _started(fake: FakeProvider, evals: Any) -> Any:
     process = evals.start(*FLAGS)
     end = time.monotonic() + 20
     while fake.ledger.total < 12:
@@ -46,14 +46,16 @@ def test_a_signal_lets_what_was_begun_finish_and_begins_nothing_more(
     assert evals.document()["totals"]["trials"] == 400
 
 
-def test_a_second_interrupt_stops_at_once(serve: Callable[..., FakeProvider], folder: Callable[..., Any]) -> None:
+def test_a_second_interrupt_stops_at_once(
+    serve: Callable[..., FakeProvider], folder: Callable[..., Any]
+) -> None:
     """What is in flight is given up, reported in doubt, and asked again on resume."""
     fake = serve(Script(), latency_ms=50)
     evals = folder(fake)
     evals.write(60)
     process = _started(fake, evals)
     fake.script.default = "slow {ref} ref"
-    fake._latency_s = 30.0  # noqa: SLF001 (from here on nothing comes back)
+    fake._latency_s = 30.0
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
@@ -63,7 +65,7 @@ def test_a_second_interrupt_stops_at_once(serve: Callable[..., FakeProvider], fo
     _, err = process.communicate(timeout=10)
     assert time.monotonic() - started < 5
     assert process.returncode == 130, err
-    fake._latency_s = 0.0  # noqa: SLF001 (see above)
+    fake._latency_s = 0.0
     resumed = evals.run("resume", "--no-progress", "--no-table")
     assert "in doubt: 5 calls" in resumed.stderr
     assert evals.document()["totals"]["trials"] == 60

@@ -18,24 +18,44 @@ from evenhand.providers.prompt_text import parse_prompt
 
 
 def made(id_: str, env: dict[str, str] | None = None, **config: Any) -> ChatProvider:
-    provider = create(id_, config=config, env=env or {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, base=Path())
+    """A chat provider."""
+    provider = create(
+        id_,
+        config=config,
+        env=env or {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"},
+        base=Path(),
+    )
     assert isinstance(provider, ChatProvider)
     return provider
 
 
 def body(provider: ChatProvider, prompt: Prompt | str = "Hello") -> dict[str, Any]:
-    return json.loads(provider.request(Prompt.of(prompt) if isinstance(prompt, str) else prompt).payload)
+    """What it would send."""
+    return json.loads(
+        provider.request(Prompt.of(prompt) if isinstance(prompt, str) else prompt).payload
+    )
 
 
 def openai_answer(**message: Any) -> bytes:
-    choice = {"message": {"role": "assistant", **message}, "finish_reason": message.pop("reason", "stop")}
-    usage = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}}
+    """An answer of OpenAI's."""
+    choice = {
+        "message": {"role": "assistant", **message},
+        "finish_reason": message.pop("reason", "stop"),
+    }
+    usage = {
+        "prompt_tokens": 10,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 4},
+    }
     return json.dumps({"model": "gpt-4o-2024", "choices": [choice], "usage": usage}).encode()
 
 
 def anthropic_answer(*content: dict[str, Any], stop: str = "end_turn") -> bytes:
+    """An answer of Anthropic's."""
     usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 4}
-    return json.dumps({"model": "claude-x", "content": content, "stop_reason": stop, "usage": usage}).encode()
+    return json.dumps(
+        {"model": "claude-x", "content": content, "stop_reason": stop, "usage": usage}
+    ).encode()
 
 
 def test_openai_is_sent_the_conversation_at_temperature_0_unless_told_otherwise():
@@ -46,8 +66,23 @@ def test_openai_is_sent_the_conversation_at_temperature_0_unless_told_otherwise(
         "temperature": 0,
         "max_tokens": 1024,
     }
-    hot = body(made("openai:gpt-4o", temperature=0.7, max_tokens=5, stop=["x"], seed=3, passthrough={"user": "u"}))
-    assert (hot["temperature"], hot["max_tokens"], hot["stop"], hot["seed"], hot["user"]) == (0.7, 5, ["x"], 3, "u")
+    hot = body(
+        made(
+            "openai:gpt-4o",
+            temperature=0.7,
+            max_tokens=5,
+            stop=["x"],
+            seed=3,
+            passthrough={"user": "u"},
+        )
+    )
+    assert (hot["temperature"], hot["max_tokens"], hot["stop"], hot["seed"], hot["user"]) == (
+        0.7,
+        5,
+        ["x"],
+        3,
+        "u",
+    )
     assert "temperature" not in body(made("openai:gpt-4o", omitDefaults=True))
 
 
@@ -62,7 +97,9 @@ def test_reasoning_models_are_not_sent_what_they_refuse(model: str):
 
 def test_anthropic_is_sent_leading_system_messages_apart():
     """Those further on stay where they are."""
-    prompt = Prompt((Message("system", "Be brief."), Message("system", "Be kind."), Message("user", "Hi")), "…")
+    prompt = Prompt(
+        (Message("system", "Be brief."), Message("system", "Be kind."), Message("user", "Hi")), "…"
+    )
     assert body(made("anthropic:messages:claude-sonnet-4-5"), prompt) == {
         "model": "claude-sonnet-4-5",
         "max_tokens": 1024,
@@ -70,20 +107,31 @@ def test_anthropic_is_sent_leading_system_messages_apart():
         "system": "Be brief.\n\nBe kind.",
         "messages": [{"role": "user", "content": "Hi"}],
     }
-    thinking = body(made("anthropic:claude-opus-4-5", thinking={"type": "enabled", "budget_tokens": 9}, top_k=3))
+    thinking = body(
+        made("anthropic:claude-opus-4-5", thinking={"type": "enabled", "budget_tokens": 9}, top_k=3)
+    )
     assert "temperature" not in thinking
     assert thinking["top_k"] == 3
 
 
 def test_a_prompts_settings_go_over_the_providers():
     """Per prompt, as `config` under prompts."""
-    assert body(made("openai:gpt-4o", temperature=0.2), Prompt.of("x", temperature=0.9))["temperature"] == 0.9
+    assert (
+        body(made("openai:gpt-4o", temperature=0.2), Prompt.of("x", temperature=0.9))["temperature"]
+        == 0.9
+    )
 
 
 def test_the_identity_holds_what_is_asked_and_nothing_of_who_asks():
     """Two keys, two labels, two time limits: one question. Another address: another."""
     one = made("openai:gpt-4o", {"OPENAI_API_KEY": "one"})
-    other = create("openai:gpt-4o", label="mine", config={"timeoutMs": 5}, env={"OPENAI_API_KEY": "two"}, base=Path())
+    other = create(
+        "openai:gpt-4o",
+        label="mine",
+        config={"timeoutMs": 5},
+        env={"OPENAI_API_KEY": "two"},
+        base=Path(),
+    )
     prompt = Prompt.of("x")
     assert one.request(prompt).key == other.request(prompt).key
     assert b"one" not in one.request(prompt).identity
@@ -106,10 +154,16 @@ def test_only_what_is_sampled_is_called_so():
         ({}, {}, "https://api.openai.com/v1/chat/completions"),
         ({"OPENAI_BASE_URL": "http://a/v1/"}, {}, "http://a/v1/chat/completions"),
         ({"OPENAI_API_HOST": "b"}, {}, "https://b/v1/chat/completions"),
-        ({"OPENAI_BASE_URL": "http://a/v1"}, {"apiBaseUrl": "http://c/v1"}, "http://c/v1/chat/completions"),
+        (
+            {"OPENAI_BASE_URL": "http://a/v1"},
+            {"apiBaseUrl": "http://c/v1"},
+            "http://c/v1/chat/completions",
+        ),
     ],
 )
-def test_the_address_comes_from_config_then_environment(env: dict[str, str], config: dict[str, Any], url: str):
+def test_the_address_comes_from_config_then_environment(
+    env: dict[str, str], config: dict[str, Any], url: str
+):
     """As promptfoo looks it up."""
     assert made("openai:gpt-4o", env, **config).url == url
 
@@ -123,7 +177,9 @@ def test_anthropics_address_may_or_may_not_name_the_version():
 async def test_a_missing_key_is_told_before_anything_is_sent_but_not_for_this_machine():
     """A local server may need none."""
     with pytest.raises(AuthError, match="no API key") as caught:
-        await made("openai:gpt-4o", {"X": ""}).send(made("openai:gpt-4o").request(Prompt.of("x")), CodeHost())
+        await made("openai:gpt-4o", {"X": ""}).send(
+            made("openai:gpt-4o").request(Prompt.of("x")), CodeHost()
+        )
     assert "OPENAI_API_KEY" in caught.value.hint
 
 
@@ -131,7 +187,12 @@ def test_openais_answers_are_read_in_all_their_forms():
     """Text, tools, refusals, parts, and JSON where it was asked for."""
     model = made("openai:gpt-4o")
     plain = model.reply(openai_answer(content="Hi"))
-    assert (plain.text, plain.output, plain.finish_reason, plain.model) == ("Hi", "Hi", "stop", "gpt-4o-2024")
+    assert (plain.text, plain.output, plain.finish_reason, plain.model) == (
+        "Hi",
+        "Hi",
+        "stop",
+        "gpt-4o-2024",
+    )
     assert (plain.usage.tokens_in, plain.usage.tokens_out, plain.usage.tokens_cached) == (10, 5, 4)
     assert plain.cost_usd == pytest.approx((6 * 2.5 + 4 * 1.25 + 5 * 10) / 1e6)
     call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
@@ -143,18 +204,31 @@ def test_openais_answers_are_read_in_all_their_forms():
     assert isinstance(both.output, dict)
     refused = model.reply(openai_answer(content=None, refusal="I won't."))
     assert (refused.text, refused.refused) == ("I won't.", True)
-    assert model.reply(openai_answer(content=[{"type": "text", "text": "a"}, {"text": "b"}])).text == "ab"
+    assert (
+        model.reply(openai_answer(content=[{"type": "text", "text": "a"}, {"text": "b"}])).text
+        == "ab"
+    )
     schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}
-    assert made("openai:gpt-4o", response_format=schema).reply(openai_answer(content='{"a": 1}')).output == {"a": 1}
-    assert made("openai:gpt-4o", response_format=schema).reply(openai_answer(content='{"a"')).output == '{"a"'
+    assert made("openai:gpt-4o", response_format=schema).reply(
+        openai_answer(content='{"a": 1}')
+    ).output == {"a": 1}
+    assert (
+        made("openai:gpt-4o", response_format=schema).reply(openai_answer(content='{"a"')).output
+        == '{"a"'
+    )
     broken = {"function": {"name": "add", "arguments": "{"}}
-    assert model.reply(openai_answer(content=None, tool_calls=[broken])).tool_calls[0].arguments is None
+    assert (
+        model.reply(openai_answer(content=None, tool_calls=[broken])).tool_calls[0].arguments
+        is None
+    )
 
 
 def test_anthropics_answers_are_read_in_all_their_forms():
     """Text blocks joined, tools beside them, reasons in the words that all vendors share."""
     model = made("anthropic:claude-sonnet-4-5")
-    plain = model.reply(anthropic_answer({"type": "text", "text": "Hi "}, {"type": "text", "text": "there"}))
+    plain = model.reply(
+        anthropic_answer({"type": "text", "text": "Hi "}, {"type": "text", "text": "there"})
+    )
     assert (plain.text, plain.finish_reason) == ("Hi there", "stop")
     assert (plain.usage.tokens_in, plain.usage.tokens_cached) == (14, 4)
     assert plain.cost_usd == pytest.approx((10 * 3 + 4 * 0.3 + 5 * 15) / 1e6)
@@ -163,12 +237,32 @@ def test_anthropics_answers_are_read_in_all_their_forms():
     assert used.tool_calls[0].arguments == {"a": 1}
     assert used.finish_reason == "tool_calls"
     assert model.reply(anthropic_answer({"type": "text", "text": ""}, stop="refusal")).refused
-    assert model.reply(anthropic_answer({"type": "text", "text": "x"}, stop="max_tokens")).finish_reason == "length"
-    assert model.reply(anthropic_answer({"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "x"})).text == "x"
+    assert (
+        model.reply(
+            anthropic_answer({"type": "text", "text": "x"}, stop="max_tokens")
+        ).finish_reason
+        == "length"
+    )
+    assert (
+        model.reply(
+            anthropic_answer({"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "x"})
+        ).text
+        == "x"
+    )
 
 
 @pytest.mark.parametrize("id_", ["openai:gpt-4o", "anthropic:claude-x"])
-@pytest.mark.parametrize("answer", [b"{", b"[]", b"{}", b'{"error": {"message": "no"}}', b'{"choices": [], "content": 3}', b"\xff"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"{",
+        b"[]",
+        b"{}",
+        b'{"error": {"message": "no"}}',
+        b'{"choices": [], "content": 3}',
+        b"\xff",
+    ],
+)
 def test_what_is_no_answer_is_a_bad_reply(id_: str, answer: bytes):
     """Never an empty text."""
     with pytest.raises(BadReply):
@@ -228,7 +322,9 @@ def test_every_scheme_has_a_line_of_its_own():
 
 def test_a_chat_is_read_from_json_and_yaml_and_text_that_only_looks_like_one_stays_text():
     """Word for word."""
-    assert parse_prompt('[{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]') == (
+    assert parse_prompt(
+        '[{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]'
+    ) == (
         Message("system", "S"),
         Message("user", "U"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -22,7 +23,10 @@ from evenhand.providers.retry_after import duration, retry_after, until
 
 
 def answered(status: int, body: str = "", **headers: str) -> HttpAnswer:
-    return HttpAnswer(status, {k.replace("_", "-"): v for k, v in headers.items()}, body.encode(), 0.1)
+    """An HTTP answer."""
+    return HttpAnswer(
+        status, {k.replace("_", "-"): v for k, v in headers.items()}, body.encode(), 0.1
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,10 @@ def test_each_status_is_the_error_that_says_what_to_do_next(status: int, body: s
 
 def test_the_vendors_own_words_are_quoted():
     """Wherever they are in its JSON."""
-    assert "bad key" in fault(answered(401, '{"error": {"message": "bad key"}}'), host="h", key_hint="k").message
+    assert (
+        "bad key"
+        in fault(answered(401, '{"error": {"message": "bad key"}}'), host="h", key_hint="k").message
+    )
     assert "oh no" in fault(answered(400, '{"message": "oh no"}'), host="h", key_hint="k").message
     assert "plain" in fault(answered(400, "plain"), host="h", key_hint="k").message
 
@@ -79,9 +86,21 @@ def test_a_200_that_cannot_be_a_reply_is_a_bad_reply(body: str):
         ({"retry_after_ms": "250"}, 0.25),
         ({"retry_after_ms": "250", "retry_after": "1"}, 1.0),
         ({"retry_after": "1m30s"}, 90.0),
-        ({"retry_after": "Sat, 21 Nov 2026 12:00:10 GMT", "date": "Sat, 21 Nov 2026 12:00:00 GMT"}, 10.0),
+        (
+            {
+                "retry_after": "Sat, 21 Nov 2026 12:00:10 GMT",
+                "date": "Sat, 21 Nov 2026 12:00:00 GMT",
+            },
+            10.0,
+        ),
         ({"retry_after": "2026-11-21T12:00:10Z", "date": "Sat, 21 Nov 2026 12:00:00 GMT"}, 10.0),
-        ({"retry_after": "Sat, 21 Nov 2026 11:00:00 GMT", "date": "Sat, 21 Nov 2026 12:00:00 GMT"}, 0.0),
+        (
+            {
+                "retry_after": "Sat, 21 Nov 2026 11:00:00 GMT",
+                "date": "Sat, 21 Nov 2026 12:00:00 GMT",
+            },
+            0.0,
+        ),
         ({"retry_after": "soon"}, None),
         ({"retry_after": "-3"}, None),
         ({"retry_after": "nan"}, None),
@@ -95,18 +114,43 @@ def test_retry_after_is_read_in_every_form(headers: dict[str, str], seconds: flo
 
 def test_spans_and_dates_that_say_nothing_are_none():
     """Never a guess."""
-    assert [duration(t) for t in ("2h", "500ms", "1m 5s", "", "5x", "x5s")] == [7200, 0.5, 65, None, None, None]
+    assert [duration(t) for t in ("2h", "500ms", "1m 5s", "", "5x", "x5s")] == [
+        7200,
+        0.5,
+        65,
+        None,
+        None,
+        None,
+    ]
     assert until("not a date") is None
     assert until("2026-11-21T12:00:10", now=datetime(2026, 11, 21, 12, tzinfo=UTC)) == 10
 
 
 def test_rate_headers_of_both_vendors_are_read():
     """Spans with the one, dates with the other."""
-    openai = OPENAI.rates({"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "1s", "x-ratelimit-remaining-tokens": "99", "x-ratelimit-reset-tokens": "6m0s"}, 0.0)
+    openai = OPENAI.rates(
+        {
+            "x-ratelimit-remaining-requests": "3",
+            "x-ratelimit-reset-requests": "1s",
+            "x-ratelimit-remaining-tokens": "99",
+            "x-ratelimit-reset-tokens": "6m0s",
+        },
+        0.0,
+    )
     assert openai is not None
-    assert (openai.requests_remaining, openai.requests_reset_s, openai.tokens_reset_s) == (3, 1, 360)
+    assert (openai.requests_remaining, openai.requests_reset_s, openai.tokens_reset_s) == (
+        3,
+        1,
+        360,
+    )
     assert OPENAI.rates({}, 0.0) is None
-    anthropic = ANTHROPIC.rates({"anthropic-ratelimit-requests-remaining": "4", "anthropic-ratelimit-requests-reset": "1970-01-01T00:00:30Z"}, 0.0)
+    anthropic = ANTHROPIC.rates(
+        {
+            "anthropic-ratelimit-requests-remaining": "4",
+            "anthropic-ratelimit-requests-reset": "1970-01-01T00:00:30Z",
+        },
+        0.0,
+    )
     assert anthropic is not None
     assert (anthropic.requests_remaining, anthropic.requests_reset_s) == (4, 30)
     assert ANTHROPIC.rates({}, 0.0) is None
@@ -121,7 +165,7 @@ class Server:
         self.connections = 0
         self.closed = asyncio.Event()
 
-    async def __aenter__(self) -> Server:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/x"
         return self
@@ -271,7 +315,12 @@ async def test_a_function_stands_for_a_model(tmp_path: Path):
         model = create("python:provider.py", config={"end": "!"}, env={}, base=tmp_path)
         request = model.request(prompt)
         reply = model.reply((await model.send(request, host)).body)
-        assert (reply.text, reply.cost_usd, reply.usage.tokens_in, reply.metadata) == ("HI!y", 0.5, 3, {"k": 1})
+        assert (reply.text, reply.cost_usd, reply.usage.tokens_in, reply.metadata) == (
+            "HI!y",
+            0.5,
+            3,
+            {"k": 1},
+        )
         plain = create("file://provider.py:plain", env={}, base=tmp_path)
         assert plain.reply((await plain.send(plain.request(prompt), host)).body).text == "just text"
         for name in ("refuses", "nothing", "odd", "raises"):
@@ -279,13 +328,18 @@ async def test_a_function_stands_for_a_model(tmp_path: Path):
             with pytest.raises(BadRequest):
                 await broken.send(broken.request(prompt), host)
     file.write_text(file.read_text() + "# changed\n")
-    assert create("python:provider.py", config={"end": "!"}, env={}, base=tmp_path).request(prompt).key != request.key
+    assert (
+        create("python:provider.py", config={"end": "!"}, env={}, base=tmp_path).request(prompt).key
+        != request.key
+    )
 
 
 async def test_a_program_stands_for_a_model(tmp_path: Path):
     """What it prints is the answer; a program that fails is an error with its words."""
     script = tmp_path / "answer.sh"
-    script.write_text('#!/bin/sh\n[ "$1" = fail ] && { echo broken >&2; exit 3; }\necho "you said $1"\n')
+    script.write_text(
+        '#!/bin/sh\n[ "$1" = fail ] && { echo broken >&2; exit 3; }\necho "you said $1"\n'
+    )
     script.chmod(0o755)
     model = create("exec:./answer.sh", env={}, base=tmp_path)
     host = CodeHost()
