@@ -8,6 +8,9 @@ round until the first cut, then grows by a twentieth; it grows only while it is 
 reaches has not been tested); all the 429s of one episode cut it once, to 0.7 of what it was. Faults of the vendor's own
 (5xx, lost connections) are not a sign of asking too often: they hold growth and pause callers, but cut nothing.
 
+Two things end it: a vendor that wants to be left alone for longer than anybody waits, and one from which nothing but
+failures has come for a while. A burst of failures in the first moment is neither.
+
 Waiting calls are let through by priority (trials begun earlier first), then in order of arrival. Where a permit is free
 and nothing holds, `acquire` makes no task, no future and no timer.
 """
@@ -21,7 +24,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 
-from evenhand.core.errors import BadRequest, ProviderError, RateLimited, Unreachable
+from evenhand.core.errors import (
+    BadRequest,
+    ProviderError,
+    QuotaExhausted,
+    RateLimited,
+    Unreachable,
+)
 from evenhand.core.provider import RateLimits
 from evenhand.engine.retry import RetryPolicy
 
@@ -31,6 +40,7 @@ SATURATED = 0.8
 GROWTH = 0.05
 RAMP_S = 1.0
 FAILURES = 30
+PATIENCE_S = 5.0
 SILENCE_S = 60.0
 
 Clock = Callable[[], float]
@@ -110,6 +120,7 @@ class Account:
         self._clean = True
         self._cut_until = float("-inf")
         self._failures = 0
+        self._failing_since = 0.0
         self._answered_at: float | None = None
 
     async def acquire(self, priority: int, tokens: int) -> None:
@@ -155,13 +166,15 @@ class Account:
         Args:
             error: How the attempt failed; None for an answer.
             rates: What the answer's headers said.
-            tokens: What the call used beyond what was debited for it; 0 when it is not known.
+            tokens: What the call used beyond what was debited for it; 0 when it is not known. Where the headers
+                count tokens, they have counted these.
         """
         now = self._clock()
         if rates is not None:
             self._requests.learn(rates.requests_remaining, rates.requests_reset_s, now)
             self._tokens.learn(rates.tokens_remaining, rates.tokens_reset_s, now)
-        self._tokens.take(tokens, now)
+        if rates is None or rates.tokens_remaining is None:
+            self._tokens.take(tokens, now)
         if error is None:
             self._answered_at = now
             self._failures = 0
@@ -170,7 +183,10 @@ class Account:
             self._clean = False
             self._lose_patience(error, now)
             if error.retry_after_s is not None and error.retryable:
-                self._close(now + min(error.retry_after_s, self._policy.longest_wait_s))
+                if error.retry_after_s > self._policy.longest_wait_s:
+                    self.fail(_sent_away(self.name, error, error.retry_after_s))
+                else:
+                    self._close(now + error.retry_after_s)
             if isinstance(error, RateLimited):
                 self._cut(now, error.retry_after_s)
         self._give_back()
@@ -274,8 +290,13 @@ class Account:
         """Fails the account once nothing has come through for a while: repeating it only adds load."""
         if isinstance(error, (RateLimited, BadRequest)) or error.fatal:
             return
+        if not self._failures:
+            self._failing_since = now
         self._failures += 1
-        silent = self._answered_at is None or now - self._answered_at > SILENCE_S
+        if self._answered_at is None:
+            silent = now - self._failing_since >= PATIENCE_S
+        else:
+            silent = now - self._answered_at > SILENCE_S
         if self._failures >= FAILURES and silent:
             self.fail(
                 Unreachable(
@@ -311,6 +332,17 @@ class Account:
         if int(limit) != int(self.limit):
             self.history.append((self._clock(), int(limit), why))
         self.limit = limit
+
+
+def _sent_away(name: str, error: ProviderError, seconds: float) -> ProviderError:
+    """What a wait that is too long for anybody comes to."""
+    kind = QuotaExhausted if isinstance(error, RateLimited) else Unreachable
+    span = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+    return kind(
+        f"{name} asks to be left alone for {span}: {error.message}",
+        hint="`evenhand resume` after that time goes on where it stopped.",
+        status=error.status,
+    )
 
 
 class Limits:

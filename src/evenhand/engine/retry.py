@@ -48,10 +48,13 @@ class RetryPolicy:
         if asked is not None and asked > self.longest_wait_s:
             return None
         if isinstance(error, RateLimited):
-            return 0.0 if asked is not None else self._jittered(attempts, draw)
+            # The gate does the waiting; one that asks for next to none is not asked again without end.
+            gated = asked is not None and asked >= self.base_s
+            return 0.0 if gated else self._jittered(attempts, draw)
         if attempts >= self.attempts:
             return None
         return self._jittered(attempts, draw)
 
     def _jittered(self, attempts: int, draw: random.Random) -> float:
-        return draw.uniform(0, min(self.longest_s, self.base_s * 2 ** (attempts - 1)))
+        doublings = min(attempts - 1, 30)
+        return draw.uniform(0, min(self.longest_s, self.base_s * 2**doublings))

@@ -59,7 +59,10 @@ def test_faults_are_repeated_a_few_times_after_growing_pauses():
     """Each pause is drawn below a bound that doubles."""
     policy = RetryPolicy(attempts=4, base_s=1)
     pauses = [policy.pause(Overloaded("500"), n, 0, DRAW) for n in (1, 2, 3)]
-    assert all(pause is not None and 0 <= pause <= bound for pause, bound in zip(pauses, (1, 2, 4), strict=True))
+    assert all(
+        pause is not None and 0 <= pause <= bound
+        for pause, bound in zip(pauses, (1, 2, 4), strict=True)
+    )
     assert policy.pause(Overloaded("500"), 4, 0, DRAW) is None
 
 
@@ -70,6 +73,14 @@ def test_rate_limits_are_waited_out_as_long_as_the_vendor_says():
     pause = policy.pause(RateLimited("429"), 3, 0, DRAW)
     assert pause is not None
     assert 0 <= pause <= 2
+
+
+def test_a_vendor_that_says_at_once_is_not_asked_without_a_pause():
+    """Nor does the pause grow past what numbers hold, however often it was tried."""
+    policy = RetryPolicy()
+    pauses = [policy.pause(RateLimited("429", retry_after_s=0), 5000, 0, DRAW) for _ in range(9)]
+    assert all(pause is not None and 0 <= pause <= 30 for pause in pauses)
+    assert max(pause or 0 for pause in pauses) > 1
 
 
 def test_patience_ends():

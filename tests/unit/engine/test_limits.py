@@ -24,6 +24,7 @@ class Clock:
 
 
 def account(clock: Clock, ceiling: int = 100, start: int = 10) -> Account:
+    """An account on this clock."""
     return Account("api.example.com", ceiling, start, RetryPolicy(), clock, random.Random(1))
 
 
@@ -243,9 +244,11 @@ async def test_a_fatal_error_reaches_all_who_wait_and_all_who_come():
 
 
 async def test_an_account_that_never_answers_is_given_up():
-    """Thirty failures without one answer, and the run is told where to look."""
-    acc = account(Clock(), start=40)
+    """Thirty failures over some seconds without one answer, and the run is told where to look."""
+    clock = Clock()
+    acc = account(clock, start=40)
     for i in range(30):
+        clock.now += 0.2
         await acc.acquire(i, 0)
         acc.release(ConnectionFailed("refused", hint="Is it up?"), None, 0)
     with pytest.raises(Unreachable, match="30 attempts") as caught:

@@ -12,11 +12,12 @@ from evenhand.core.errors import (
     BadRequest,
     ConnectionFailed,
     Overloaded,
+    QuotaExhausted,
     RateLimited,
     Unreachable,
 )
 from evenhand.core.provider import RateLimits
-from evenhand.engine.limits import FAILURES, SILENCE_S, Account, Limits
+from evenhand.engine.limits import FAILURES, PATIENCE_S, SILENCE_S, Account, Limits
 from evenhand.engine.retry import RetryPolicy
 
 
@@ -100,15 +101,32 @@ def test_a_shorter_wait_does_not_open_a_gate_that_is_closed_for_longer(timeline)
     timeline.run(scenario())
 
 
-def test_a_wait_of_hours_is_not_believed_beyond_the_policy(timeline):
-    """The gate opens after the longest wait that the policy allows."""
+@pytest.mark.parametrize(
+    ("error", "kind", "says"),
+    [
+        (slow_down(86_400.0), QuotaExhausted, "left alone for 24.0 hours: slow down"),
+        (
+            Overloaded("upkeep", retry_after_s=3600.0),
+            Unreachable,
+            "left alone for 60 minutes: upkeep",
+        ),
+    ],
+)
+def test_a_vendor_that_asks_for_hours_ends_the_run_rather_than_holding_it(
+    timeline, error, kind, says
+):
+    """All who wait and all who come are told to resume later."""
 
     async def scenario():
-        account = account_on(timeline, longest_wait_s=60.0)
+        account = account_on(timeline, 1, 1, longest_wait_s=60.0)
         await account.acquire(0, 0)
-        account.release(slow_down(86_400.0), None, 0)
-        await account.acquire(1, 0)
-        assert 1060.0 <= timeline.now < 1062.0
+        waiting = asyncio.create_task(account.acquire(1, 0))
+        await turns()
+        account.release(error, None, 0)
+        for call in (waiting, account.acquire(2, 0)):
+            with pytest.raises(kind, match=says):
+                await call
+        assert timeline.now == 1000.0
 
     timeline.run(scenario())
 
@@ -212,12 +230,14 @@ def test_cancelling_the_one_that_holds_up_the_others_lets_them_go(timeline):
 
 
 def test_tokens_beyond_the_guess_are_debited_when_the_answer_is_there(timeline):
-    """A call that needs more than is left waits for the window's end."""
+    """A call that needs more than is left waits for the window's end; headers have counted what they count."""
 
     async def scenario():
         account = account_on(timeline, 50, 50)
         await account.acquire(0, 0)
+        await account.acquire(0, 0)
         account.release(None, RateLimits(tokens_remaining=1000, tokens_reset_s=10), 900)
+        account.release(None, None, 900)
         await account.acquire(0, 100)
         assert timeline.now == 1000.0
         await account.acquire(0, 1)
@@ -274,9 +294,25 @@ def test_an_account_that_never_answers_is_given_up(timeline):
         for i in range(FAILURES):
             await account.acquire(i, 0)
             account.release(ConnectionFailed("refused", hint="Is it up?"), None, 0)
+            timeline.now += PATIENCE_S / (FAILURES - 1)
         with pytest.raises(Unreachable, match=rf"did not answer {FAILURES} attempts.*refused") as e:
             await account.acquire(0, 0)
         assert e.value.hint == "Is it up?"
+
+    timeline.run(scenario())
+
+
+def test_a_burst_of_failures_in_the_first_moment_is_not_the_end(timeline):
+    """A hundred calls that all meet one hiccup are one hiccup."""
+
+    async def scenario():
+        account = account_on(timeline, 100, 100)
+        for i in range(100):
+            await account.acquire(i, 0)
+        for _ in range(100):
+            account.release(Overloaded("starting"), None, 0)
+        await account.acquire(0, 0)
+        account.release(None, None, 0)
 
     timeline.run(scenario())
 
