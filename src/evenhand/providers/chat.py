@@ -181,9 +181,7 @@ def read_as(kind: type[T], decoder: msgspec.json.Decoder[T], body: bytes, what: 
     try:
         return decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        if isinstance(error, msgspec.DecodeError) and not isinstance(
-            error, msgspec.ValidationError
-        ):
+        if not isinstance(error, (msgspec.ValidationError, RecursionError)):
             try:
                 return msgspec.convert(decode(body), kind)
             except (ValueError, msgspec.ValidationError, RecursionError):

@@ -88,7 +88,7 @@ def bound(price: Price | None, tokens_in: int, max_tokens: int | None) -> float 
 def _snapshot(model: str, name: str) -> bool:
     """Whether this is a dated or `-latest` form of the name: the same model, and not its bigger sister."""
     rest = model[len(name) :] if model.startswith(f"{name}-") else ""
-    return rest[1:5].isdecimal() or rest == "-latest"
+    return (len(rest) > 4 and rest[1:5].isdecimal()) or rest == "-latest"
 
 
 def _number(*values: object) -> float | None:
