@@ -169,7 +169,7 @@ class CodeHost:
         job = _Job(function, args, name, contextvars.copy_context(), loop.create_future(), limit_s)
         self._busy += 1
         job.future.add_done_callback(self._done)
-        self._hire_if_short()
+        self._hire_if_short(self._busy)
         self._count += 1
         heapq.heappush(self._deadlines, (loop.time() + limit_s, self._count, job))
         if self._sweep is None:
@@ -180,8 +180,8 @@ class CodeHost:
     def _done(self, _: asyncio.Future[Any]) -> None:
         self._busy -= 1
 
-    def _hire_if_short(self) -> None:
-        if self._busy <= len(self._workers) - self._abandoned:
+    def _hire_if_short(self, wanted: int) -> None:
+        if wanted <= len(self._workers) - self._abandoned:
             return
         if len(self._workers) >= self._threads + min(self._abandoned, ABANDONED):
             return
@@ -244,7 +244,7 @@ class CodeHost:
             job.worker.abandoned = True
             self._abandoned += 1
         job.future.set_exception(_too_long(job.name, job.limit_s))
-        self._hire_if_short()
+        self._hire_if_short(self._busy - 1)
 
 
 def _cancelled(error: BaseException) -> bool:

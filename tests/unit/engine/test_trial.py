@@ -112,7 +112,6 @@ async def test_a_trial_says_where_it_stands_and_lends_what_the_host_has():
         seen.append((trial.case.id, trial.variant.index, trial.repeat))
         seen.append(await trial.load("f.py", "g"))
         seen.append(await trial.call(lambda x: x + 1, 1, name="inc"))
-        return None
 
     trial = trial_of(body)
     trial.log = Sink()

@@ -1,0 +1,414 @@
+"""Runs that stop: nothing goes on behind them, and what was received is never asked for again."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from evenhand.core.errors import (
+    AuthError,
+    BadReply,
+    BadRequest,
+    CodeError,
+    Overloaded,
+    RateLimited,
+    StoreError,
+    Unreachable,
+    UsageError,
+)
+from evenhand.core.expect import Expectation
+from evenhand.core.score import check
+from evenhand.engine import door
+from evenhand.engine.budget import Budget
+from evenhand.engine.calls import CallDesk
+from evenhand.engine.code import CodeHost
+from evenhand.engine.limits import Limits
+from evenhand.engine.runner import Runner
+from evenhand.store.cache import Cache
+from evenhand.store.journal import Journal
+from evenhand.store.runfile import RunFile
+from evenhand.testing import Scripted, example
+
+
+def asking(model, text="question {n}"):
+    """A body that asks a model, and says what it said."""
+
+    async def body(trial):
+        question = text.replace("{n}", str(trial.case.vars["n"]))
+        return (await trial.model(model, "subject").generate(question)).text
+
+    return body
+
+
+class Judge:
+    """A scorer that asks a model."""
+
+    def __init__(self, model, question="good?") -> None:
+        self.model = model
+        self.question = question
+
+    def __str__(self) -> str:
+        return "judge"
+
+    async def score(self, output, trial):
+        reply = await trial.model(self.model, "judge").generate(f"{self.question} {output}")
+        return check(reply.text == "yes")
+
+
+class Bench:
+    """A runner with all its parts in reach."""
+
+    def __init__(self, plan, folder, *, cache=True, concurrency=4, resume=None) -> None:
+        meta = door._meta(plan, door.Settings())
+        self.journal = Journal.reopen(resume) if resume else Journal.create(folder / "runs", meta)
+        self.cache = Cache.open(folder / "cache") if cache else None
+        self.limits = Limits(concurrency)
+        self.budget = Budget()
+        self.host = CodeHost()
+        self.desk = CallDesk(
+            journal=self.journal,
+            cache=self.cache,
+            limits=self.limits,
+            budget=self.budget,
+            host=self.host,
+            replaying=self.journal.resumed,
+        )
+        self.notes = []
+        self.runner = Runner(
+            plan,
+            journal=self.journal,
+            desk=self.desk,
+            limits=self.limits,
+            budget=self.budget,
+            host=self.host,
+            concurrency=concurrency,
+            note=self.notes.append,
+        )
+
+    async def close(self) -> RunFile:
+        """Ends the run, and opens its file."""
+        await self.journal.finish("interrupted")
+        if self.cache is not None:
+            self.cache.close()
+        return RunFile.open(self.journal.path)
+
+
+@pytest.mark.parametrize("cache", [True, False])
+async def test_a_fatal_error_leaves_nothing_in_flight(tmp_path, cache):
+    """Calls of other accounts that were under way are cancelled, and over when the run is."""
+    slow = Scripted(latency_s=60, id="slow", account="other")
+    broken = Scripted([AuthError("wrong key")], id="broken", latency_s=0.01)
+
+    async def body(trial):
+        model = broken if trial.case.vars["n"] == 3 else slow
+        return (await trial.model(model, "subject").generate(trial.case.id)).text
+
+    bench = Bench(example(50, body), tmp_path, cache=cache)
+    before = asyncio.all_tasks()
+    ending = await asyncio.wait_for(bench.runner.run(), 5)
+    assert (ending.status, ending.message) == ("stopped", "wrong key")
+    assert slow.in_flight == broken.in_flight == 0
+    assert asyncio.all_tasks() == before
+    assert bench.limits.account("other").in_flight == 0
+    assert bench.desk.counts.in_flight == 0
+    assert len(slow.asked) + len(broken.asked) <= 4
+    with await bench.close() as run:
+        assert [call.start.provider for call in run.in_doubt()] == ["slow"] * len(slow.asked)
+
+
+async def test_a_judges_fatal_error_leaves_no_other_judge_of_the_trial_asking(tmp_path):
+    """Of two judges side by side, one has a wrong key."""
+    slow = Scripted(latency_s=60, id="slow", account="other")
+    broken = Scripted([AuthError("wrong key")], id="broken", latency_s=0.01)
+
+    async def body(trial):
+        trial.expect(Expectation("x", Judge(slow)))
+        trial.expect(Expectation("x", Judge(broken)))
+        trial.expect(Expectation("x", Judge(slow, "kind?")))
+        return "x"
+
+    bench = Bench(example(3, body), tmp_path)
+    before = asyncio.all_tasks()
+    ending = await asyncio.wait_for(bench.runner.run(), 5)
+    assert ending.status == "stopped"
+    assert slow.in_flight == 0
+    assert asyncio.all_tasks() == before
+    (await bench.close()).close()
+
+
+async def test_a_call_goes_on_while_anybody_waits_for_it(tmp_path, until):
+    """One of two trials that share it is cancelled; the other gets the reply, and it is paid for once."""
+    model = Scripted(latency_s=0.03)
+    bench = Bench(example(2, asking(model, "the same")), tmp_path)
+    run = asyncio.create_task(bench.runner.run())
+    await until(lambda: model.in_flight == 1)
+    bench.runner._workers[0].cancel()
+    await run
+    with await bench.close() as file:
+        assert [trial.output for trial in file.trials()] == ["yes"]
+    assert len(model.asked) == 1
+
+
+async def test_a_shared_call_is_cancelled_when_all_who_waited_are_gone(tmp_path, until):
+    """Nobody would hear its answer; it is in doubt."""
+    model = Scripted(latency_s=60)
+    bench = Bench(example(3, asking(model, "the same")), tmp_path)
+    before = asyncio.all_tasks()
+    run = asyncio.create_task(bench.runner.run())
+    await until(lambda: model.in_flight == 1)
+    bench.runner._stop()
+    await asyncio.wait_for(run, 2)
+    assert model.in_flight == 0
+    assert asyncio.all_tasks() == before
+    assert not bench.desk._under_way
+    with await bench.close() as file:
+        assert len(file.in_doubt()) == 1
+
+
+async def test_what_was_in_doubt_is_asked_again_on_resume_and_said_to_be(tmp_path, until):
+    """Its bound counts as spent; the other replies are read from the journal."""
+    hanging = Scripted(cost_usd=0.1, bound_usd=0.5, latency_s=60)
+    bench = Bench(example(1, asking(hanging)), tmp_path)
+    run = asyncio.create_task(bench.runner.run())
+    await until(lambda: hanging.in_flight == 1)
+    bench.runner._drain(2, 60)
+    bench.runner._drain(2, 60)
+    ending = await run
+    assert (ending.status, ending.signal) == ("interrupted", 2)
+    assert bench.notes[-1] == "stopping now"
+    (await bench.close()).close()
+    model = Scripted(cost_usd=0.1, bound_usd=0.5)
+    finished = await door.settle(
+        example(1, asking(model)), door.Settings(max_cost_usd=0.9), resume=bench.journal.path
+    )
+    assert finished.ending.status == "out_of_budget"
+    assert [call.start.cost_bound_usd for call in finished.in_doubt] == [0.5]
+    again = await door.settle(example(1, asking(model)), resume=bench.journal.path)
+    assert again.ending.status == "finished"
+    assert len(model.asked) == 1
+
+
+async def test_a_drain_that_takes_too_long_is_cut_short(tmp_path, until):
+    """What does not end in time is given up."""
+    model = Scripted(latency_s=60)
+    bench = Bench(example(9, asking(model)), tmp_path, concurrency=2)
+    run = asyncio.create_task(bench.runner.run())
+    await until(lambda: model.in_flight == 2)
+    bench.runner._drain(15, 0.01)
+    ending = await asyncio.wait_for(run, 2)
+    assert (ending.status, ending.message) == ("interrupted", "interrupted by SIGTERM")
+    assert "Ctrl-C" not in bench.notes[0]
+    assert len(model.asked) == 2
+    (await bench.close()).close()
+
+
+async def test_a_cancelled_attempt_says_nothing_of_the_account(tmp_path, until):
+    """Neither an answer nor a fault: the permit comes back, and the count of failures stands."""
+    model = Scripted(latency_s=60)
+    bench = Bench(example(1, asking(model)), tmp_path)
+    account = bench.limits.account("scripted")
+    account._failures = 7
+    run = asyncio.create_task(bench.runner.run())
+    await until(lambda: model.in_flight == 1)
+    bench.runner._stop()
+    await run
+    assert (account.in_flight, account._failures, account._answered_at) == (0, 7, None)
+    (await bench.close()).close()
+
+
+async def test_a_fault_in_a_provider_is_its_trials_error_and_loses_no_permit(tmp_path):
+    """An exception that is no ProviderError: the others go on."""
+
+    def reply(prompt):
+        if "1" in prompt.text:
+            raise ZeroDivisionError("a bug in the provider")
+        return "yes"
+
+    model = Scripted(reply)
+    bench = Bench(example(5, asking(model)), tmp_path, concurrency=1)
+    ending = await bench.runner.run()
+    assert ending.status == "finished"
+    assert bench.limits.account("scripted").in_flight == 0
+    with await bench.close() as run:
+        trials = list(run.trials())
+    assert [t.outcome for t in trials] == ["pass", "error", "pass", "pass", "pass"]
+    assert trials[1].error is not None
+    assert "a bug in the provider" in trials[1].error.message
+
+
+async def test_an_error_that_gives_up_on_the_account_ends_the_run(tmp_path, monkeypatch):
+    """Thirty failures and not one answer: the message names the last of them."""
+    monkeypatch.setattr("evenhand.engine.limits.FAILURES", 3)
+    monkeypatch.setattr(
+        "evenhand.engine.retry.RetryPolicy.pause", lambda self, error, *_: 0.0 * bool(error)
+    )
+    model = Scripted([Overloaded("503 from the proxy")])
+    finished = await door.settle(example(20, asking(model)), door.Settings(home=tmp_path))
+    assert finished.ending.status == "stopped"
+    assert "did not answer" in finished.ending.message
+    assert "503 from the proxy" in finished.ending.message
+    with RunFile.open(finished.path) as run:
+        ends = [call.end.error for call in run.calls() if call.end]
+        assert set(ends) == {Unreachable.slug}
+
+
+async def test_nothing_is_sent_to_an_account_before_the_vendor_said_so(tmp_path):
+    """Whichever call it was that heard of it."""
+    times = []
+    loop = asyncio.get_running_loop()
+
+    def reply(prompt):
+        times.append(loop.time())
+        return RateLimited("slow down", retry_after_s=0.05) if len(times) == 1 else "yes"
+
+    plan = example(8, asking(Scripted(reply)))
+    finished = await door.settle(plan, door.Settings(home=tmp_path, concurrency=2))
+    assert finished.ending.status == "finished"
+    assert len(times) == 9
+    assert not [t for t in times[2:] if t < times[0] + 0.05]
+    with RunFile.open(finished.path) as run:
+        assert run.totals().passed == 8
+        assert sorted(c.end.attempts for c in run.calls() if c.end)[-2:] == [1, 2]
+
+
+async def test_an_account_that_fails_while_the_intent_is_written_is_not_asked(tmp_path):
+    """The call's end is known: it was never sent."""
+    model = Scripted()
+    bench = Bench(example(1, asking(model)), tmp_path)
+    account = bench.limits.account("scripted")
+    begin = bench.journal.begin
+
+    async def begin_and_fail(start):
+        call = await begin(start)
+        account.fail(AuthError("wrong key"))
+        return call
+
+    bench.journal.begin = begin_and_fail
+    ending = await bench.runner.run()
+    assert ending.status == "stopped"
+    assert model.asked == []
+    assert account.in_flight == 0
+    with await bench.close() as run:
+        (call,) = run.calls()
+        assert call.end is not None
+        assert call.end.error == "auth"
+
+
+async def test_a_result_that_cannot_be_stored_halts_the_run(tmp_path):
+    """Those under way finish; nothing new is begun; the message is the store's."""
+    bench = Bench(example(50, asking(Scripted(paid=False))), tmp_path, concurrency=2)
+
+    async def settle(result):
+        raise StoreError("the disk is full")
+
+    bench.journal.settle = settle
+    ending = await bench.runner.run()
+    assert (ending.status, ending.message) == ("stopped", "the disk is full")
+    assert bench.runner._counts == {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
+    (await bench.close()).close()
+
+
+async def test_a_reply_that_cannot_be_stored_is_seen_by_nobody(tmp_path):
+    """It was paid for: that is booked, and the run stops."""
+    model = Scripted(cost_usd=0.25)
+    bench = Bench(example(5, asking(model)), tmp_path, concurrency=1)
+
+    async def end(call, end):
+        raise StoreError("the disk is full")
+
+    bench.journal.end = end
+    ending = await bench.runner.run()
+    assert ending.status == "stopped"
+    assert len(model.asked) == 1
+    assert bench.budget.spent_usd == 0.25
+    with await bench.close() as run:
+        assert run.totals().trials == 0
+
+
+async def test_the_first_reason_to_stop_is_the_one_that_is_told(tmp_path):
+    """What goes wrong afterwards follows from it."""
+    bench = Bench(example(1, asking(Scripted())), tmp_path)
+    bench.runner._halt("out_of_budget", UsageError("spent"))
+    bench.runner._halt("stopped", AuthError("wrong key"))
+    assert (bench.runner._ending.status, bench.runner._ending.message) == (
+        "out_of_budget",
+        "spent",
+    )
+    (await bench.close()).close()
+
+
+async def test_a_recorded_reply_that_can_no_longer_be_read_is_an_error(tmp_path):
+    """The code that reads it has changed; it is not asked for again behind the user's back."""
+    model = Scripted()
+    broken = True
+
+    async def body(trial):
+        reply = await trial.model(model, "subject").generate("q")
+        if broken:
+            raise ValueError("later")
+        return reply.text
+
+    first = await door.settle(example(1, body), door.Settings(home=tmp_path, cache=False))
+    broken = False
+
+    class Stricter(Scripted):
+        def reply(self, body):
+            raise BadReply("not what was promised")
+
+    model = Stricter()
+    again = await door.settle(example(1, body), door.Settings(cache=False), resume=first.path)
+    with RunFile.open(again.path) as run:
+        (trial,) = run.trials()
+    assert trial.error is not None
+    assert trial.error.slug == "bad-reply"
+    assert model.asked == []
+
+
+async def test_a_run_outside_the_main_thread_has_no_signal_handlers(tmp_path):
+    """It runs all the same."""
+    endings = []
+
+    def elsewhere():
+        endings.append(door.run(example(2, asking(Scripted())), door.Settings(home=tmp_path)))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    await asyncio.to_thread(thread.join)
+    assert endings[0].ending.status == "finished"
+
+
+async def test_a_cache_that_lost_the_answer_is_made_up_for_by_the_journal(tmp_path):
+    """On resume the answer to another trial's identical request is found in the run file."""
+    model = Scripted()
+    broken = True
+
+    async def body(trial):
+        if broken and trial.case.vars["n"]:
+            raise CodeError("not yet")
+        return (await trial.model(model, "subject").generate("the same")).text
+
+    first = await door.settle(example(3, body), door.Settings(home=tmp_path))
+    for file in (tmp_path / "cache").iterdir():
+        file.unlink()
+    broken = False
+    again = await door.settle(example(3, body), resume=first.path)
+    assert again.ending.status == "finished"
+    assert len(model.asked) == 1
+    with RunFile.open(again.path) as run:
+        assert [t.cached for t in run.trials()] == [0, 1, 1]
+        origins = [call.end.origin for call in run.calls() if call.end]
+        assert origins == ["provider", "cache", "cache"]
+
+
+async def test_the_dead_sessions_last_words_are_handed_on(tmp_path):
+    """What user code was running when the process died, for whoever resumes."""
+    first = await door.settle(
+        example(2, asking(Scripted([BadRequest("no")]))), door.Settings(home=tmp_path)
+    )
+    note = door._crumbs(first.path)
+    note.write_bytes(b"grader.py:get_assert  case-1".ljust(512, b"\0"))
+    again = await door.settle(example(2, asking(Scripted())), resume=first.path)
+    assert again.last_words == ("grader.py:get_assert  case-1",)
+    assert not note.exists()
