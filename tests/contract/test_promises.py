@@ -1,0 +1,26 @@
+"""The page of promises names tests that there are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_each_promise_names_a_test_that_exists():
+    """And each row has at least one."""
+    page = (ROOT / "docs" / "how-we-test.md").read_text("utf-8")
+    sources = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    known = {
+        name
+        for source in sources
+        for name in re.findall(r"^(?:async )?(?:def|class) (\w+)\(", source, re.MULTILINE)
+    }
+    promises = page.partition("## Promises")[2].partition("## The fake provider")[0]
+    rows = re.findall(r"^\| (?!we promise|---)(.+) \| (.+) \|$", promises, re.MULTILINE)
+    assert len(rows) > 25
+    for promise, tests in rows:
+        named = re.findall(r"`(\w+)`", tests)
+        assert named, promise
+        assert set(named) <= known, promise
