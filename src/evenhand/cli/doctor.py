@@ -28,10 +28,7 @@ PACKAGES = (
     "jinja2",
     "jsonschema-rs",
     "msgspec",
-    "numpy",
     "pyyaml",
-    "rich",
-    "scipy",
 )
 SDKS = ("anthropic", "openai")
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
