@@ -34,7 +34,7 @@ def test_a_killed_run_resumes_to_the_same_results_and_pays_for_no_reply_twice(
     interrupted = 0
     while interrupted < KILLS_EACH:
         shutil.rmtree(evals.path / ".evenhand")
-        fake.ledger.counts.clear()
+        fake.ledger.clear()
         process = evals.start("run", *flags)
         _wait_until(lambda: fake.ledger.total >= 1)
         time.sleep(draw.uniform(0, 0.25))

@@ -1,5 +1,8 @@
-"""For testing your evals, and ours: a provider that answers from a script over real HTTP and keeps the bill, a model that
-answers in the process, a plan made by hand, and the promises that every provider, scorer and store has to keep."""
+"""For testing your evals, and ours.
+
+A provider that answers from a script over real HTTP and keeps the bill, a model that answers in the process, a plan
+made by hand, and the promises that every model, scorer and store has to keep.
+"""
 
 from __future__ import annotations
 

@@ -6,27 +6,39 @@ Its address is the first line that it prints.
 from __future__ import annotations
 
 import argparse
+import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
-from evenhand.testing.script import Script
+from evenhand.core.errors import ConfigError
+from evenhand.testing.script import FAULTS, Script
 from evenhand.testing.server import FakeProvider
 
 
 def main() -> None:
     """Serves until it is stopped."""
     parser = argparse.ArgumentParser(prog="python -m evenhand.testing", description=__doc__)
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--script", type=Path)
-    parser.add_argument("--ledger", type=Path)
-    parser.add_argument("--latency-ms", type=float, default=0.0)
-    parser.add_argument("--api-key", default="")
-    parser.add_argument("--fault", action="append", default=[], metavar="NAME=SHARE")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--port", type=int, default=0, help="on 127.0.0.1; 0 for any free port")
+    parser.add_argument("--script", type=Path, help="rules, one JSON object a line")
+    parser.add_argument("--ledger", type=Path, help="append each completion to this file")
+    parser.add_argument("--latency-ms", type=float, default=0.0, help="before each answer")
+    parser.add_argument("--api-key", default="", help="the only key that is let in")
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME=SHARE",
+        help=f"a status from 400, {', '.join(FAULTS)}; e.g. 500=0.1",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="which requests meet a fault")
     options = parser.parse_args()
-    script = Script.read(options.script) if options.script else Script()
-    script.faults = {name: float(share) for name, _, share in (f.partition("=") for f in options.fault)}
-    script.seed = options.seed
+    try:
+        shares = {n: float(share) for n, _, share in (f.partition("=") for f in options.fault)}
+        script = Script.read(options.script) if options.script else Script()
+        script = replace(script, faults=shares, seed=options.seed)
+    except (ConfigError, ValueError) as error:
+        sys.exit(str(error))
     fake = FakeProvider(
         script,
         api_key=options.api_key,

@@ -5,16 +5,20 @@ Each raises an AssertionError that names the promise.
 
 from __future__ import annotations
 
+import asyncio
+import copy
 import inspect
 import math
 from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.encoding import decode
+from evenhand.core.errors import StoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.message import Prompt
 from evenhand.core.provider import Host, Provider
-from evenhand.core.run import CallEnd, CallStart, RunMeta, TrialResult
+from evenhand.core.run import CallEnd, CallStart, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Score
 from evenhand.core.variant import Variant
 from evenhand.store.journal import Journal
@@ -22,70 +26,129 @@ from evenhand.store.runfile import RunFile
 
 
 async def check_model(provider: Provider, prompt: Prompt, host: Host) -> None:
-    """A provider keeps its promises for this prompt, which it must be able to answer.
+    """A provider keeps its promises for this prompt, which it must be able to answer. It is asked once.
 
-    Its request is pure and depends on nothing but what is asked; its answer can be read again, to the same reply.
+    Its request is pure and says all that the answer depends on; its answer can be read again, to the same reply; and it
+    costs no more than its bound.
     """
+    _promise(bool(provider.id) and bool(provider.label), "a provider has an id and a label")
     one, again = provider.request(prompt), provider.request(prompt)
     _promise(one.identity == again.identity, "the same prompt makes the same request")
     _promise(one.key == again.key, "the same request has the same key")
+    bound = one.cost_bound_usd
+    _promise(bound is None or bound >= 0, "a bound on the cost is not negative")
     if provider.paid:
         other = provider.request(Prompt.of(prompt.text + " And another thing."))
         _promise(other.key != one.key, "another prompt has another key")
         _promise(bool(provider.account), "what may cost money belongs to an account")
-    _promise(one.cost_bound_usd is None or one.cost_bound_usd >= 0, "a bound on the cost is not negative")
+        _promise(isinstance(decode(one.identity), dict), "the identity is a JSON object")
     answer = await provider.send(one, host)
+    _promise(answer.latency_s >= 0, "the latency is not negative")
     reply, read_again = provider.reply(answer.body), provider.reply(answer.body)
     _promise(reply == read_again, "an answer read twice is the same reply")
-    _promise(answer.latency_s >= 0, "the latency is not negative")
-    _promise(reply.cost_usd is None or reply.cost_usd >= 0, "the cost is not negative")
-    usage = reply.usage
-    _promise(all(n is None or n >= 0 for n in (usage.tokens_in, usage.tokens_out)), "token counts are not negative")
+    cost, usage = reply.cost_usd, reply.usage
+    _promise(cost is None or cost >= 0, "the cost is not negative")
+    _promise(cost is None or bound is None or cost <= bound, "the cost is within its bound")
+    counts = (usage.tokens_in, usage.tokens_out, usage.tokens_cached)
+    _promise(all(n is None or n >= 0 for n in counts), "token counts are not negative")
+    after = provider.request(prompt)
+    _promise(after.key == one.key, "having been asked changes no request")
 
 
-async def check_scorer(scorer: Scorer, output: Any, trial: Trial) -> Score:  # noqa: ANN401 (an output may be anything)
-    """A scorer keeps its promises for this output: it has a label of one line, and gives the same finite score twice."""
+async def check_scorer(scorer: Scorer, output: Any, trial: Trial) -> Score:
+    """A scorer keeps its promises for this output, and returns its score.
+
+    It has a label of one line, gives the same finite score twice, and leaves the output as it was.
+    """
     label = str(scorer)
-    _promise(bool(label) and "\n" not in label, "the label is one line")
+    _promise(bool(label) and len(label.splitlines()) == 1, "the label is one line")
+    before = copy.deepcopy(output)
     first, second = await _scored(scorer, output, trial), await _scored(scorer, output, trial)
-    _promise(first.value is None or math.isfinite(first.value), "the score is a finite number, or none")
-    _promise((first.value, first.passed) == (second.value, second.passed), "the same output has the same score")
+    _promise(output == before, "the output is left as it was")
+    _promise(str(scorer) == label, "the label stays the same")
+    numbers = (first.value, *first.named.values())
+    _promise(
+        all(n is None or math.isfinite(n) for n in numbers), "scores are finite numbers, or none"
+    )
+    _promise(
+        first.value is not None or first.passed is None, "what did not apply has no verdict either"
+    )
+    _promise(
+        (first.value, first.passed) == (second.value, second.passed),
+        "the same output has the same score",
+    )
     return first
 
 
 async def check_store(folder: Path) -> None:
-    """A run's store keeps its promises in this folder: what was written is read back, through a close and a reopening."""
-    meta = RunMeta("01TEST", "test", "", "print", 2, 2, 1, (Variant(0, "p", "m"),), 0.0)
+    """A run's store keeps its promises in this folder.
+
+    What is written is there for others as soon as the writer was told so, is read back as it was through a close and a
+    reopening, and in the order of the plan; a run has one writer; what was taken again counts once.
+    """
+    meta = RunMeta("01TEST", "test", "", "print", 4, 4, 1, (Variant(0, "p", "m"),), 0.0)
     journal = Journal.create(folder / "runs", meta)
     start = CallStart(0, "key", 0, "subject", "model", b"{}", 0.5, "0.0")
     lost = CallStart(1, "other", 0, "subject", "model", b"{}", 0.25, "0.0")
-    call = await journal.begin(start)
-    await journal.begin(lost)
+    call, _ = await asyncio.gather(journal.begin(start), journal.begin(lost))
     await journal.end(call, CallEnd(b"answer", "provider", 0.1, 1, 2, 0.01))
-    await journal.settle(TrialResult(0, "a", 0, 0, "pass", 1.0, output="\ud800 ok"))
+    with RunFile.open(journal.path) as run:
+        kept = run.call(call)
+        _promise(
+            kept is not None and kept.end is not None and kept.end.body == b"answer",
+            "a reply is on disk before its writer goes on",
+        )
+    await journal.settle(_result(2, "pass", 0.5))
+    await journal.settle(_result(0, "pass", 1.0, output="\ud800 ok\0"))
+    await journal.settle(_result(3, "error", None, error=TrialError("bad-reply", "no answer")))
+    _promise(_refuses(journal.path), "a run has one writer")
     await journal.finish("interrupted")
     again = Journal.reopen(journal.path)
     try:
-        _promise(0 in again.settled() and 1 not in again.settled(), "settled trials are known after reopening")
-        _promise([c.start.key for c in again.in_doubt()] == ["other"], "a call without an end is in doubt")
-        found = again.recorded(0, "key", 0) or again.answered("key", "0.0")
+        settled = [i for i in range(4) if i in again.settled()]
+        _promise(settled == [0, 2], "settled trials are known after reopening; errors are not")
+        doubts = [record.start.key for record in again.in_doubt()]
+        _promise(doubts == ["other"], "a call without an end is in doubt")
+        found = again.answered("key", "0.0")
         _promise(found is not None and found.body == b"answer", "a received reply is found again")
+        await again.settle(_result(3, "fail", 0.0))
     finally:
         await again.finish("finished")
     with RunFile.open(journal.path) as run:
-        trial = run.trial(0)
-        _promise(trial is not None and trial.output == "\ud800 ok", "a result is read back as it was")
-        _promise(run.totals().passed == 1, "totals count it")
+        trials = list(run.trials())
+        _promise([t.index for t in trials] == [0, 2, 3], "results are in the order of the plan")
+        _promise(trials[0].output == "\ud800 ok\0", "a result is read back as it was")
+        totals = run.totals()
+        _promise(
+            (totals.passed, totals.failed, totals.errors) == (2, 1, 0), "totals count the last take"
+        )
+        spend = run.spend()
+        _promise(
+            (spend.in_doubt, spend.in_doubt_usd) == (1, 0.25), "what is in doubt has its bound"
+        )
+
+
+def _result(index: int, outcome: Any, score: float | None, **more: Any) -> TrialResult:
+    return TrialResult(index, f"case {index}", 0, 0, outcome, score, **more)
+
+
+def _refuses(path: Path) -> bool:
+    try:
+        Journal.reopen(path)
+    except StoreError:
+        return True
+    return False
 
 
 async def _scored(scorer: Scorer, output: object, trial: Trial) -> Score:
-    score = scorer.score(output, trial)
+    score: object = scorer.score(output, trial)
     if inspect.isawaitable(score):
-        score = await cast("Awaitable[Score]", score)
-    _promise(isinstance(score, Score), "score() gives a Score")
+        score = await cast("Awaitable[object]", score)
+    if not isinstance(score, Score):
+        raise AssertionError(f"broken promise: score() gives a Score, not {score!r}")  # noqa: TRY004 (as all here)
     return score
 
 
-def _promise(kept: bool, what: str) -> None:  # noqa: FBT001 (reads as a sentence)
+def _promise(kept: bool, what: str) -> None:
     if not kept:
         raise AssertionError("broken promise: " + what)

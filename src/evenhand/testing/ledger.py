@@ -20,43 +20,80 @@ def request_key(path: str, body: Mapping[str, object]) -> str:
 class Ledger:
     """Counts completions by request.
 
-    A vendor charges for what it generated, whether or not it arrived; so does the ledger.
+    A vendor charges for what it generated, whether or not it arrived; so `total` and `repeated` count what was
+    generated. What was handed to the connection to its last byte is counted beside it, in `delivered`.
 
     Args:
-        path: Also append each completion to this file, as it is generated: it outlives the process.
+        path: Also append each completion to this file as it happens, a line each, so that the bill outlives the
+            process; `Ledger.read` reads it back.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self.counts: Counter[str] = Counter()
-        self.delivered = 0
+        self.delivered: Counter[str] = Counter()
+        self._total = 0
         self._lock = threading.Lock()
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) if path else None
+
+    @classmethod
+    def read(cls, path: Path) -> Ledger:
+        """The bill in a file. A last line that was cut off is left out."""
+        ledger = cls()
+        for line in path.read_text("ascii").splitlines(keepends=True):
+            what, _, key = line.removesuffix("\n").partition(" ")
+            if not line.endswith("\n"):
+                break
+            if what == "delivered":
+                ledger.deliver(key)
+            else:
+                ledger.bill(key)
+        return ledger
 
     def bill(self, key: str) -> None:
         """Counts a completion that was generated."""
         with self._lock:
             self.counts[key] += 1
-            if self._fd is not None:
-                os.write(self._fd, f"{key}\n".encode())
+            self._total += 1
+            self._append("generated", key)
+
+    def deliver(self, key: str) -> None:
+        """Counts a completion that was handed over whole."""
+        with self._lock:
+            self.delivered[key] += 1
+            self._append("delivered", key)
+
+    def clear(self) -> None:
+        """Forgets what was counted; a file keeps its lines."""
+        with self._lock:
+            self.counts.clear()
+            self.delivered.clear()
+            self._total = 0
 
     @property
     def total(self) -> int:
         """Completions in all."""
-        return self.counts.total()
+        return self._total
 
     @property
     def repeated(self) -> int:
         """Completions beyond the first of each request."""
-        return self.counts.total() - len(self.counts)
+        with self._lock:
+            return self._total - len(self.counts)
 
     def as_json(self) -> str:
         """The bill, for `GET /ledger`."""
         with self._lock:
-            counts = dict(self.counts)
-        return json.dumps({"total": sum(counts.values()), "distinct": len(counts), "delivered": self.delivered, "counts": counts})
+            counts, delivered = dict(self.counts), self.delivered.total()
+        bill: dict[str, object] = {"total": sum(counts.values()), "distinct": len(counts)}
+        return json.dumps({**bill, "delivered": delivered, "counts": counts})
 
     def close(self) -> None:
         """Closes the file."""
+        with self._lock:
+            if self._fd is not None:
+                os.close(self._fd)
+                self._fd = None
+
+    def _append(self, what: str, key: str) -> None:
         if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+            os.write(self._fd, f"{what} {key}\n".encode())

@@ -51,6 +51,6 @@ class Example:
         return ()
 
 
-def example(count: int, body: Callable[[Trial], Awaitable[object]], **more: Any) -> Example:  # noqa: ANN401 (Example's fields)
+def example(count: int, body: Callable[[Trial], Awaitable[object]], **more: Any) -> Example:
     """A plan of so many cases, called case-0, case-1, …, each with its number as the variable `n`."""
     return Example(body, [Case(f"case-{i}", {"n": i}) for i in range(count)], **more)

@@ -1,18 +1,20 @@
 """What the fake provider answers: rules, tried in order, and faults.
 
-A script on disk is JSON lines, one rule a line:
+A script on disk is JSON lines, one rule a line; every pattern is a regular expression that must be found:
 
     {"match": ["for children", "glacier"], "reply": "Glaciers are rivers of ice."}
-    {"match": "grade", "reply": {"pass": true, "score": 0.9, "reason": "It is short."}}
+    {"match": {"system": "You grade", "last": "glacier"}, "reply": {"pass": true, "score": 0.9, "reason": "Short."}}
     {"match": "busy", "fault": "429", "retry_after": "2", "times": 1}
 """
 
 from __future__ import annotations
 
+import difflib
+import functools
 import json
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -24,27 +26,54 @@ FAULTS: Mapping[str, str] = {
     "drop": "the connection is closed without an answer, before anything is generated",
     "lose": "the answer is generated, and the connection closed without sending it",
     "truncate": "half of the answer, then the connection is closed",
+    "reset": "half of the answer, then the connection is reset",
     "malformed": "status 200 with half a JSON document",
     "html": "status 200 with an HTML page",
     "empty": "status 200 with no body",
+    "slow": "the answer comes whole, in pieces spread over one second",
     "hang": "no answer, and the connection stays open",
 }
 """Faults by name; a three-digit name is the HTTP status of an error."""
 
+_STATUS = re.compile(r"[45]\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, as rules see it.
+
+    Attributes:
+        model: The model asked for.
+        text: The whole conversation, system prompt first.
+        system: The system prompt.
+        last: The last message of the user.
+        path: The path of the URL.
+    """
+
+    model: str
+    text: str
+    system: str = ""
+    last: str = ""
+    path: str = ""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule.
+    """One rule. It fits where all that it names is found.
 
     Attributes:
-        match: Regular expressions that must all be found in the conversation, system prompt included.
-        reply: Text, or a JSON value that is written out.
+        match: Regular expressions, looked for in the conversation, system prompt included.
+        reply: Text; or a JSON value that is written out; or a function of the conversation that returns either.
         model: The model must be called so; empty for any.
         times: How often the rule may be used; None for ever.
         latency_ms: Before the answer begins.
         fault: A name from FAULTS, or an HTTP status.
-        retry_after: The header, word for word.
+        retry_after: The header, word for word. `{date+2}` in it is the HTTP date two seconds from now.
         finish_reason: As OpenAI calls it; Anthropic's word for it is found.
+        last: A regular expression, looked for in the last message of the user.
+        system: The same, in the system prompt.
+        path: The same, in the URL's path. Only rules that name a path are looked at for embeddings.
+        headers: Sent with the answer. `{date+2}` as above; `{time+2}` is the same moment in RFC 3339.
     """
 
     match: tuple[str, ...] = ()
@@ -55,24 +84,34 @@ class Rule:
     fault: str = ""
     retry_after: str = ""
     finish_reason: str = "stop"
+    last: str = ""
+    system: str = ""
+    path: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    @property
-    def text(self) -> str:
+    def __post_init__(self) -> None:
+        problems = _faulty(self.fault) if self.fault else []
+        for pattern in (*self.match, self.last, self.system, self.path):
+            problems += _pattern_problems(pattern)
+        if problems:
+            raise ValueError("; ".join(problems))
+
+    def said(self, conversation: str) -> str:
         """The reply as text."""
-        return self.reply if isinstance(self.reply, str) else json.dumps(self.reply, ensure_ascii=False)
+        reply = self.reply
+        if callable(reply):
+            reply = cast("Callable[[str], object]", reply)(conversation)
+        return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
 
-
-_KEYS: Mapping[str, tuple[type, ...]] = {
-    "match": (str, list),
-    "reply": (str, dict, list, int, float, bool),
-    "model": (str,),
-    "times": (int,),
-    "latency_ms": (int, float),
-    "fault": (str, int),
-    "retry_after": (str, int, float),
-    "finish_reason": (str,),
-    "comment": (str,),
-}
+    def fits(self, asked: Asked) -> bool:
+        """Whether all that the rule names is found."""
+        return (
+            (not self.model or self.model == asked.model)
+            and (not self.path or _found(self.path, asked.path))
+            and (not self.last or _found(self.last, asked.last))
+            and (not self.system or _found(self.system, asked.system))
+            and all(_found(pattern, asked.text) for pattern in self.match)
+        )
 
 
 @dataclass(slots=True)
@@ -92,7 +131,13 @@ class Script:
     faults: Mapping[str, float] = field(default_factory=dict[str, float])
     seed: int = 0
     _used: dict[int, int] = field(default_factory=dict[int, int], repr=False)
-    _patterns: dict[str, re.Pattern[str]] = field(default_factory=dict[str, "re.Pattern[str]"], repr=False)
+
+    def __post_init__(self) -> None:
+        problems = [problem for name in self.faults for problem in _faulty(name)]
+        if sum(self.faults.values()) > 1 or any(share < 0 for share in self.faults.values()):
+            problems.append(f"the shares {dict(self.faults)} are not shares of 1")
+        if problems:
+            raise ValueError("; ".join(problems))
 
     @staticmethod
     def read(path: Path) -> Script:
@@ -101,36 +146,48 @@ class Script:
         Raises:
             ConfigError: All that is wrong with it, line by line.
         """
+        file = str(path)
+        try:
+            lines = path.read_text("utf-8-sig").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError([Problem(file, 0, 0, f"cannot be read: {error}")]) from error
         problems: list[Problem] = []
         rules: list[Rule] = []
-        try:
-            lines = path.read_text("utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError([Problem(str(path), 0, 0, f"cannot be read: {error}")]) from error
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                rules.append(_rule(json.loads(line)))
-            except (ValueError, TypeError) as error:
-                problems.append(Problem(str(path), number, 0, f"is not a rule: {error}"))
+                value: object = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                column = error.colno if isinstance(error, json.JSONDecodeError) else 0
+                problems.append(Problem(file, number, column, f"is not JSON: {error}", _JSON_HINT))
+                continue
+            rule, found = _rule(value)
+            problems += [Problem(file, number, 0, what, hint) for what, hint in found]
+            if rule is not None:
+                rules.append(rule)
         if problems:
             raise ConfigError(problems)
         return Script(rules, None)
 
-    def rule_for(self, model: str, conversation: str) -> Rule | None:
-        """The rule for a request; counts its use."""
+    def rule_for(self, asked: Asked, *, by_path: bool = False) -> Rule | None:
+        """The rule for a request; counts its use. None where no rule fits and there is no default.
+
+        Args:
+            by_path: Only rules that name a path are meant, and there is no default.
+        """
         for i, rule in enumerate(self.rules):
-            if rule.model and rule.model != model:
+            if by_path and not rule.path:
                 continue
             if rule.times is not None and self._used.get(i, 0) >= rule.times:
                 continue
-            if all(self._pattern(p).search(conversation) for p in rule.match):
-                self._used[i] = self._used.get(i, 0) + 1
+            if rule.fits(asked):
+                if rule.times is not None:
+                    self._used[i] = self._used.get(i, 0) + 1
                 return rule
-        if self.default is None:
+        if by_path or self.default is None:
             return None
-        return Rule(reply=self.default.replace("{ref}", digest(model, conversation)[:16]))
+        return Rule(reply=self.default.replace("{ref}", digest(asked.model, asked.text)[:16]))
 
     def fault_for(self, key: str, attempt: int) -> str:
         """The fault that this attempt at a request draws; empty for none."""
@@ -143,44 +200,117 @@ class Script:
             draw -= share
         return ""
 
-    def _pattern(self, text: str) -> re.Pattern[str]:
-        found = self._patterns.get(text)
-        if found is None:
-            found = self._patterns[text] = re.compile(text, re.DOTALL)
-        return found
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)  # kept by us: re itself forgets all but some hundred
 
 
-def _rule(value: object) -> Rule:
+def _found(pattern: str, text: str) -> bool:
+    return _compiled(pattern).search(text) is not None
+
+
+def _faulty(name: str) -> list[str]:
+    if name in FAULTS or _STATUS.fullmatch(name):
+        return []
+    return [f"fault '{name}' is not known; there are {', '.join(FAULTS)}, and statuses from 400"]
+
+
+def _pattern_problems(pattern: str) -> list[str]:
+    try:
+        _compiled(pattern)
+    except re.error as error:
+        return [f"'{pattern}' is not a regular expression: {error}"]
+    return []
+
+
+# Rules on disk
+
+_JSON_HINT = "A script has one rule, a JSON object, on each line."
+_PLACES = ("text", "last", "system", "model", "path")
+_KINDS: Mapping[str, tuple[str, tuple[type, ...]]] = {
+    "match": ("text, a list of texts, or an object", (str, list, dict)),
+    "reply": ("text or another JSON value", (str, dict, list, int, float, bool)),
+    "model": ("text", (str,)),
+    "times": ("a whole number", (int,)),
+    "latency_ms": ("a number", (int, float)),
+    "fault": ("a fault's name or an HTTP status", (str, int)),
+    "retry_after": ("a number or text", (str, int, float)),
+    "finish_reason": ("text", (str,)),
+    "headers": ("an object", (dict,)),
+    "comment": ("text", (str,)),
+}
+
+_Finding = tuple[str, str]
+
+
+def _rule(value: object) -> tuple[Rule | None, list[_Finding]]:
+    """The rule that a line holds, or all that is wrong with it: what, and what to do."""
     if not isinstance(value, dict):
-        msg = f"it is {value!r}, not an object"
-        raise TypeError(msg)
+        return None, [(f"a rule is an object, and this is {_short(value)}", _JSON_HINT)]
     row = cast("dict[str, Any]", value)
-    for key, given in row.items():
-        if key not in _KEYS:
-            msg = f"unknown key '{key}'; there are {', '.join(_KEYS)}"
-            raise ValueError(msg)
-        if not isinstance(given, _KEYS[key]):
-            msg = f"'{key}' is {given!r}"
-            raise TypeError(msg)
-    match = row.get("match", ())
-    patterns = (match,) if isinstance(match, str) else tuple(map(str, match))
-    for pattern in patterns:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            msg = f"'{pattern}' is not a regular expression: {error}"
-            raise ValueError(msg) from None
+    found = [_unknown(key, _KINDS) for key in row if key not in _KINDS]
+    for key, (wanted, kinds) in _KINDS.items():
+        given = row.get(key)
+        if given is None:
+            if key in row:
+                found.append((f"'{key}' is null, and has to be {wanted}", ""))
+        elif not isinstance(given, kinds) or (isinstance(given, bool) and bool not in kinds):
+            found.append((f"'{key}' is {_short(given)}, and has to be {wanted}", ""))
+        elif key in ("times", "latency_ms") and given < 0:
+            found.append((f"'{key}' is {given}, and cannot be negative", ""))
+    if found:
+        return None, found
+    places, found = _places(row.get("match", {}))
     fault = str(row.get("fault", ""))
-    if fault and fault not in FAULTS and not re.fullmatch(r"[45]\d\d", fault):
-        msg = f"fault '{fault}' is not known; there are {', '.join(FAULTS)}, and statuses from 400"
-        raise ValueError(msg)
-    return Rule(
-        match=patterns,
+    found += [(problem, "") for problem in (_faulty(fault) if fault else [])]
+    for pattern in [*places["text"], *(places[p] for p in ("last", "system", "path"))]:
+        found += [(problem, "") for problem in _pattern_problems(pattern)]
+    if found:
+        return None, found
+    rule = Rule(
+        match=tuple(places["text"]),
         reply=row.get("reply", ""),
-        model=row.get("model", ""),
+        model=row.get("model") or places["model"],
         times=row.get("times"),
         latency_ms=float(row.get("latency_ms", 0)),
         fault=fault,
         retry_after=str(row.get("retry_after", "")),
         finish_reason=row.get("finish_reason", "stop"),
+        last=places["last"],
+        system=places["system"],
+        path=places["path"],
+        headers={name: str(text) for name, text in row.get("headers", {}).items()},
     )
+    return rule, []
+
+
+def _places(match: Any) -> tuple[dict[str, Any], list[_Finding]]:
+    """Where to look for which pattern: everything is text, but `text` is a list of them."""
+    places: dict[str, Any] = {"text": [], "last": "", "system": "", "model": "", "path": ""}
+    found: list[_Finding] = []
+    named: dict[str, Any] = match if isinstance(match, dict) else {"text": match}
+    for place, given in named.items():
+        if place not in _PLACES:
+            found.append(_unknown(place, _PLACES))
+        elif place == "text":
+            patterns: list[Any] = given if isinstance(given, list) else [given]
+            wrong = [p for p in patterns if not isinstance(p, str)]
+            found += [(f"'match' holds {_short(p)}, and a pattern is text", "") for p in wrong]
+            places["text"] = [p for p in patterns if isinstance(p, str)]
+        elif isinstance(given, str):
+            places[place] = given
+        else:
+            found.append((f"'match.{place}' is {_short(given)}, and a pattern is text", ""))
+    return places, found
+
+
+def _unknown(key: str, known: Sequence[str] | Mapping[str, object]) -> _Finding:
+    near = difflib.get_close_matches(key, known, 1)
+    meant = f"Did you mean '{near[0]}'? " if near else ""
+    return f"key '{key}' is not known", f"{meant}There are {', '.join(known)}."
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -20,7 +20,8 @@ class Scripted:
     """A provider without a network. Implements `evenhand.core.provider.Provider`.
 
     Attributes:
-        replies: In turn; or by a text found in the prompt; or what a function returns. An exception is raised.
+        replies: In turn, over and over; or by a text found in the prompt; or what a function returns. An exception
+            is raised.
         paid: Whether its calls are journaled and counted, as a vendor's are.
         cost_usd: What each call costs.
         bound_usd: What it can cost at most.
@@ -42,7 +43,11 @@ class Scripted:
     most_at_once: int = 0
 
     def request(self, prompt: Prompt) -> Request:
-        said = {"model": self.id, "messages": [[m.role, m.content] for m in prompt.messages], "config": prompt.config}
+        said = {
+            "model": self.id,
+            "messages": [[m.role, m.content] for m in prompt.messages],
+            "config": prompt.config,
+        }
         identity = encode(said)
         return Request(
             identity=identity,
@@ -66,13 +71,23 @@ class Scripted:
             self.in_flight -= 1
         if isinstance(said, Exception):
             raise said
-        return Answer(encode({"text": said, "in": len(prompt.text) // 4, "out": len(said) // 4}), self.latency_s)
+        return Answer(
+            encode({"text": said, "in": len(prompt.text) // 4, "out": len(said) // 4}),
+            self.latency_s,
+        )
 
     def reply(self, body: bytes) -> Reply:
         value = cast("dict[str, object]", decode(body))
         text = str(value["text"])
         usage = Usage(cast(int, value["in"]), cast(int, value["out"]))
-        return Reply(text=text, output=text, usage=usage, cost_usd=self.cost_usd, model=self.id, finish_reason="stop")
+        return Reply(
+            text=text,
+            output=text,
+            usage=usage,
+            cost_usd=self.cost_usd,
+            model=self.id,
+            finish_reason="stop",
+        )
 
     async def close(self) -> None:
         """Holds nothing."""
@@ -86,4 +101,6 @@ class Scripted:
                 if text in prompt.text:
                     return reply
             return BadRequest(f"the script has no reply to: {prompt.text[:200]}")
+        if not replies:
+            return BadRequest("the script has no replies")
         return replies[(len(self.asked) - 1) % len(replies)]

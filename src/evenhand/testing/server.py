@@ -7,21 +7,27 @@ as it is told to, and keeps the bill.
 from __future__ import annotations
 
 import asyncio
-import json
+import re
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import formatdate
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
+from evenhand.core.encoding import decode
 from evenhand.testing import shapes
+from evenhand.testing.connection import Connection, HttpRequest, response
 from evenhand.testing.ledger import Ledger, request_key
-from evenhand.testing.script import Rule, Script
+from evenhand.testing.script import Asked, Rule, Script
 
 LOGGED = 50_000
-_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
+SLOW_S = 1.0
+_MOMENT = re.compile(r"\{(date|time)\+(\d+(?:\.\d+)?)\}")
+_UNHEARD = ("drop", "lose", "hang")  # faults without a status
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +56,24 @@ class Seen:
 class FakeProvider:
     """A server to point `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL` at.
 
+        with FakeProvider(Script([Rule(("capital of France",), "Paris")])) as fake:
+            os.environ.update(fake.env())
+            ...
+            assert fake.ledger.repeated == 0
+
     Args:
         script: What it answers.
         api_key: The only key that is let in; empty lets everybody in.
-        latency_ms: Before each answer, beside what a rule says.
+        latency_ms: Before each answer, beside what a rule says. May be changed while it runs.
         ledger: A file to append each completion to.
         headers: Sent with every answer.
         port: Where to listen on 127.0.0.1; 0 for any free port.
+
+    Attributes:
+        url: Its address, once it has started.
+        ledger: The bill.
+        requests: What came in, the first 50,000.
+        most_at_once: The most requests that ever waited for their answer at the same time.
     """
 
     def __init__(
@@ -71,26 +88,31 @@ class FakeProvider:
     ) -> None:
         self.script = script or Script()
         self.ledger = Ledger(ledger)
+        self.latency_ms = latency_ms
         self.requests: list[Seen] = []
         self.most_at_once = 0
         self.url = ""
         self._api_key = api_key
-        self._latency_s = latency_ms / 1000
-        self._headers = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+        self._headers = headers or {}
         self._port = port
-        self._open = 0
+        self._waiting = 0
+        self._number = 0
         self._attempts: dict[str, int] = {}
+        self._models: dict[str, None] = {}
+        self._connections: set[Connection] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="fake-provider", daemon=True)
         self._ready = threading.Event()
-        self._connections: set[asyncio.Transport] = set()
         self._trouble: BaseException | None = None
 
     def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 
@@ -103,15 +125,17 @@ class FakeProvider:
         self._thread.start()
         self._ready.wait()
         if self._trouble is not None:
-            self._thread.join()
+            self.ledger.close()
             raise self._trouble
         return self
 
     def stop(self) -> None:
-        """Stops listening and closes all connections."""
+        """Stops listening and closes all connections. What waits for its latency gets no answer."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
+        elif not self._loop.is_closed():
+            self._loop.close()
         self.ledger.close()
 
     def env(self) -> dict[str, str]:
@@ -127,188 +151,189 @@ class FakeProvider:
         }
 
     def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
+        loop = self._loop
+        asyncio.set_event_loop(loop)
         try:
-            server = self._loop.run_until_complete(
-                self._loop.create_server(lambda: _Connection(self), "127.0.0.1", self._port)
+            server = loop.run_until_complete(
+                loop.create_server(lambda: Connection(self), "127.0.0.1", self._port, backlog=1024)
             )
         except OSError as error:
             self._trouble = error
-            self._loop.close()
+            loop.close()
             self._ready.set()
             return
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         self._ready.set()
         try:
-            self._loop.run_forever()
+            loop.run_forever()
         finally:
             server.close()
             for connection in list(self._connections):
                 connection.abort()
-            for task in asyncio.all_tasks(self._loop):
-                task.cancel()
-            self._loop.run_until_complete(asyncio.sleep(0.01))
-            self._loop.close()
+            loop.run_until_complete(asyncio.sleep(0.01))  # lets the connections go
+            loop.close()
 
-    # One request. Runs in the server's thread.
+    # Connections. From here on, all runs in the server's thread.
 
-    def handle(self, connection: _Connection, method: str, path: str, headers: Mapping[str, str], body: bytes) -> None:
+    def opened(self, connection: Connection) -> None:
+        """Remembers a connection, to close it at the end."""
+        self._connections.add(connection)
+
+    def closed(self, connection: Connection) -> None:
+        """Forgets a connection."""
+        self._connections.discard(connection)
+
+    def handle(self, connection: Connection, request: HttpRequest) -> None:
         """Answers a request, now or after its latency."""
-        if method == "GET":
-            said = self.ledger.as_json() if path == "/ledger" else json.dumps({"object": "list", "data": []})
-            connection.answer(_response(200, said.encode(), self._headers))
+        kind = shapes.kind_of(request.path)
+        if request.method == "GET" or not kind:
+            connection.answer(self._page(request))
             return
-        kind = shapes.kind_of(path)
-        api_key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
         try:
-            value: object = json.loads(body)
-            if not kind or not isinstance(value, dict):
-                raise ValueError  # noqa: TRY301 (refused like any other request that makes no sense)
+            value = decode(request.body)
         except ValueError:
-            connection.answer(self._error(kind, 404 if not kind else 400, f"there is nothing at {path}", ""))
+            value = None
+        if not isinstance(value, dict):
+            connection.answer(self._refusal(kind, 400, "the body is not a JSON object"))
             return
-        request: dict[str, Any] = value
-        model = str(request.get("model", ""))
-        key = request_key(kind, request)
+        body = cast("dict[str, Any]", value)
+        asked = shapes.asked(body, request.path)
+        sent = request.headers
+        api_key = sent.get("x-api-key") or sent.get("authorization", "").removeprefix("Bearer ")
+        key = request_key(kind, body)
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
+        self._models[asked.model] = None
         if self._api_key and api_key != self._api_key:
-            self._log(path, model, key, api_key, 401, "")
-            connection.answer(self._error(kind, 401, "invalid api key", ""))
+            self._log(asked, key, api_key, 401)
+            connection.answer(self._refusal(kind, 401, "invalid api key"))
             return
-        rule = Rule() if kind == shapes.EMBEDDINGS else self.script.rule_for(model, shapes.conversation(request))
+        embeds = kind == shapes.EMBEDDINGS
+        rule = self.script.rule_for(asked, by_path=embeds)
+        if rule is None and embeds:
+            rule = Rule()
         if rule is None:
-            self._log(path, model, key, api_key, 400, "")
-            said = " ".join(shapes.conversation(request).split())[:200]
-            connection.answer(self._error(kind, 400, f"the script has no rule for: {said}", ""))
+            self._log(asked, key, api_key, 400)
+            said = " ".join(asked.text.split())[:200]
+            connection.answer(self._refusal(kind, 400, f"the script has no rule for: {said}"))
             return
         fault = rule.fault or self.script.fault_for(key, attempt)
-        self._open += 1
-        self.most_at_once = max(self.most_at_once, self._open)
-        status = int(fault) if fault.isdigit() else 0 if fault in ("drop", "lose", "hang") else 200
-        self._log(path, model, key, api_key, status, fault)
-        delay = self._latency_s + rule.latency_ms / 1000
-        finish = lambda: self._finish(connection, kind, request, rule, fault, key)  # noqa: E731 (called now or later)
+        status = int(fault) if fault.isdigit() else 0 if fault in _UNHEARD else 200
+        self._log(asked, key, api_key, status, fault)
+        self._waiting += 1
+        self.most_at_once = max(self.most_at_once, self._waiting)
+        delay = (self.latency_ms + rule.latency_ms) / 1000
         if delay:
-            self._loop.call_later(delay, finish)
+            self._loop.call_later(
+                delay, self._finish, connection, kind, body, asked, rule, fault, key
+            )
         else:
-            finish()
+            self._finish(connection, kind, body, asked, rule, fault, key)
 
     def _finish(
-        self, connection: _Connection, kind: str, request: Mapping[str, Any], rule: Rule, fault: str, key: str
+        self,
+        connection: Connection,
+        kind: str,
+        body: Mapping[str, Any],
+        asked: Asked,
+        rule: Rule,
+        fault: str,
+        key: str,
     ) -> None:
-        self._open -= 1
+        self._waiting -= 1
         if fault.isdigit():
-            connection.answer(self._error(kind, int(fault), f"scripted fault {fault}", rule.retry_after))
-            return
-        if fault == "hang":
+            connection.answer(self._refusal(kind, int(fault), f"scripted fault {fault}", rule))
             return
         if fault == "drop":
             connection.abort()
             return
-        if connection.gone:  # nobody waits for it any more: the vendor stops generating
+        if fault == "hang" or connection.gone:  # nobody waits: the vendor stops generating
+            return
+        try:
+            data, content = self._generated(kind, body, asked, rule)
+        except Exception as error:  # noqa: BLE001 (a reply that is a function may raise anything)
+            why = f"the script's reply raised {type(error).__name__}: {error}"
+            connection.answer(self._refusal(kind, 500, why))
             return
         self.ledger.bill(key)
-        number = self.ledger.total
-        answer = {
-            shapes.CHAT: lambda: shapes.chat(request, rule.text, rule.finish_reason, number),
-            shapes.MESSAGES: lambda: shapes.message(request, rule.text, rule.finish_reason, number),
-            shapes.EMBEDDINGS: lambda: shapes.embeddings(request),
-        }[kind]()
-        content = "application/json"
-        if request.get("stream"):
-            body, content = shapes.events(kind, answer), "text/event-stream"
+        self._send(connection, fault, data, self._head(kind, rule), content, key)
+
+    def _generated(
+        self, kind: str, body: Mapping[str, Any], asked: Asked, rule: Rule
+    ) -> tuple[bytes, str]:
+        """A completion as bytes, and what kind of content they are."""
+        self._number += 1
+        if kind == shapes.EMBEDDINGS:
+            answer = shapes.embeddings(body)
         else:
-            body = json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
+            shape = shapes.chat if kind == shapes.CHAT else shapes.message
+            answer = shape(body, asked, rule.said(asked.text), rule.finish_reason, self._number)
+        if body.get("stream"):
+            return shapes.events(kind, answer, body), "text/event-stream"
+        return shapes.written(answer), "application/json"
+
+    def _send(
+        self, connection: Connection, fault: str, data: bytes, head: str, content: str, key: str
+    ) -> None:
+        whole = response(200, data, head, content)
         if fault == "lose":
             connection.abort()
         elif fault == "truncate":
-            connection.answer(_response(200, body, self._headers)[: -len(body) // 2], close=True)
-        elif fault in ("malformed", "html", "empty"):
-            said = {"malformed": body[: len(body) // 2], "html": b"<html><body>Bad gateway</body></html>", "empty": b""}
-            connection.answer(_response(200, said[fault], self._headers))
+            connection.answer(whole[: -len(data) // 2], close=True)
+        elif fault == "reset":
+            connection.reset(whole[: -len(data) // 2])
+        elif fault == "malformed":
+            connection.answer(response(200, data[: len(data) // 2], head, content))
+        elif fault == "html":
+            page = b"<html><body><h1>Sign in to the network</h1></body></html>"
+            connection.answer(response(200, page, head, "text/html"))
+        elif fault == "empty":
+            connection.answer(response(200, b"", head, content))
+        elif fault == "slow":
+            connection.trickle(whole, SLOW_S, lambda: self.ledger.deliver(key))
         else:
-            self.ledger.delivered += 1
-            connection.answer(_response(200, body, self._headers, content))
+            connection.answer(whole, delivered=lambda: self.ledger.deliver(key))
 
-    def _error(self, kind: str, status: int, said: str, retry_after: str) -> bytes:
-        headers = self._headers + (f"retry-after: {retry_after}\r\n" if retry_after else "")
-        return _response(status, json.dumps(shapes.error(kind, status, said)).encode(), headers)
+    def _page(self, request: HttpRequest) -> bytes:
+        """What is not a completion: the bill, the models, and that there is nothing else."""
+        path = request.path.partition("?")[0]
+        if request.method == "GET" and path == "/ledger":
+            return response(200, self.ledger.as_json().encode(), "")
+        if request.method == "GET" and path.endswith("/models"):
+            named = {rule.model: None for rule in self.script.rules if rule.model}
+            return response(200, shapes.written(shapes.models([*named, *self._models])), "")
+        return self._refusal("", 404, f"there is nothing at {request.method} {path}")
 
-    def _log(self, path: str, model: str, key: str, api_key: str, status: int, fault: str) -> None:
+    def _refusal(self, kind: str, status: int, said: str, rule: Rule | None = None) -> bytes:
+        return response(
+            status, shapes.written(shapes.error(kind, status, said)), self._head(kind, rule)
+        )
+
+    def _head(self, kind: str, rule: Rule | None) -> str:
+        """The lines of an answer's headers."""
+        now = time.time()
+        name = "request-id" if kind == shapes.MESSAGES else "x-request-id"
+        lines = {"date": formatdate(now, usegmt=True), name: f"req_{self._number}", **self._headers}
+        if rule is not None:
+            lines.update(rule.headers)
+            if rule.retry_after:
+                lines["retry-after"] = rule.retry_after
+        return "".join(f"{key}: {_timed(value, now)}\r\n" for key, value in lines.items())
+
+    def _log(self, asked: Asked, key: str, api_key: str, status: int, fault: str = "") -> None:
         if len(self.requests) < LOGGED:
-            self.requests.append(Seen(time.monotonic(), path, model, key, api_key, status, fault))
-
-    def opened(self, transport: asyncio.Transport) -> None:
-        """Remembers a connection, to close it at the end."""
-        self._connections.add(transport)
-
-    def closed(self, transport: asyncio.Transport) -> None:
-        """Forgets a connection."""
-        self._connections.discard(transport)
+            at = time.monotonic()
+            self.requests.append(Seen(at, asked.path, asked.model, key, api_key, status, fault))
 
 
-class _Connection(asyncio.Protocol):
-    """One connection: reads requests one after the other, whatever pieces they come in."""
+def _timed(value: str, now: float) -> str:
+    """A header's value with the moments in it written out."""
+    if "{" not in value:
+        return value
 
-    def __init__(self, server: FakeProvider) -> None:
-        self._server = server
-        self._buffer = bytearray()
-        self._transport: asyncio.Transport | None = None
-        self._busy = False
-        self.gone = False
+    def moment(found: re.Match[str]) -> str:
+        then = now + float(found[2])
+        if found[1] == "date":
+            return formatdate(then, usegmt=True)
+        return datetime.fromtimestamp(then, UTC).isoformat().replace("+00:00", "Z")
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 (a TCP server has no other)
-        self._transport = transport
-        self._server.opened(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.gone = True
-        if self._transport is not None:
-            self._server.closed(self._transport)
-
-    def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        self._next()
-
-    def answer(self, data: bytes, *, close: bool = False) -> None:
-        """Sends an answer, and goes on to the next request."""
-        if self.gone or self._transport is None:
-            return
-        self._transport.write(data)
-        self._busy = False
-        if close:
-            self._transport.close()
-        elif self._buffer:
-            self._next()
-
-    def abort(self) -> None:
-        """Closes the connection without a word."""
-        if self._transport is not None:
-            self._transport.abort()
-
-    def _next(self) -> None:
-        if self._busy:
-            return
-        end = self._buffer.find(b"\r\n\r\n")
-        if end < 0:
-            return
-        head = self._buffer[:end].decode("latin-1").split("\r\n")
-        headers: dict[str, str] = {}
-        for line in head[1:]:
-            name, _, value = line.partition(":")
-            headers[name.strip().lower()] = value.strip()
-        length = int(headers.get("content-length") or 0)
-        if len(self._buffer) < end + 4 + length:
-            return
-        body = bytes(self._buffer[end + 4 : end + 4 + length])
-        del self._buffer[: end + 4 + length]
-        method, path, *_ = head[0].split(" ")
-        self._busy = True
-        self._server.handle(self, method, path, headers, body)
-
-
-def _response(status: int, body: bytes, headers: str, content: str = "application/json") -> bytes:
-    reason = _REASONS.get(status, "Error")
-    head = f"HTTP/1.1 {status} {reason}\r\ncontent-type: {content}\r\ncontent-length: {len(body)}\r\n{headers}\r\n"
-    return head.encode("latin-1") + body
+    return _MOMENT.sub(moment, value)

@@ -10,8 +10,19 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from evenhand.testing.script import Asked
+
 CHAT, MESSAGES, EMBEDDINGS = "chat/completions", "messages", "embeddings"
-_ANTHROPIC_REASON = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
+_ANTHROPIC_REASON = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "content_filter": "refusal",
+}
+
+_SYSTEM = ("system", "developer")
+_CREATED = 1_700_000_000
+LONGEST_VECTOR = 4096
 
 
 def kind_of(path: str) -> str:
@@ -20,61 +31,95 @@ def kind_of(path: str) -> str:
     return next((kind for kind in (CHAT, MESSAGES, EMBEDDINGS) if path.endswith("/" + kind)), "")
 
 
-def conversation(body: Mapping[str, Any]) -> str:
-    """All that was said, system prompt first, for rules to look at."""
-    parts = [_text(body.get("system"))]
-    parts += [_text(message.get("content")) for message in _messages(body)]
-    return "\n".join(part for part in parts if part)
+def asked(body: Mapping[str, Any], path: str) -> Asked:
+    """A request's body, for rules to look at."""
+    messages = _messages(body)
+    system = [_text(body.get("system"))]
+    system += [_text(m.get("content")) for m in messages if m.get("role") in _SYSTEM]
+    others = [
+        (m.get("role"), _text(m.get("content"))) for m in messages if m.get("role") not in _SYSTEM
+    ]
+    last = next((text for role, text in reversed(others) if role == "user"), "")
+    said = [*system, *(text for _, text in others)]
+    return Asked(
+        model=str(body.get("model", "")),
+        text="\n".join(text for text in said if text),
+        system="\n".join(text for text in system if text),
+        last=last,
+        path=path,
+    )
 
 
-def chat(body: Mapping[str, Any], text: str, finish_reason: str, number: int) -> dict[str, Any]:
+def chat(
+    body: Mapping[str, Any], asked: Asked, text: str, finish_reason: str, number: int
+) -> dict[str, Any]:
     """OpenAI's answer."""
-    text, reason = _stopped(text, body.get("stop"), finish_reason)
+    text, stop = _stopped(text, body.get("stop"))
+    count = body.get("n")
+    read, written = tokens(asked.text), tokens(text)
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
-        "created": 1_700_000_000,
-        "model": body.get("model", ""),
+        "created": _CREATED,
+        "model": asked.model,
         "choices": [
             {
-                "index": 0,
+                "index": i,
                 "message": {"role": "assistant", "content": text, "refusal": None},
-                "finish_reason": reason,
+                "finish_reason": "stop" if stop else finish_reason,
                 "logprobs": None,
             }
+            for i in range(count if isinstance(count, int) else 1)
         ],
         "usage": {
-            "prompt_tokens": tokens(conversation(body)),
-            "completion_tokens": tokens(text),
-            "total_tokens": tokens(conversation(body)) + tokens(text),
+            "prompt_tokens": read,
+            "completion_tokens": written,
+            "total_tokens": read + written,
         },
     }
 
 
-def message(body: Mapping[str, Any], text: str, finish_reason: str, number: int) -> dict[str, Any]:
+def message(
+    body: Mapping[str, Any], asked: Asked, text: str, finish_reason: str, number: int
+) -> dict[str, Any]:
     """Anthropic's answer. It goes on from what the last message began, and ends before a stop sequence."""
     messages = _messages(body)
     if messages and messages[-1].get("role") == "assistant":
         text = text.removeprefix(_text(messages[-1].get("content")))
-    cut, reason = _stopped(text, body.get("stop_sequences"), finish_reason)
-    stopped = next((s for s in body.get("stop_sequences") or [] if s in text), None)
+    text, stop = _stopped(text, body.get("stop_sequences"))
     return {
         "id": f"msg_{number}",
         "type": "message",
         "role": "assistant",
-        "model": body.get("model", ""),
-        "content": [{"type": "text", "text": cut}],
-        "stop_reason": "stop_sequence" if stopped else _ANTHROPIC_REASON.get(reason, reason),
-        "stop_sequence": stopped,
-        "usage": {"input_tokens": tokens(conversation(body)), "output_tokens": tokens(cut)},
+        "model": asked.model,
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "stop_sequence"
+        if stop
+        else _ANTHROPIC_REASON.get(finish_reason, finish_reason),
+        "stop_sequence": stop,
+        "usage": {"input_tokens": tokens(asked.text), "output_tokens": tokens(text)},
     }
+
+
+def models(names: Sequence[str]) -> dict[str, Any]:
+    """A list of models, for both vendors at once."""
+    day = "2023-11-14T22:13:20Z"  # the same moment as _CREATED
+    mine = {"object": "model", "type": "model", "owned_by": "scripted", "created_at": day}
+    data = [{**mine, "id": name, "display_name": name, "created": _CREATED} for name in names]
+    ends = {"first_id": names[0], "last_id": names[-1]} if names else {}
+    return {"object": "list", "data": data, "has_more": False, **ends}
 
 
 def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     """Unit vectors of hashed words: texts that share words lie close together."""
     given = body.get("input", "")
-    texts = [given] if isinstance(given, str) else [str(text) for text in given]
-    dims = int(body.get("dimensions") or 256)
+    texts = (
+        [str(text) for text in cast("list[object]", given)]
+        if isinstance(given, list)
+        else [str(given)]
+    )
+    size = body.get("dimensions")
+    dims = size if isinstance(size, int) and 0 < size <= LONGEST_VECTOR else 256
     data: list[dict[str, Any]] = []
     for i, text in enumerate(texts):
         vector = _vector(text, dims)
@@ -93,7 +138,12 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def error(kind: str, status: int, said: str) -> dict[str, Any]:
     """An error as the vendor would word it."""
-    types = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+    types = {
+        400: "invalid_request_error",
+        401: "authentication_error",
+        404: "not_found_error",
+        429: "rate_limit_error",
+    }
     type_ = types.get(status, "api_error")
     if kind == MESSAGES:
         return {"type": "error", "error": {"type": type_, "message": said}}
@@ -101,17 +151,10 @@ def error(kind: str, status: int, said: str) -> dict[str, Any]:
     return {"error": {"message": said, "type": type_, "param": None, "code": codes.get(status)}}
 
 
-def events(kind: str, answer: Mapping[str, Any]) -> bytes:
-    """An answer as a stream of server-sent events, in one piece of text."""
+def events(kind: str, answer: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
+    """An answer as a stream of server-sent events, in one piece."""
     if kind == CHAT:
-        choice = answer["choices"][0]
-        head = {k: answer[k] for k in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
-        delta = {"role": "assistant", "content": choice["message"]["content"]}
-        chunks = [
-            {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
-            {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}], "usage": answer["usage"]},
-        ]
-        return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode() + b"data: [DONE]\n\n"
+        return _chunks(answer, body)
     text = answer["content"][0]["text"]
     empty = {**answer, "content": [], "stop_reason": None}
     steps: list[dict[str, Any]] = [
@@ -121,12 +164,43 @@ def events(kind: str, answer: Mapping[str, Any]) -> bytes:
         {"type": "content_block_stop", "index": 0},
         {
             "type": "message_delta",
-            "delta": {"stop_reason": answer["stop_reason"], "stop_sequence": answer["stop_sequence"]},
+            "delta": {
+                "stop_reason": answer["stop_reason"],
+                "stop_sequence": answer["stop_sequence"],
+            },
             "usage": {"output_tokens": answer["usage"]["output_tokens"]},
         },
         {"type": "message_stop"},
     ]
-    return "".join(f"event: {step['type']}\ndata: {json.dumps(step)}\n\n" for step in steps).encode()
+    return b"".join(
+        b"event: %s\ndata: %s\n\n" % (step["type"].encode(), written(step)) for step in steps
+    )
+
+
+def _chunks(answer: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
+    head = {key: answer[key] for key in ("id", "created", "model")}
+    head["object"] = "chat.completion.chunk"
+    steps: list[dict[str, Any]] = []
+    for choice in answer["choices"]:
+        place = {"index": choice["index"], "finish_reason": None}
+        text = choice["message"]["content"]
+        pieces = (text[: len(text) // 2], text[len(text) // 2 :])
+        deltas = [{"role": "assistant", "content": piece} for piece in pieces]
+        steps += [{**head, "choices": [{**place, "delta": delta}]} for delta in deltas]
+        ending = {**place, "delta": {}, "finish_reason": choice["finish_reason"]}
+        steps.append({**head, "choices": [ending]})
+    options = body.get("stream_options")
+    if isinstance(options, Mapping) and cast("Mapping[str, Any]", options).get("include_usage"):
+        steps.append({**head, "choices": [], "usage": answer["usage"]})
+    return b"".join(b"data: %s\n\n" % written(step) for step in steps) + b"data: [DONE]\n\n"
+
+
+def written(value: object) -> bytes:
+    """JSON bytes. Lone surrogates become escapes, as a vendor would send them."""
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
 
 
 def tokens(text: str) -> int:
@@ -134,32 +208,41 @@ def tokens(text: str) -> int:
     return max(1, len(text) // 4)
 
 
-def _stopped(text: str, stops: object, reason: str) -> tuple[str, str]:
-    """The text up to the first stop sequence in it."""
-    if isinstance(stops, str):
-        stops = [stops]
-    places = [text.find(stop) for stop in cast("Sequence[str]", stops or ()) if stop in text]
-    return (text[: min(places)], "stop") if places else (text, reason)
+def _stopped(text: str, stops: object) -> tuple[str, str | None]:
+    """The text up to the first stop sequence in it, and which that was."""
+    listed = [stops] if isinstance(stops, str) else stops if isinstance(stops, list) else []
+    found = [
+        stop for stop in cast("list[object]", listed) if isinstance(stop, str) and stop in text
+    ]
+    if not found:
+        return text, None
+    first = min(found, key=text.find)
+    return text[: text.find(first)], first
 
 
 def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     given = body.get("messages")
-    return [m for m in cast("list[object]", given) if isinstance(m, Mapping)] if isinstance(given, list) else []  # type: ignore[misc]
+    if not isinstance(given, list):
+        return []
+    return [m for m in cast("list[Any]", given) if isinstance(m, Mapping)]
 
 
 def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        blocks = cast("list[Mapping[str, Any]]", content)
-        return "\n".join(str(block.get("text", "")) for block in blocks if isinstance(block, Mapping))
+        blocks = cast("list[Any]", content)
+        return "\n".join(
+            str(block.get("text", "")) for block in blocks if isinstance(block, Mapping)
+        )
     return ""
 
 
 def _vector(text: str, dims: int) -> list[float]:
     vector = [0.0] * dims
     for word in text.lower().split() or [""]:
-        h = int.from_bytes(hashlib.blake2b(word.strip(".,;:!?").encode("utf-8", "replace"), digest_size=8).digest(), "big")
+        letters = word.strip(".,;:!?").encode("utf-8", "replace")
+        h = int.from_bytes(hashlib.blake2b(letters, digest_size=8).digest(), "big")
         vector[h % dims] += 1.0 if h >> 63 else -1.0
     norm = math.sqrt(sum(x * x for x in vector)) or 1.0
     return [x / norm for x in vector]
