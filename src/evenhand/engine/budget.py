@@ -14,7 +14,8 @@ class Reservation:
     bound_usd: float
 
 
-_NOTHING = Reservation(0.0)
+NOTHING = Reservation(0.0)
+"""Set aside for a call where there is no limit."""
 
 
 class Budget:
@@ -37,7 +38,7 @@ class Budget:
             BudgetStop: The limit could be passed, or nobody knows what the call may cost.
         """
         if self._max is None:
-            return _NOTHING
+            return NOTHING
         if bound_usd is None:
             raise BudgetStop(
                 f"a budget of ${self._max:g} is set, but the price of {provider} is not known",

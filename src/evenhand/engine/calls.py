@@ -20,11 +20,11 @@ import asyncio
 import time
 from dataclasses import dataclass, field, replace
 
-from evenhand.core.errors import ProviderError
+from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError
 from evenhand.core.message import CallRole, Origin, Prompt, Reply
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import CallEnd, CallStart
-from evenhand.engine.budget import Budget
+from evenhand.engine.budget import NOTHING, Budget, Reservation
 from evenhand.engine.limits import Account, Limits
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.cache import Cache
@@ -149,41 +149,31 @@ class CallDesk:
         cache: Cache | None = None,
     ) -> Reply:
         account = self._limits.account(provider.account)
-        reservation = self._budget.reserve(request.cost_bound_usd, provider.id)
-        attempt = _Attempts()
+        attempt = _Attempts(self._budget.reserve(request.cost_bound_usd, provider.id))
         call_id: int | None = None
         reply: Reply | None = None
-        cost: float | None = None
         try:
             while True:
                 await account.acquire(start.trial, request.tokens_in)
                 try:
                     if call_id is None:
                         call_id = await self._journal.begin(start)
-                        await account.passable()
                     if self._delay_s:
                         await asyncio.sleep(self._delay_s)
+                    await account.passable()
                 except BaseException:
                     account.withdraw()
                     raise
                 answer, error = await self._attempt(provider, request, account, attempt)
                 if answer is not None:
-                    reply = attempt.reply
                     break
                 assert error is not None  # noqa: S101 (an attempt ends in an answer or an error)
-                if error.fatal:
-                    account.fail(error)
-                    raise error
-                pause = account.retry_in(error, attempt.made, attempt.seconds())
-                if pause is None:
-                    raise error
-                if pause:
-                    await asyncio.sleep(pause)
+                await self._pause(error, provider, request, account, attempt)
+            reply = attempt.reply
             assert reply is not None  # noqa: S101 (read in the attempt that answered)
-            cost = reply.cost_usd
             end = _ended(answer.body, reply, attempts=attempt.made, wasted=attempt.wasted)
             await self._journal.end(call_id, end)
-        except ProviderError as error:
+        except (ProviderError, BudgetStop) as error:
             if call_id is not None:
                 await self._journal.end(call_id, _failed(error, attempt.made, attempt.wasted))
             raise
@@ -192,13 +182,42 @@ class CallDesk:
                 cache.put(request.key, start.draw, request.identity, answer.body, reply.latency_s)
             return reply
         finally:
-            self._budget.settle(reservation, cost if reply is not None else 0.0)
+            nothing = None if attempt.doubtful else 0.0
+            self._budget.settle(attempt.reservation, reply.cost_usd if reply else nothing)
             self.counts.wasted += attempt.wasted
+
+    async def _pause(
+        self,
+        error: ProviderError,
+        provider: Provider,
+        request: Request,
+        account: Account,
+        attempt: _Attempts,
+    ) -> None:
+        """Waits before the next attempt.
+
+        Raises:
+            ProviderError: There is to be none.
+            BudgetStop: The failed one may have cost its worst price, and there is no money for another.
+        """
+        if error.fatal:
+            account.fail(error)
+            raise error
+        pause = account.retry_in(error, attempt.made, attempt.seconds())
+        if pause is None:
+            raise error
+        if attempt.doubtful:
+            self._budget.settle(attempt.reservation, None)
+            attempt.reservation = NOTHING
+            attempt.reservation = self._budget.reserve(request.cost_bound_usd, provider.id)
+        if pause:
+            await asyncio.sleep(pause)
 
     async def _attempt(
         self, provider: Provider, request: Request, account: Account, attempt: _Attempts
     ) -> tuple[Answer | None, ProviderError | None]:
         attempt.made += 1
+        attempt.doubtful = False
         self.counts.in_flight += 1
         error: ProviderError | None = None
         answer: Answer | None = None
@@ -207,13 +226,16 @@ class CallDesk:
             answer = await provider.send(request, self._host)
             reply = provider.reply(answer.body)
             attempt.reply = replace(reply, latency_s=answer.latency_s, attempts=attempt.made)
-            tokens = (reply.usage.tokens_in or 0) + (reply.usage.tokens_out or 0)
+            used = (reply.usage.tokens_in or 0) + (reply.usage.tokens_out or 0)
+            tokens = max(0, used - request.tokens_in)
         except ProviderError as failure:
             error = failure
-            if failure.billed is not False:
-                attempt.wasted += 1
-        except BaseException:  # cancelled, or a fault in the provider: says nothing of the account
+            attempt.fail(doubtful=failure.billed is not False)
+        except BaseException as failure:  # cancelled, or broken: says nothing of the account
             account.withdraw()
+            attempt.fail(doubtful=True)
+            if isinstance(failure, Exception) and not isinstance(failure, EvenhandError):
+                raise _broken(provider, failure) from failure
             raise
         finally:
             self.counts.in_flight -= 1
@@ -247,13 +269,20 @@ class _Flight:
 class _Attempts:
     """What one call's attempts have come to."""
 
-    __slots__ = ("made", "reply", "started", "wasted")
+    __slots__ = ("doubtful", "made", "reply", "reservation", "started", "wasted")
 
-    def __init__(self) -> None:
+    def __init__(self, reservation: Reservation) -> None:
+        self.reservation = reservation
         self.made = 0
         self.wasted = 0
+        self.doubtful = False
         self.started = time.monotonic()
         self.reply: Reply | None = None
+
+    def fail(self, *, doubtful: bool) -> None:
+        """The last one failed; doubtful where it may have been charged for all the same."""
+        self.doubtful = doubtful
+        self.wasted += doubtful
 
     def seconds(self) -> float:
         return time.monotonic() - self.started
@@ -278,7 +307,13 @@ def _ended(body: bytes, reply: Reply, *, attempts: int, wasted: int) -> CallEnd:
     )
 
 
-def _failed(error: ProviderError, attempts: int, wasted: int) -> CallEnd:
+def _broken(provider: Provider, error: Exception) -> ProviderError:
+    """What to say of a provider that raised something that it may not. Not tried again: it would cost again."""
+    said = f"{provider.id} failed on an answer or a request: {type(error).__name__}: {error}"
+    return ProviderError(said, billed=None)
+
+
+def _failed(error: ProviderError | BudgetStop, attempts: int, wasted: int) -> CallEnd:
     return CallEnd(
         body=b"",
         origin="provider",

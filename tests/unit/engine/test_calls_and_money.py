@@ -1,0 +1,93 @@
+"""What calls may cost when they fail: booked at the worst, told in the journal, never sent past the budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenhand.core.errors import BadReply, ConnectionFailed
+from evenhand.engine.limits import Account
+from evenhand.engine.retry import RetryPolicy
+from evenhand.testing import Scripted, example
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch):
+    monkeypatch.setattr(RetryPolicy, "_jittered", lambda *_: 0.0)
+
+
+def asking(model):
+    """A body that asks once."""
+
+    async def body(trial):
+        return (await trial.model(model, "subject").generate(trial.case.id)).text
+
+    return body
+
+
+class Breaks(Scripted):
+    """A provider with a fault of its own where it should read an answer."""
+
+    def reply(self, body):
+        raise KeyError("choices")
+
+
+def test_an_attempt_that_may_have_been_charged_for_is_booked_at_its_worst(runs):
+    """Two attempts of at most 0.4 fit into a budget of 1, a third does not, whatever they really cost."""
+    model = Scripted([BadReply("half", billed=None)], cost_usd=0.1, bound_usd=0.4)
+    finished = runs.run(
+        example(5, asking(model), providers=(model,)), max_cost_usd=1.0, concurrency=1
+    )
+    assert finished.ending.status == "out_of_budget"
+    assert "$0.8000 spent" in finished.ending.message
+    assert len(model.asked) == 2
+    (call,) = runs.calls()
+    assert call.end is not None
+    assert (call.end.error, call.end.wasted, call.end.attempts) == ("budget", 2, 2)
+
+
+def test_an_attempt_that_was_never_sent_costs_nothing(runs):
+    """A refused connection can be tried as often as the policy says."""
+    model = Scripted([*[ConnectionFailed("refused")] * 4, "yes"], cost_usd=0.1, bound_usd=0.4)
+    finished = runs.run(example(1, asking(model), providers=(model,)), max_cost_usd=0.4)
+    assert finished.ending.status == "finished"
+    (call,) = runs.calls()
+    assert call.end is not None
+    assert (call.end.cost_usd, call.end.wasted, call.end.attempts) == (0.1, 0, 5)
+
+
+def test_a_call_given_up_in_doubt_leaves_less_for_the_others(runs):
+    """Its last attempt counts like those before it."""
+    model = Scripted([*[BadReply("half", billed=None)] * 6, "yes"], cost_usd=0.1, bound_usd=0.4)
+    finished = runs.run(
+        example(3, asking(model), providers=(model,)), max_cost_usd=2.6, concurrency=1
+    )
+    assert finished.ending.status == "out_of_budget"
+    assert [t.outcome for t in runs.trials()] == ["error"]
+    assert len(model.asked) == 6
+
+
+def test_a_fault_in_a_provider_ends_its_call_and_is_not_paid_for_again(runs):
+    """It is no call in doubt, nor a reason to stop the run, nor one to ask once more."""
+    model = Breaks(bound_usd=0.4)
+    finished = runs.run(example(3, asking(model), providers=(model,)), concurrency=1)
+    assert finished.ending.status == "finished"
+    assert {t.error.slug for t in runs.trials() if t.error} == {"provider"}
+    assert "KeyError: 'choices'" in runs.trials()[0].reason
+    assert len(model.asked) == 3
+    assert all(call.end and call.end.error == "provider" for call in runs.calls())
+    assert finished.in_doubt == ()
+
+
+def test_only_tokens_beyond_the_guess_are_debited_after_the_answer(runs, monkeypatch):
+    """The guess was debited when the call was let through."""
+    seen = []
+    plain = Account.release
+
+    def release(self, error, rates, tokens):
+        seen.append(tokens)
+        plain(self, error, rates, tokens)
+
+    monkeypatch.setattr(Account, "release", release)
+    model = Scripted(("ok " * 40,))
+    runs.run(example(1, asking(model), providers=(model,)))
+    assert seen == [len("ok " * 40) // 4]
