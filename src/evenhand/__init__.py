@@ -1,3 +1,43 @@
 """Evenhand: find out whether an LLM application is good, and whether a change made it better."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.authoring.dataset import Dataset as Dataset
+    from evenhand.authoring.evalset import EvalSet as EvalSet
+    from evenhand.authoring.expect import Expect as Expect
+    from evenhand.authoring.prompt import Prompt as Prompt
+    from evenhand.authoring.running import run as run
+    from evenhand.core.case import Case as Case
+    from evenhand.core.message import Message as Message
+    from evenhand.core.message import Model as Model
+    from evenhand.core.message import Reply as Reply
+    from evenhand.core.score import Score as Score
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Case": "core.case",
+    "Dataset": "authoring.dataset",
+    "EvalSet": "authoring.evalset",
+    "Expect": "authoring.expect",
+    "Message": "core.message",
+    "Model": "core.message",
+    "Prompt": "authoring.prompt",
+    "Reply": "core.message",
+    "Score": "core.score",
+    "run": "authoring.running",
+}
+__all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
+
+
+def __getattr__(name: str) -> object:
+    """Imports what is asked for, when it is asked for."""
+    home = _HOMES.get(name)
+    if home is None:
+        msg = f"module 'evenhand' has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(f"evenhand.{home}"), name)

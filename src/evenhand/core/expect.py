@@ -44,6 +44,10 @@ class Trial(Host, Protocol):
         """Records an expectation. It is settled when the body is done, together with all the others."""
         ...
 
+    async def now(self, expectation: Expectation) -> Outcome:
+        """Records an expectation and settles it at once. It keeps its place among the others."""
+        ...
+
 
 class Scorer(Protocol):
     """A question asked of an output. `str()` of it is the label that people read."""

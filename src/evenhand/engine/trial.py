@@ -110,6 +110,7 @@ class LiveTrial:
         "_expectations",
         "_host",
         "_seen",
+        "_settled",
         "log",
         "metadata",
         "prompt_text",
@@ -125,6 +126,7 @@ class LiveTrial:
         self._host = host
         self._expectations: list[Expectation] = []
         self._seen: dict[str, int] = {}
+        self._settled: dict[int, Outcome] = {}
         self.reply: Reply | None = None
         self.prompt_text = ""
         self.vars: Mapping[str, Any] = step.case.vars
@@ -149,6 +151,13 @@ class LiveTrial:
 
     def expect(self, expectation: Expectation) -> None:
         self._expectations.append(expectation)
+
+    async def now(self, expectation: Expectation) -> Outcome:
+        place = len(self._expectations)
+        self._expectations.append(expectation)
+        outcome = await _settled_now(expectation, self)
+        self._settled[place] = outcome
+        return outcome
 
     def show(self, variables: Mapping[str, Any]) -> None:
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
@@ -205,6 +214,9 @@ class LiveTrial:
         outcomes: list[Outcome | None] = [None] * len(expectations)
         waiting: list[tuple[int, Awaitable[Score]]] = []
         for i, expectation in enumerate(expectations):
+            if i in self._settled:
+                outcomes[i] = self._settled[i]
+                continue
             try:
                 score = expectation.scorer.score(expectation.value, self)
                 if inspect.isawaitable(score):
@@ -268,6 +280,15 @@ class LiveTrial:
             metadata=self.metadata,
             log=self.log.text() if self.log else "",
         )
+
+
+async def _settled_now(expectation: Expectation, trial: LiveTrial) -> Outcome:
+    try:
+        score = expectation.scorer.score(expectation.value, trial)
+        return checked_outcome(expectation, await score if inspect.isawaitable(score) else score)
+    except _ANYTHING as error:  # a scorer may raise anything; it is an outcome
+        raise_if_final(error)
+        return error_outcome(expectation, error)
 
 
 async def _outcome(expectation: Expectation, score: Awaitable[Score]) -> Outcome:

@@ -1,0 +1,125 @@
+"""What happens in one trial of an eval: fixtures are made, the function is called by name, fixtures are torn down."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.authoring.evalset import Eval, EvalSet
+from evenhand.authoring.expect import Expect, Raised
+from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreError
+from evenhand.core.expect import Expectation, Trial
+from evenhand.core.provider import Provider
+
+LIMIT_S = 600.0
+"""For one eval: it may ask models many times."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvalBody:
+    """One eval with these values of its set's axes."""
+
+    evals: EvalSet
+    eval: Eval
+    axes: Mapping[str, Any]
+    model: Provider | None
+    judge: Provider | None
+
+    async def __call__(self, trial: Trial) -> object:
+        expect = Expect(trial)
+        given: dict[str, Any] = {**self.axes, "case": trial.case, "expect": expect, "repeat": trial.repeat}
+        if self.model is not None:
+            given["model"] = trial.model(self.model, "subject")
+        if self.judge is not None:
+            given["judge"] = trial.model(self.judge, "judge")
+        teardowns: list[tuple[str, Any]] = []
+        result: object = None
+        try:
+            await self._call_with(self.eval.function, self.eval.name, given, teardowns, trial, results := [])
+            result = results[0] if results else None
+        except (BudgetStop, StoreError):
+            raise
+        except ProviderError as error:
+            if error.fatal:
+                raise
+            trial.expect(Expectation(None, Raised("the eval runs to its end", error)))
+        except Exception as error:  # noqa: BLE001 (whatever the eval raises is one error among its expectations)
+            trial.expect(Expectation(None, Raised("the eval runs to its end", error)))
+        finally:
+            for name, generator in reversed(teardowns):
+                await self._tear_down(name, generator, trial)
+        if result is None and trial.reply is not None:
+            result = trial.reply.text
+        return result
+
+    async def _call_with(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        given: dict[str, Any],
+        teardowns: list[tuple[str, Any]],
+        trial: Trial,
+        results: list[object],
+    ) -> None:
+        for parameter in inspect.signature(function).parameters:
+            if parameter not in given and parameter in self.evals.fixtures:
+                await self._make(parameter, given, teardowns, trial)
+        wanted = {
+            p.name: given[p.name] for p in inspect.signature(function).parameters.values() if p.name in given
+        }
+        results.append(await trial.call(functools.partial(function, **wanted), name=name, limit_s=LIMIT_S))
+
+    async def _make(
+        self, name: str, given: dict[str, Any], teardowns: list[tuple[str, Any]], trial: Trial
+    ) -> None:
+        """Makes a fixture, and those that it asks for itself."""
+        function = self.evals.fixtures[name]
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            for parameter in inspect.signature(function).parameters:
+                if parameter not in given and parameter in self.evals.fixtures:
+                    await self._make(parameter, given, teardowns, trial)
+            wanted = {p: given[p] for p in inspect.signature(function).parameters if p in given}
+            generator = function(**wanted)
+            step: Callable[[], Any] = (
+                generator.__anext__ if inspect.isasyncgen(generator) else functools.partial(next, generator)
+            )
+            given[name] = await trial.call(step, name=f"fixture {name}", limit_s=LIMIT_S)
+            teardowns.append((name, generator))
+            return
+        results: list[object] = []
+        await self._call_with(function, f"fixture {name}", given, teardowns, trial, results)
+        given[name] = results[0]
+
+    async def _tear_down(self, name: str, generator: Any, trial: Trial) -> None:
+        """Runs what stands after a fixture's `yield`; what it raises is an error among the expectations."""
+        step: Callable[[], Any]
+        if inspect.isasyncgen(generator):
+
+            async def last() -> bool:
+                try:
+                    await generator.__anext__()
+                except StopAsyncIteration:
+                    return True
+                return False
+
+            step = last
+        else:
+            step = functools.partial(_exhausted, generator)
+        try:
+            if not await trial.call(step, name=f"tear-down of {name}", limit_s=LIMIT_S):
+                raise CodeError(f"fixture {name} yields more than once")
+        except (BudgetStop, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 (see above)
+            trial.expect(Expectation(None, Raised(f"tear-down of {name}", error)))
+
+
+def _exhausted(generator: Any) -> bool:
+    try:
+        next(generator)
+    except StopIteration:
+        return True
+    return False

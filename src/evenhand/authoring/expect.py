@@ -1,0 +1,176 @@
+"""`expect`: records an expectation, softly. Nothing raises, nothing waits; all are settled when the eval is done."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.core.errors import UsageError
+from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.score import Outcome, Score, check
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """Something that is true or false, as the eval found it."""
+
+    label: str
+    reason: str = ""
+
+    def score(self, output: Any, trial: Trial) -> Score:
+        del trial
+        return check(bool(output), self.reason)
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number, as the eval found it; bounds decide."""
+
+    label: str
+
+    def score(self, output: Any, trial: Trial) -> Score:
+        del trial
+        return Score(float(output))
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """Something that went wrong while the eval ran: an error, wherever it is asked."""
+
+    label: str
+    error: Exception
+
+    def score(self, output: Any, trial: Trial) -> Score:
+        del output, trial
+        raise self.error
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Expect:
+    """What an eval is given to say what it expects.
+
+    `expect(condition, "label")`, `expect(number, at_most=2, label="seconds")`, `expect(text, Contains("30 days"))`.
+    Further keyword arguments are kept beside the outcome.
+    """
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+        self.count = 0
+
+    def __call__(
+        self,
+        value: Any,
+        scorer: Scorer | str | None = None,
+        /,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        label: str = "",
+        weight: float = 1.0,
+        metric: str = "",
+        **metadata: Any,
+    ) -> None:
+        """Records an expectation.
+
+        Args:
+            value: A condition, a number, or the output that the scorer looks at. Lists and dicts are copied now.
+            scorer: A scorer; or, for a condition, its label.
+            at_least: A score below this fails.
+            at_most: A score above this fails.
+            label: What people read, instead of the scorer's own.
+            weight: Its share in the trial's score.
+            metric: Also count the score under this name.
+            **metadata: Kept beside the outcome.
+
+        Raises:
+            UsageError: There is nothing to decide by: a number without a bound, a scorer that measures without one, a
+                condition without a label.
+        """
+        self.count += 1
+        self._trial.expect(
+            self._expectation(value, scorer, at_least, at_most, label, weight, metric, metadata)
+        )
+
+    async def now(
+        self,
+        value: Any,
+        scorer: Scorer,
+        /,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        label: str = "",
+        weight: float = 1.0,
+        metric: str = "",
+        **metadata: Any,
+    ) -> Outcome:
+        """Records an expectation and settles it at once, for evals that go on by the outcome."""
+        self.count += 1
+        expectation = self._expectation(value, scorer, at_least, at_most, label, weight, metric, metadata)
+        return await self._trial.now(expectation)
+
+    @contextmanager
+    def that(self, label: str, /, **metadata: Any) -> Iterator[None]:
+        """A block that must not raise: an AssertionError in it fails the expectation, anything else is an error."""
+        self.count += 1
+        scorer: Scorer = Stated(label)
+        value = True
+        try:
+            yield
+        except AssertionError as error:
+            value, scorer = False, Stated(label, str(error) or "an assertion did not hold")
+        except Exception as error:  # noqa: BLE001 (whatever the block raises is this expectation's error)
+            scorer = Raised(label, error)
+        self._trial.expect(Expectation(value, scorer, metadata=metadata))
+
+    def _expectation(
+        self,
+        value: Any,
+        scorer: Scorer | str | None,
+        at_least: float | None,
+        at_most: float | None,
+        label: str,
+        weight: float,
+        metric: str,
+        metadata: dict[str, Any],
+    ) -> Expectation:
+        bounded = at_least is not None or at_most is not None
+        if isinstance(scorer, str):
+            label, scorer = scorer, None
+        asked: Scorer
+        if scorer is None:
+            if not label:
+                raise UsageError(
+                    "expect: a condition or a number needs a label", hint='Write expect(condition, "what it says").'
+                )
+            if bounded:
+                if isinstance(value, bool) or not isinstance(value, (int, float)):
+                    raise UsageError(f"expect: {label}: bounds are for numbers, and this is {value!r}")
+                asked = Measured(label)
+            else:
+                if isinstance(value, (int, float)) and not isinstance(value, bool):
+                    raise UsageError(
+                        f"expect: {label}: {value!r} is a number, and has no bound",
+                        hint="Write at_least= or at_most=, or a condition.",
+                    )
+                asked = Stated(label)
+        else:
+            if getattr(scorer, "measures", False) and not bounded:
+                raise UsageError(
+                    f"expect: {scorer} gives a number, and has no bound", hint="Write at_least= or at_most=."
+                )
+            asked = scorer
+        if isinstance(value, (list, dict, set)):
+            value = copy.deepcopy(value)
+        return Expectation(value, asked, at_least, at_most, weight, metric, label, metadata)

@@ -1,0 +1,237 @@
+"""Eval sets as one plan: set by set, eval by eval, case by case."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.authoring.body import EvalBody
+from evenhand.authoring.evalset import Eval, EvalSet
+from evenhand.core.case import Case
+from evenhand.core.encoding import digest, encode
+from evenhand.core.errors import ConfigError, NothingSelected, Problem, UsageError
+from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
+from evenhand.core.provider import Provider
+from evenhand.core.variant import Variant
+from evenhand.providers.catalog import create
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One eval with one combination of its set's axes."""
+
+    variant: Variant
+    body: EvalBody
+
+
+@dataclass(slots=True)
+class EvalPlan:
+    """What eval sets come to. Implements `evenhand.core.plan.Plan`."""
+
+    sets: Sequence[EvalSet]
+    columns: Sequence[tuple[EvalSet, Sequence[Column]]]
+    cases: Mapping[int, Sequence[Case]]
+    selection: Selection
+    title: str
+    source: str = ""
+    hints: Sequence[Problem] = ()
+    options: RunOptions = field(default_factory=RunOptions)
+    _fingerprint: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many trials."""
+        return sum(
+            len(self.cases[id(evals)]) * len(columns) * self._repeats(evals) for evals, columns in self.columns
+        )
+
+    @property
+    def case_count(self) -> int:
+        """How many cases, over all sets."""
+        return sum(len(self.cases[id(evals)]) for evals, _ in self.columns)
+
+    @property
+    def repeats(self) -> int:
+        """The most that any set repeats."""
+        return max((self._repeats(evals) for evals in self.sets), default=1)
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The columns of all sets."""
+        return tuple(column.variant for _, columns in self.columns for column in columns)
+
+    @property
+    def providers(self) -> Sequence[Provider]:
+        """The models that are named."""
+        found: dict[int, Provider] = {}
+        for _, columns in self.columns:
+            for column in columns:
+                for provider in (column.body.model, column.body.judge):
+                    if provider is not None:
+                        found[id(provider)] = provider
+        return tuple(found.values())
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What the sets are called."""
+        return {"sets": [evals.name for evals in self.sets]}
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the files that the sets stand in, of their cases and of the selection."""
+        if not self._fingerprint:
+            parts: list[bytes | str] = []
+            for evals, columns in self.columns:
+                if evals.path.is_file():
+                    parts.append(evals.path.read_bytes())
+                parts += [case.id for case in self.cases[id(evals)]]
+                if evals.data is not None:
+                    parts.append(evals.data.fingerprint)
+                parts += [str(column.variant) for column in columns]
+            s = self.selection
+            parts.append(encode([s.filter, s.first, s.sample, s.seed, s.repeats]))
+            self._fingerprint = digest(*parts)
+        return self._fingerprint
+
+    def steps(self) -> Iterator[Step]:
+        """The trials."""
+        index = 0
+        for evals, columns in self.columns:
+            for case in self.cases[id(evals)]:
+                for repeat in range(self._repeats(evals)):
+                    for column in columns:
+                        yield Step(index, case, column.variant, repeat, column.body)
+                        index += 1
+
+    def estimate(self) -> Sequence[CallEstimate]:
+        """Nothing: what functions ask is known when they have run."""
+        return ()
+
+    def _repeats(self, evals: EvalSet) -> int:
+        return self.selection.repeats or evals.repeats
+
+
+def plan_of(
+    sets: Sequence[EvalSet],
+    selection: Selection | None = None,
+    *,
+    env: Mapping[str, str],
+    names: str = "",
+    tag: str = "",
+    lines: Sequence[tuple[Path, int]] = (),
+    title: str = "",
+    source: str = "",
+) -> EvalPlan:
+    """The plan of these sets.
+
+    Args:
+        selection: Which cases.
+        env: The environment: keys and addresses.
+        names: Only evals whose name, or whose set's name, has this text in it.
+        tag: Only evals with this tag.
+        lines: Only evals that one of these lines, file and number, stands in; empty for all.
+
+    Raises:
+        ConfigError: All that is wrong with the sets.
+        NothingSelected: Nothing is left to run.
+    """
+    selection = selection or Selection()
+    problems = [problem for evals in sets for problem in evals.problems()]
+    columns: list[tuple[EvalSet, list[Column]]] = []
+    count = 0
+    several = len(sets) > 1
+    for evals in sets:
+        chosen = [e for e in evals.evals if _wanted(e, evals, names, tag, lines)]
+        made: list[Column] = []
+        judge = _provider(evals.judge, evals, env, problems) if evals.judge is not None else None
+        for eval_ in chosen:
+            for axes in _combinations(evals.over):
+                model_of = axes.get("model", evals.model)
+                model = None if model_of is None else _provider(model_of, evals, env, problems)
+                others = {name: value for name, value in axes.items() if name != "model"}
+                label = f"{evals.name}: {eval_.name}" if several else eval_.name
+                label += "".join(f" · {_label(value)}" for value in others.values())
+                variant = Variant(
+                    count,
+                    label,
+                    model.label if model is not None else "",
+                    provider_id=model.id if model is not None else "",
+                    axes={name: _label(value) for name, value in axes.items()},
+                )
+                made.append(Column(variant, EvalBody(evals, eval_, others, model, judge)))
+                count += 1
+        if made:
+            columns.append((evals, made))
+    if problems:
+        raise ConfigError(list(dict.fromkeys(problems)))
+    cases = {id(evals): _cases(evals, selection) for evals, _ in columns}
+    plan = EvalPlan(
+        sets,
+        columns,
+        cases,
+        selection,
+        title or (sets[0].name if len(sets) == 1 else f"{len(sets)} eval sets"),
+        source,
+    )
+    if not plan.size:
+        there = ", ".join(e.name for evals in sets for e in evals.evals[:10])
+        raise NothingSelected("the selection leaves no eval to run", hint=f"There are: {there or 'none'}.")
+    return plan
+
+
+def _wanted(eval_: Eval, evals: EvalSet, names: str, tag: str, lines: Sequence[tuple[Path, int]]) -> bool:
+    if names and names.lower() not in f"{evals.name} {eval_.name}".lower():
+        return False
+    if tag and tag not in eval_.tags:
+        return False
+    return not lines or any(eval_.path == path and eval_.first <= line <= eval_.last for path, line in lines)
+
+
+def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:
+    if evals.data is None:
+        return (Case(evals.name),)
+    cases = list(evals.data)
+    if selection.filter:
+        try:
+            pattern = re.compile(selection.filter)
+        except re.error as error:
+            raise UsageError(f"--filter: '{selection.filter}' is not a regular expression: {error}") from None
+        cases = [
+            c
+            for c in cases
+            if any(pattern.search(str(t)) for t in (c.id, c.description, c.input or "", *c.vars.values()))
+        ]
+    if selection.sample is not None and selection.sample < len(cases):
+        drawn = random.Random(selection.seed).sample(range(len(cases)), selection.sample)  # noqa: S311 (a sample)
+        cases = [cases[i] for i in sorted(drawn)]
+    return cases if selection.first is None else cases[: selection.first]
+
+
+def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*over.values()):
+        yield dict(zip(over, values, strict=True))
+
+
+def _provider(
+    given: object, evals: EvalSet, env: Mapping[str, str], problems: list[Problem]
+) -> Provider | None:
+    if not isinstance(given, str):
+        return given  # type: ignore[return-value]  # pyright: ignore[reportReturnType] (a provider of the user's own)
+    try:
+        return create(given, env=env, base=evals.path.parent)
+    except UsageError as error:
+        problems.append(Problem(str(evals.path), evals.line, 0, error.message, error.hint))
+        return None
+
+
+def _label(value: object) -> str:
+    for name in ("label", "name"):
+        found = getattr(value, name, None)
+        if isinstance(found, str) and found:
+            return found
+    return str(value)
