@@ -386,7 +386,7 @@ def test_a_place_without_a_user_frame_is_the_innermost_one():
         return SimpleNamespace(f_code=code, f_lineno=line, f_back=back)
 
     below = frame("/usr/lib/python3/selectors.py", 9, "select")
-    mine = frame("/home/me/my_eval.py", 41, "answer", below)
+    mine = frame("/evals/my_eval.py", 41, "answer", below)
     assert watchdog._place(frame("/x/site-packages/lib.py", 2, "f", below)) == "lib.py:2 (f)"
     assert (
         watchdog._place(frame("/x/site-packages/lib.py", 2, "f", mine)) == "my_eval.py:41 (answer)"
