@@ -58,8 +58,8 @@ async def test_an_async_function_is_awaited_on_the_loop():
         assert await host.call(later, 1, name="later") == 2
         assert (
             await host.call(
-                lambda x: later(x),
-                2,  # noqa: PLW0108 (a plain function, that is the point)
+                lambda x: later(x),  # noqa: PLW0108 (a plain function, that is the point)
+                2,
                 name="wrapped",
             )
             == 3
