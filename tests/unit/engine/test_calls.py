@@ -134,6 +134,16 @@ async def test_trials_that_ask_the_same_at_once_share_one_call(tmp_path: Path):
         assert found.totals().passed == 5
 
 
+async def test_trials_that_ask_the_same_one_after_the_other_pay_once(tmp_path: Path):
+    """In a cache that did not exist before, whether or not the answer has reached the disk by then."""
+    model = Scripted(cost_usd=1.0)
+    plan = example(5, asking(model, "the same for all"), providers=(model,))
+    with await run(plan, tmp_path, concurrency=1) as found:
+        assert len(model.asked) == 1
+        assert found.totals().cost_usd == 1.0
+        assert found.totals().cached == 4
+
+
 async def test_what_is_sampled_is_never_shared_between_cases(tmp_path: Path):
     """Two cases that ask the same of a model at temperature 1 are two samples."""
     model = Scripted(deterministic=False, latency_s=0.01)
@@ -155,7 +165,7 @@ async def test_a_failed_shared_call_fails_those_who_waited_for_it(tmp_path: Path
 
 async def test_resume_asks_for_nothing_that_was_received(tmp_path: Path):
     """Trials without a verdict are done again out of the journal; those with one are left alone."""
-    model = Scripted()
+    model = Scripted(cost_usd=0.5)
     broken = True
 
     async def body(trial: Trial) -> object:
@@ -171,6 +181,7 @@ async def test_resume_asks_for_nothing_that_was_received(tmp_path: Path):
     with await run(plan, tmp_path, cache=False, resume=first.path) as again:
         assert again.totals().passed == 3
         assert again.totals().cached == 3
+        assert again.totals().cost_usd == 1.5  # paid for by this run, though in an earlier session
     assert len(model.asked) == 3
 
 
