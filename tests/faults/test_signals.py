@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from evenhand.testing import FakeProvider, Script
+from tests.faults.conftest import Folder, until
 
-FLAGS = ("run", "--no-progress", "--no-table", "-j", "5", "--no-cache")
+QUIET = ("--no-progress", "--no-table")
+RUN = ("run", *QUIET, "-j", "5", "--no-cache")
 
 
-def _started(fake: FakeProvider, evals: Any) -> Any:
-    process = evals.start(*FLAGS)
-    end = time.monotonic() + 20
-    while fake.ledger.total < 12:
-        assert time.monotonic() < end, "nothing was asked"
-        time.sleep(0.005)
+def begun(fake: FakeProvider, evals: Folder) -> subprocess.Popen[str]:
+    """A run that is under way."""
+    process = evals.start(*RUN)
+    until(lambda: fake.ledger.total >= 12)
     return process
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_lets_what_was_begun_finish_and_begins_nothing_more(
-    number: int, code: int, serve: Callable[..., FakeProvider], folder: Callable[..., Any]
+    number: int, code: int, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
     """Nothing is lost: as many trials are stored as completions were paid for; the rest is left to resume."""
     fake = serve(Script(), latency_ms=50)
     evals = folder(fake)
     evals.write(400)
-    process = _started(fake, evals)
+    process = begun(fake, evals)
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert process.returncode == code, err
@@ -41,31 +41,51 @@ def test_a_signal_lets_what_was_begun_finish_and_begins_nothing_more(
     assert document["verdict"] == "failed"
     assert document["totals"]["trials"] == fake.ledger.total < 400
     assert "evenhand resume" in out
-    assert evals.run("resume", "--no-progress", "--no-table").returncode == 1
+    fake.latency_ms = 0
+    resumed = evals.run("resume", *QUIET)
+    assert resumed.returncode == 1
+    assert "in doubt" not in resumed.stderr
     assert fake.ledger.repeated == 0
     assert evals.document()["totals"]["trials"] == 400
 
 
-def test_a_second_interrupt_stops_at_once(
-    serve: Callable[..., FakeProvider], folder: Callable[..., Any]
+@pytest.mark.parametrize("numbers", [(signal.SIGINT,) * 2, (signal.SIGTERM, signal.SIGINT)])
+def test_a_second_signal_stops_at_once(
+    numbers: tuple[int, int], serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
     """What is in flight is given up, reported in doubt, and asked again on resume."""
     fake = serve(Script(), latency_ms=50)
     evals = folder(fake)
     evals.write(60)
-    process = _started(fake, evals)
-    fake.script.default = "slow {ref} ref"
-    fake._latency_s = 30.0
+    process = begun(fake, evals)
+    fake.latency_ms = 30_000  # from here on nothing comes back
     time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(numbers[0])
     time.sleep(0.5)
     assert process.poll() is None
-    process.send_signal(signal.SIGINT)
+    process.send_signal(numbers[1])
     started = time.monotonic()
     _, err = process.communicate(timeout=10)
-    assert time.monotonic() - started < 5
-    assert process.returncode == 130, err
-    fake._latency_s = 0.0
-    resumed = evals.run("resume", "--no-progress", "--no-table")
+    assert time.monotonic() - started < 3
+    assert process.returncode == 128 + numbers[1], err
+    assert "Traceback" not in err
+    fake.latency_ms = 0
+    resumed = evals.run("resume", *QUIET)
     assert "in doubt: 5 calls" in resumed.stderr
     assert evals.document()["totals"]["trials"] == 60
+
+
+@pytest.mark.parametrize("wait_s", [0.05, 0.15, 0.3])
+def test_an_interrupt_while_it_starts_ends_it_without_a_traceback(
+    wait_s: float, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
+) -> None:
+    """Whatever is being imported or read at that moment."""
+    fake = serve(Script(), latency_ms=200)
+    evals = folder(fake)
+    evals.write(200)
+    process = evals.start(*RUN)
+    time.sleep(wait_s)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode in (130, -signal.SIGINT), err
+    assert wait_s < 0.1 or "Traceback" not in err  # before that, it is Python that starts

@@ -2,17 +2,19 @@
 
 How this works: while a run is under way, `sys.stdout` and `sys.stderr` are replaced by proxies. A proxy looks for the
 sink of the current context (a context variable, so it holds across threads and tasks); with none, it passes the text
-through. Only user code runs with a sink set.
+through. Only user code runs with a sink set. A thread that user code starts has no context: whose trial it prints for
+nobody knows, so it goes to stderr, as stdout is for results.
 """
 
 from __future__ import annotations
 
 import io
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TextIO
+from typing import Any, TextIO
 
 LIMIT = 4096
 
@@ -58,18 +60,40 @@ def user_code() -> Iterator[None]:
 
 
 class _Proxy(io.TextIOBase):
-    def __init__(self, real: TextIO) -> None:
+    def __init__(self, real: TextIO, elsewhere: TextIO) -> None:
         self._real = real
+        self._elsewhere = elsewhere  # for threads that are not ours
+        self._home = threading.get_ident()
 
     def write(self, text: str) -> int:
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] (users' code is not type-checked)
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         sink = current.get() if _capturing.get() else None
         if sink is None:
-            return self._real.write(text)
+            ours = threading.get_ident() == self._home
+            return (self._real if ours else self._elsewhere).write(text)
         sink.write(text)
         return len(text)
 
     def flush(self) -> None:
         self._real.flush()
+
+    def close(self) -> None:
+        """Nothing: whoever closes this one means their own."""
+
+    def writable(self) -> bool:
+        return True
+
+    def reconfigure(self, **_: Any) -> None:
+        """Nothing: scripts ask for UTF-8 here, which text that is kept as it is does not need."""
+
+    @property
+    def buffer(self) -> io.RawIOBase:
+        return _Bytes(self)
+
+    @property
+    def errors(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (a property serves as well)
+        return self._real.errors
 
     def isatty(self) -> bool:
         return not _capturing.get() and self._real.isatty()
@@ -82,11 +106,26 @@ class _Proxy(io.TextIOBase):
         return self._real.encoding
 
 
+class _Bytes(io.RawIOBase):
+    """Takes the same text as UTF-8."""
+
+    def __init__(self, text: _Proxy) -> None:
+        self._text = text
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:  # what RawIOBase takes has no name in Python 3.11
+        raw = bytes(data)
+        self._text.write(raw.decode("utf-8", "replace"))
+        return len(raw)
+
+
 @contextmanager
 def captured() -> Iterator[None]:
     """Inside, what user code prints is kept; everything else goes where it always went."""
     out, err = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Proxy(out), _Proxy(err)
+    sys.stdout, sys.stderr = _Proxy(out, err), _Proxy(err, err)
     try:
         yield
     finally:

@@ -5,9 +5,9 @@ an executor's, and one that is stuck can be left behind, which an executor canno
 limits of all calls under way. An async function is awaited on the event loop.
 
 A function that takes too long is given up: its trial gets an error that names it, its thread is abandoned and another
-takes its place. Python cannot kill a thread, so this stops at 20 abandoned ones. A function that takes the whole
-process down leaves a note behind: each thread writes what it is running into a small mapped file, which `last_words`
-reads afterwards.
+takes its place; when it comes back after all, it ends. Python cannot kill a thread, so this stops at 20 abandoned ones.
+A function that takes the whole process down leaves a note behind: each thread writes what it is running into a small
+mapped file, which `last_words` reads afterwards.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import hashlib
 import heapq
 import importlib.util
 import inspect
+import itertools
 import mmap
 import queue
 import sys
@@ -53,6 +54,7 @@ class _Job:
     limit_s: float
     worker: _Worker | None = None
     started_at: float = 0.0
+    left_behind: bool = False
 
 
 @dataclass(slots=True)
@@ -113,12 +115,13 @@ class CodeHost:
         found = self._functions.get((path, name))
         if found is not None:
             return found
-        future = self._modules.get(path)
+        file = path.resolve()  # noqa: ASYNC240 (once for each function)
+        future = self._modules.get(file)
         if future is None:
             future = asyncio.ensure_future(
                 self.call(_import, path, name=path.name, limit_s=max(60.0, self._limit_s))
             )
-            self._modules[path] = future
+            self._modules[file] = future
         module = await asyncio.shield(future)
         found = _attribute(module, path, name)
         self._functions[path, name] = found
@@ -185,7 +188,8 @@ class CodeHost:
             return
         if len(self._workers) >= self._threads + min(self._abandoned, ABANDONED):
             return
-        worker = _Worker(len(self._workers))
+        taken = {worker.slot for worker in self._workers}
+        worker = _Worker(next(slot for slot in itertools.count() if slot not in taken))
         worker.thread = threading.Thread(
             target=self._work, args=(worker,), name=f"evenhand-code-{worker.slot}", daemon=True
         )
@@ -211,7 +215,15 @@ class CodeHost:
             if self._crumbs is not None:
                 self._crumbs.write(worker.slot, "")
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                job.future.get_loop().call_soon_threadsafe(_resolve, job, result, error)
+                job.future.get_loop().call_soon_threadsafe(self._came_back, job, result, error)
+
+    def _came_back(self, job: _Job, result: object, error: BaseException | None) -> None:
+        if (
+            job.left_behind and job.worker in self._workers
+        ):  # its thread ends: there is room for another
+            self._workers.remove(job.worker)
+            self._abandoned -= 1
+        _resolve(job, result, error)
 
     def _give_up_late(self) -> None:
         loop = asyncio.get_running_loop()
@@ -241,7 +253,7 @@ class CodeHost:
             heapq.heappush(self._deadlines, (now + left, self._count, job))
             return
         if job.worker is not None:
-            job.worker.abandoned = True
+            job.left_behind = job.worker.abandoned = True
             self._abandoned += 1
         job.future.set_exception(_too_long(job.name, job.limit_s))
         self._hire_if_short(self._busy - 1)
@@ -307,6 +319,8 @@ def _user_frame(error: BaseException) -> str:
 
 
 _import_lock = threading.Lock()
+_folders: set[Path] = set()
+"""Where files were imported from. Only what comes from these is ever set aside."""
 
 
 def _import(path: Path) -> ModuleType:
@@ -324,15 +338,7 @@ def _import(path: Path) -> ModuleType:
                 f"{path} cannot be imported", hint="It has to be a Python file that exists."
             )
         module = importlib.util.module_from_spec(spec)
-        neighbours = {p.stem for p in resolved.parent.glob("*.py")}
-        for known in [n for n in neighbours if n in sys.modules]:
-            origin = getattr(sys.modules[known], "__file__", None)
-            if (
-                origin
-                and Path(origin).parent != resolved.parent
-                and known not in sys.stdlib_module_names
-            ):
-                del sys.modules[known]
+        _set_aside(resolved.parent)
         if folder in sys.path:
             sys.path.remove(folder)
         sys.path.insert(0, folder)
@@ -345,6 +351,26 @@ def _import(path: Path) -> ModuleType:
                 raise CodeError(f"{path} does not exist") from None
             raise _import_error(path, error) from error
         return module
+
+
+def _set_aside(folder: Path) -> None:
+    """Forgets what other folders' files imported from beside them under a name that this folder has, too."""
+    _folders.add(folder)
+    names = {path.stem for path in folder.glob("*.py")} | {
+        path.parent.name for path in folder.glob("*/*.py")
+    }
+    for name in names & sys.modules.keys():
+        home = _home(sys.modules[name])
+        if home in _folders and home != folder:
+            for known in [k for k in sys.modules if k == name or k.startswith(f"{name}.")]:
+                del sys.modules[known]
+
+
+def _home(module: ModuleType) -> Path | None:
+    """The folder that a module or a package lies in."""
+    inside = list(getattr(module, "__path__", ()))
+    file = inside[0] if inside else getattr(module, "__file__", None)
+    return Path(file).resolve().parent if file else None
 
 
 def _import_error(path: Path, error: BaseException) -> CodeError:

@@ -172,10 +172,10 @@ async def _settle(
         with host.open(), watching(note), _few_collections():
             return await runner.run()
     finally:
-        for provider in plan.providers:
-            await provider.close()
         if cache is not None:
             cache.close()
+        closing = (provider.close() for provider in plan.providers)
+        await asyncio.gather(*closing, return_exceptions=True)
 
 
 def waited_for(work: Coroutine[Any, Any, T]) -> T:

@@ -58,10 +58,12 @@ class Spending:
         self.latency_s: float | None = None
 
     def add(self, reply: Reply, role: CallRole) -> None:
-        """Counts one reply. A replayed one costs nothing now, but its tokens are still its tokens."""
+        """Counts one reply. What an earlier session of this run paid for is its cost; what the cache had is not."""
         self.calls += 1
         if reply.origin != "provider":
             self.cached += 1
+        if reply.origin == "cache":
+            pass
         elif reply.cost_usd is None:
             self.cost_usd = None
         elif self.cost_usd is not None:

@@ -69,6 +69,8 @@ class Cache:
         self._queue: queue.SimpleQueue[_Put | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._reader: sqlite3.Connection | None = None
+        self._pending: dict[tuple[str, str], CachedReply] = {}
+        self._committed = False
         if self.path.exists():
             self._reader = self._open()
 
@@ -79,8 +81,15 @@ class Cache:
 
     def get(self, key: str, draw: str) -> CachedReply | None:
         """The answer to this request, this draw of it; None when there is none."""
+        pending = self._pending.get((key, draw))
+        if pending is not None:
+            return pending
         if self._reader is None:
-            return None
+            if self._broken or not self._committed:
+                return None
+            self._reader = self._open()
+            if self._reader is None:
+                return None
         try:
             row = self._reader.execute(
                 "select body, latency_s from answer where key = ? and draw = ?", (key, draw)
@@ -99,6 +108,7 @@ class Cache:
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="evenhand-cache", daemon=True)
             self._thread.start()
+        self._pending[key, draw] = CachedReply(body, latency_s)
         self._queue.put((key, draw, identity, body, latency_s, time.time()))
 
     def close(self) -> None:
@@ -202,6 +212,9 @@ class Cache:
                             "insert or replace into answer values (?, ?, ?, ?, ?, ?)", rows
                         )
                         db.execute("commit")
+                    self._committed = True
+                    for row in rows:  # from here on the table answers for them
+                        self._pending.pop((row[0], row[1]), None)
                     rows = []
                     time.sleep(0.02)  # let more come, so that many share a transaction
             with turn(fd):

@@ -176,8 +176,7 @@ class Journal:
                 self._recorded[trial, key, nth] = number
             self._answers[key, draw] = number
         self._in_doubt = run.in_doubt()
-        spend = run.spend()
-        self.spent_usd = (spend.cost_usd or 0.0) + (spend.in_doubt_usd or 0.0)
+        self.spent_usd = run.most_spent()
 
     # What earlier sessions left
 

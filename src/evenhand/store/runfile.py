@@ -265,6 +265,25 @@ class RunFile:
             )
             return [call_record(row) for row in rows]
 
+    def most_spent(self) -> float:
+        """The most that all its calls can have cost, in US dollars, as far as prices are known.
+
+        What is not known, or in doubt, counts at the worst price that was set aside for it: attempts that failed and
+        may have been charged for, calls without an end, answers that did not say how many tokens they took.
+        """
+        with _readable(self.path):
+            (most,) = self._db.execute(
+                """
+                select total(
+                    case when reply.call is null then coalesce(bound_usd, 0)
+                         when error = '' then coalesce(cost_usd, bound_usd, 0) else 0 end
+                    + coalesce(wasted, 0) * coalesce(bound_usd, 0)
+                ) from call left join reply on reply.call = call.id
+                where reply.call is null or origin = 'provider'
+                """
+            ).fetchone()
+        return most
+
     def spend(self) -> Spend:
         """What its calls came to, over all sessions."""
         with _readable(self.path):

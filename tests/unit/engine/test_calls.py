@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from evenhand.core.case import Case
-from evenhand.core.errors import AuthError, BadReply, BadRequest, Overloaded, RateLimited, StoreError
+from evenhand.core.errors import (
+    AuthError,
+    BadReply,
+    BadRequest,
+    Overloaded,
+    RateLimited,
+    StoreError,
+)
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Prompt
 from evenhand.core.run import TrialResult
@@ -41,7 +48,9 @@ def asking(model: Scripted, text: str = "question {n}", times: int = 1):
     async def body(trial: Trial) -> object:
         said = ""
         for _ in range(times):
-            reply = await trial.model(model, "subject").generate(text.replace("{n}", str(trial.case.vars["n"])))
+            reply = await trial.model(model, "subject").generate(
+                text.replace("{n}", str(trial.case.vars["n"]))
+            )
             said = reply.text
         trial.expect(Expectation(said, Says("yes")))
         return said
@@ -57,6 +66,7 @@ async def run(plan: Example, home: Path, **more: Any) -> RunFile:
 
 
 def trials(run_file: RunFile) -> list[TrialResult]:
+    """All its results."""
     return list(run_file.trials())
 
 
@@ -124,6 +134,16 @@ async def test_trials_that_ask_the_same_at_once_share_one_call(tmp_path: Path):
         assert found.totals().passed == 5
 
 
+async def test_trials_that_ask_the_same_one_after_the_other_pay_once(tmp_path: Path):
+    """In a cache that did not exist before, whether or not the answer has reached the disk by then."""
+    model = Scripted(cost_usd=1.0)
+    plan = example(5, asking(model, "the same for all"), providers=(model,))
+    with await run(plan, tmp_path, concurrency=1) as found:
+        assert len(model.asked) == 1
+        assert found.totals().cost_usd == 1.0
+        assert found.totals().cached == 4
+
+
 async def test_what_is_sampled_is_never_shared_between_cases(tmp_path: Path):
     """Two cases that ask the same of a model at temperature 1 are two samples."""
     model = Scripted(deterministic=False, latency_s=0.01)
@@ -145,7 +165,7 @@ async def test_a_failed_shared_call_fails_those_who_waited_for_it(tmp_path: Path
 
 async def test_resume_asks_for_nothing_that_was_received(tmp_path: Path):
     """Trials without a verdict are done again out of the journal; those with one are left alone."""
-    model = Scripted()
+    model = Scripted(cost_usd=0.5)
     broken = True
 
     async def body(trial: Trial) -> object:
@@ -161,6 +181,7 @@ async def test_resume_asks_for_nothing_that_was_received(tmp_path: Path):
     with await run(plan, tmp_path, cache=False, resume=first.path) as again:
         assert again.totals().passed == 3
         assert again.totals().cached == 3
+        assert again.totals().cost_usd == 1.5  # paid for by this run, though in an earlier session
     assert len(model.asked) == 3
 
 
@@ -204,7 +225,9 @@ async def test_a_call_that_failed_for_good_is_journaled_with_its_error(tmp_path:
         assert found.in_doubt() == []
 
 
-async def test_a_rate_limit_without_a_word_on_when_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_a_rate_limit_without_a_word_on_when_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """And the run completes."""
     monkeypatch.setattr("evenhand.engine.retry.RetryPolicy.pause", _at_once)
     model = Scripted([RateLimited("429"), "yes"])
@@ -215,7 +238,9 @@ async def test_a_rate_limit_without_a_word_on_when_is_tried_again(tmp_path: Path
 async def test_a_wrong_key_stops_the_run_at_once(tmp_path: Path):
     """Those that wait for the account never ask; nothing has a verdict."""
     model = Scripted([AuthError("wrong key", hint="Look at it.")], latency_s=0.01)
-    finished = await door.settle(example(500, asking(model), providers=(model,)), Settings(home=tmp_path, concurrency=10))
+    finished = await door.settle(
+        example(500, asking(model), providers=(model,)), Settings(home=tmp_path, concurrency=10)
+    )
     assert finished.ending.status == "stopped"
     assert "wrong key" in finished.ending.message
     assert len(model.asked) <= 10
@@ -228,7 +253,8 @@ async def test_the_budget_stops_the_run_before_it_is_passed(tmp_path: Path):
     """Seven calls of at most 0.3 fit into 2, and cost 0.1 each."""
     model = Scripted(cost_usd=0.1, bound_usd=0.3)
     finished = await door.settle(
-        example(50, asking(model), providers=(model,)), Settings(home=tmp_path, concurrency=1, max_cost_usd=2.0)
+        example(50, asking(model), providers=(model,)),
+        Settings(home=tmp_path, concurrency=1, max_cost_usd=2.0),
     )
     assert finished.ending.status == "out_of_budget"
     with RunFile.open(finished.path) as found:
@@ -247,7 +273,7 @@ async def test_replies_that_were_cut_off_or_empty_are_not_cached(tmp_path: Path)
 
 
 async def test_what_is_free_is_neither_journaled_nor_cached(tmp_path: Path):
-    """echo and its kind."""
+    """Such as echo."""
     model = Scripted(paid=False)
     with await run(example(2, asking(model), providers=(model,)), tmp_path) as found:
         assert list(found.calls()) == []
@@ -283,7 +309,10 @@ async def test_a_store_that_cannot_be_written_stops_the_run_and_sends_nothing_mo
         return begun
 
     monkeypatch.setattr("evenhand.store.journal.Journal.begin", begin)
-    finished = await door.settle(example(50, asking(model), providers=(model,)), Settings(home=tmp_path, concurrency=1, cache=False))
+    finished = await door.settle(
+        example(50, asking(model), providers=(model,)),
+        Settings(home=tmp_path, concurrency=1, cache=False),
+    )
     assert finished.ending.status == "stopped"
     assert len(model.asked) == 3
 
@@ -303,7 +332,9 @@ async def test_a_delay_is_kept_before_each_call(tmp_path: Path):
 async def test_cases_with_the_same_question_and_no_cache_are_asked_each(tmp_path: Path):
     """Sharing is the cache's business."""
     model = Scripted()
-    plan = Example(asking(model, "same"), [Case("a", {"n": 1}), Case("b", {"n": 2})], providers=(model,))
+    plan = Example(
+        asking(model, "same"), [Case("a", {"n": 1}), Case("b", {"n": 2})], providers=(model,)
+    )
     (await run(plan, tmp_path, cache=False)).close()
     assert len(model.asked) == 2
 

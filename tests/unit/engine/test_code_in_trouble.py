@@ -41,16 +41,16 @@ def gate():
 
 
 async def test_time_in_the_queue_is_not_the_functions_own(gate):
-    """With one thread, the second of two calls may start after its limit would have run out."""
-    host = CodeHost(limit_s=0.08, threads=1)
+    """With one thread, the last of seven calls starts after its limit would have run out."""
+    host = CodeHost(limit_s=0.25, threads=1)
 
     def slow():
         gate.wait(0.05)
         return "done"
 
     with host.open():
-        found = await asyncio.gather(*(host.call(slow, name=f"slow {i}") for i in range(4)))
-    assert found == ["done"] * 4
+        found = await asyncio.gather(*(host.call(slow, name=f"slow {i}") for i in range(7)))
+    assert found == ["done"] * 7
 
 
 async def test_those_in_the_queue_are_run_when_the_one_before_them_is_stuck(gate):
@@ -130,6 +130,13 @@ async def test_a_run_that_stops_cancels_an_async_function():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_an_async_function_that_is_dropped_says_nothing():
+    """When a loop is closed over it, it is closed with it."""
+    waiting = CodeHost().call(asyncio.Event().wait, name="waits")
+    waiting.send(None)
+    waiting.close()
 
 
 async def test_an_async_function_that_does_not_take_its_arguments_is_named():
@@ -360,13 +367,14 @@ async def test_each_place_that_blocks_the_loop_is_named_once(monkeypatch):
         said.append(text)
         heard.set()
 
-    with watchdog.watching(report, patience_s=0.01):
+    with watchdog.watching(report, patience_s=0.1):
         await asyncio.sleep(0.05)
         assert said == []
         heard.wait(2)  # blocks the loop, in a library's frame under this one
         await asyncio.sleep(0.03)
     assert len(said) == 1
-    assert said[0].startswith("event loop blocked for 0.0 s in test_code_in_trouble.py:")
+    assert said[0].startswith("event loop blocked for 0.")
+    assert " s in test_code_in_trouble.py:" in said[0]
     assert "(test_each_place_that_blocks" in said[0]
 
 
@@ -378,7 +386,7 @@ def test_a_place_without_a_user_frame_is_the_innermost_one():
         return SimpleNamespace(f_code=code, f_lineno=line, f_back=back)
 
     below = frame("/usr/lib/python3/selectors.py", 9, "select")
-    mine = frame("/home/me/my_eval.py", 41, "answer", below)
+    mine = frame("/evals/my_eval.py", 41, "answer", below)
     assert watchdog._place(frame("/x/site-packages/lib.py", 2, "f", below)) == "lib.py:2 (f)"
     assert (
         watchdog._place(frame("/x/site-packages/lib.py", 2, "f", mine)) == "my_eval.py:41 (answer)"

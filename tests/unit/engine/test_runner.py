@@ -48,6 +48,8 @@ class ScoresLater(Scores):
 
 
 def expecting(*scorers: Any):
+    """A body that expects each of these of one text."""
+
     async def body(trial: Trial) -> object:
         for scorer in scorers:
             trial.expect(Expectation("output", scorer))
@@ -57,6 +59,7 @@ def expecting(*scorers: Any):
 
 
 async def settled(plan: Example, home: Path, **more: Any):
+    """How a run of this plan ended, and its results."""
     finished = await door.settle(plan, Settings(home=home), **more)
     with RunFile.open(finished.path) as run:
         return finished, list(run.trials())
@@ -114,7 +117,9 @@ async def test_a_scorer_that_gives_no_score_is_an_error_and_costs_its_neighbours
 
 async def test_a_failure_decides_though_a_neighbour_is_in_error(tmp_path: Path):
     """Whatever the missing one would have said, the trial has failed."""
-    _, (trial,) = await settled(example(1, expecting(Scores(ValueError()), Scores(check(False)))), tmp_path)
+    _, (trial,) = await settled(
+        example(1, expecting(Scores(ValueError()), Scores(check(False)))), tmp_path
+    )
     assert trial.outcome == "fail"
 
 
@@ -135,7 +140,9 @@ async def test_a_body_that_raises_is_an_error_of_its_trial_alone(tmp_path: Path)
 
 async def test_a_fatal_error_raised_by_a_scorer_stops_the_run(tmp_path: Path):
     """A judge with a wrong key is no verdict on the output."""
-    finished, trials = await settled(example(5, expecting(ScoresLater(AuthError("judge key")))), tmp_path)
+    finished, trials = await settled(
+        example(5, expecting(ScoresLater(AuthError("judge key")))), tmp_path
+    )
     assert finished.ending.status == "stopped"
     assert trials == []
 
@@ -155,7 +162,7 @@ async def test_what_user_code_prints_is_stored_with_its_trial(tmp_path: Path):
     """And nowhere else."""
 
     async def body(trial: Trial) -> object:
-        return await trial.call(lambda: print(f"case {trial.case.id}"), name="p")
+        return await trial.call(print, f"case {trial.case.id}", name="p")
 
     _, trials = await settled(example(2, body), tmp_path)
     assert [t.log for t in trials] == ["case case-0\n", "case case-1\n"]
@@ -168,7 +175,9 @@ async def test_no_more_trials_are_under_way_than_asked_for(tmp_path: Path):
     async def body(trial: Trial) -> object:
         return (await trial.model(model, "subject").generate(trial.case.id)).text
 
-    finished = await door.settle(example(30, body, providers=(model,)), Settings(home=tmp_path, concurrency=7))
+    finished = await door.settle(
+        example(30, body, providers=(model,)), Settings(home=tmp_path, concurrency=7)
+    )
     assert finished.ending.status == "finished"
     assert model.most_at_once == 7
 
@@ -241,11 +250,15 @@ async def test_stopping_gives_up_what_is_under_way(tmp_path: Path, monkeypatch: 
 
 async def test_a_changed_plan_is_not_resumed_and_its_run_not_touched(tmp_path: Path):
     """Results of two different plans are never mixed."""
-    finished = await door.settle(example(2, expecting(Scores(check(True)))), Settings(home=tmp_path))
+    finished = await door.settle(
+        example(2, expecting(Scores(check(True)))), Settings(home=tmp_path)
+    )
     before = finished.path.read_bytes()
     with pytest.raises(UsageError, match="cannot be resumed"):
         await door.settle(
-            example(2, expecting(), fingerprint="other"), Settings(home=tmp_path), resume=finished.path
+            example(2, expecting(), fingerprint="other"),
+            Settings(home=tmp_path),
+            resume=finished.path,
         )
     assert finished.path.read_bytes() == before
 
@@ -284,7 +297,9 @@ async def test_a_run_can_be_waited_for_inside_a_running_loop(tmp_path: Path):
     assert finished.ending.status == "finished"
     assert threads[0] != here
     with pytest.raises(UsageError):
-        door.run(example(1, body, fingerprint="other"), Settings(home=tmp_path), resume=finished.path)
+        door.run(
+            example(1, body, fingerprint="other"), Settings(home=tmp_path), resume=finished.path
+        )
 
 
 async def test_a_plan_that_cannot_be_walked_to_its_end_ends_the_run_with_its_error(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 
 import pytest
@@ -239,8 +240,9 @@ async def test_a_fault_in_a_provider_is_its_trials_error_and_loses_no_permit(tmp
 
 
 async def test_an_error_that_gives_up_on_the_account_ends_the_run(tmp_path, monkeypatch):
-    """Thirty failures and not one answer: the message names the last of them."""
+    """Failures and not one answer: the message names the last of them."""
     monkeypatch.setattr("evenhand.engine.limits.FAILURES", 3)
+    monkeypatch.setattr("evenhand.engine.limits.PATIENCE_S", 0.0)
     monkeypatch.setattr(
         "evenhand.engine.retry.RetryPolicy.pause", lambda self, error, *_: 0.0 * bool(error)
     )
@@ -412,3 +414,52 @@ async def test_the_dead_sessions_last_words_are_handed_on(tmp_path):
     again = await door.settle(example(2, asking(Scripted())), resume=first.path)
     assert again.last_words == ("grader.py:get_assert  case-1",)
     assert not note.exists()
+
+
+def test_without_uvloop_there_is_asyncios_own_loop(monkeypatch):
+    """It is not to be had everywhere."""
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    loop = door._new_loop()
+    try:
+        assert isinstance(loop, asyncio.BaseEventLoop)
+    finally:
+        loop.close()
+
+
+async def test_a_run_beside_a_config_is_kept_beside_it(tmp_path, monkeypatch):
+    """Where nobody says another place; a plan without a source is kept in the folder one is in."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "evals").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    config = tmp_path / "evals" / "promptfooconfig.yaml"
+    config.write_text("")
+    beside = await door.settle(example(1, asking(Scripted(paid=False)), source=str(config)))
+    here = await door.settle(example(1, asking(Scripted(paid=False))))
+    assert beside.path.parent == tmp_path / "evals" / ".evenhand" / "runs"
+    assert here.path.parent == tmp_path / "here" / ".evenhand" / "runs"
+
+
+async def test_two_sessions_cannot_write_one_run(tmp_path, until):
+    """The second is told who holds it, and changes nothing."""
+    model = Scripted(latency_s=60)
+    bench = Bench(example(1, asking(model)), tmp_path)
+    run = asyncio.create_task(bench.runner.run())
+    await until(lambda: model.in_flight == 1)
+    with pytest.raises(StoreError, match="in use by process"):
+        await door.settle(example(1, asking(model)), resume=bench.journal.path)
+    bench.runner._stop()
+    await run
+    (await bench.close()).close()
+
+
+async def test_the_delay_between_calls_ends_with_the_run(tmp_path, until):
+    """A permit that is held through a long delay comes back when the run is stopped."""
+    bench = Bench(example(1, asking(Scripted())), tmp_path)
+    bench.desk._delay_s = 60
+    account = bench.limits.account("scripted")
+    run = asyncio.create_task(bench.runner.run())
+    await until(lambda: account.in_flight == 1)
+    bench.runner._stop()
+    await asyncio.wait_for(run, 2)
+    assert account.in_flight == 0
+    (await bench.close()).close()

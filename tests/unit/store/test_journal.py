@@ -111,7 +111,7 @@ async def test_what_was_received_is_found_again_by_trial_request_and_number(tmp_
     assert again.answered("key", "0.1") is not None
     assert again.answered("key", "9.9") is None
     assert again.resumed
-    assert again.spent_usd == pytest.approx(0.3)
+    assert again.spent_usd == pytest.approx(3 * 0.1 + 4 * 0.5)  # each call has wasted an attempt
     await again.finish("finished")
 
 
@@ -171,7 +171,7 @@ def test_a_process_that_dies_leaves_what_was_durable_and_its_lock_free(tmp_path:
     assert kept is not None
     assert kept.body == b"kept"
     assert [call.start.trial for call in again.in_doubt()] == [2]
-    assert again.spent_usd == pytest.approx(0.2 + 0.75)
+    assert again.spent_usd == pytest.approx(2 * 0.1 + 2 * 0.5 + 0.75)
     again.close()
 
 

@@ -235,15 +235,20 @@ async def test_a_closed_loop_is_no_reason_to_lose_a_row(tmp_path: Path):
 
 
 async def test_what_a_run_may_have_spent_counts_calls_in_doubt_at_their_worst(tmp_path: Path):
-    """An answer at its price, a call without an end at its bound."""
+    """An answer at its price or, if it told none, its bound; what failed or has no end at its bound."""
     journal = Journal.create(tmp_path / "runs", meta())
     paid = await journal.begin(start(0))
     await journal.end(paid, CallEnd(b"a", "provider", cost_usd=0.1, wasted=2))
     await journal.begin(start(1))
+    silent = await journal.begin(start(2))
+    await journal.end(silent, CallEnd(b"a", "provider"))
+    refused = await journal.begin(start(3))
+    await journal.end(refused, CallEnd(b"", "provider", error="bad-request"))
+    journal.note(start(4), CallEnd(b"a", "cache", cost_usd=9.0))
     await journal.finish("interrupted")
     again = Journal.reopen(journal.path)
     assert again.resumed
-    assert again.spent_usd == pytest.approx(0.35)
+    assert again.spent_usd == pytest.approx(0.1 + 2 * 0.25 + 0.25 + 0.25)
     assert [c.start.trial for c in again.in_doubt()] == [1]
     found = again.recorded(0, "key-0", 0)
     assert found is not None
@@ -254,7 +259,7 @@ async def test_what_a_run_may_have_spent_counts_calls_in_doubt_at_their_worst(tm
     await again.finish("finished")
     with RunFile.open(journal.path) as run:
         spend = run.spend()
-        assert (spend.calls, spend.cost_usd, spend.wasted, spend.in_doubt) == (1, 0.1, 2, 1)
+        assert (spend.calls, spend.cost_usd, spend.wasted, spend.in_doubt) == (3, None, 2, 1)
         assert spend.in_doubt_usd == 0.25
 
 

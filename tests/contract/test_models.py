@@ -1,0 +1,135 @@
+"""The promises of a model, over everything that answers prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.core.errors import BadRequest
+from evenhand.core.message import Message, Prompt
+from evenhand.core.provider import Request
+from evenhand.engine.code import CodeHost
+from evenhand.providers.catalog import SCHEMES, create
+from evenhand.testing import FakeProvider, Script, Scripted, check_model
+
+IDS = {
+    "openai:<model>": "openai:chat:gpt-4o",
+    "openai:<model>@<address>": "openai:llama3@{url}/v1",
+    "anthropic:<model>": "anthropic:messages:claude-sonnet-4-5",
+    "python:<file.py>:<function>": "python:model.py:answer",
+    "file://<file.py>:<function>": "file://model.py",
+    "exec:<command>": "exec:echo said",
+    "echo": "echo",
+}
+PROMPTS = {
+    "text": Prompt.of("Say hello."),
+    "empty": Prompt.of(""),
+    "conversation": Prompt(
+        (
+            Message("system", "Be brief."),
+            Message("user", "Hi"),
+            Message("assistant", "Hello"),
+            Message("user", [{"type": "text", "text": "Again"}]),
+        ),
+        "Be brief. Hi Hello Again",
+    ),
+    "settings": Prompt.of("Say hello.", temperature=0.5, max_tokens=7),
+    "any letters": Prompt.of("a\ud800b \0 \u202e \U0001f600 \x1b[31m </s> {{x}}"),
+}
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeProvider]:
+    """Both vendors, whose every answer is short enough for its bound."""
+    with FakeProvider(Script(default="ok {ref}")) as server:
+        yield server
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the functions are that stand for models."""
+    code = "def call_api(prompt, options, context): return {'output': 'hi'}\nanswer = call_api\n"
+    (tmp_path / "model.py").write_text(code)
+    return tmp_path
+
+
+def test_every_kind_of_provider_is_held_to_its_contract():
+    """A new one is not forgotten here."""
+    assert IDS.keys() == SCHEMES.keys()
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
+@pytest.mark.parametrize("id_", IDS.values(), ids=IDS)
+async def test_a_provider_keeps_the_promises_of_a_model(
+    id_: str, prompt: Prompt, fake: FakeProvider, folder: Path
+):
+    """For every kind of prompt."""
+    provider = create(id_.format(url=fake.url), env=fake.env(), base=folder)
+    host = CodeHost()
+    with host.open():
+        if id_.startswith("exec:") and "\0" in prompt.text:  # no program can be given a NUL
+            with pytest.raises(BadRequest, match="cannot be run"):
+                await check_model(provider, prompt, host)
+        else:
+            await check_model(provider, prompt, host)
+    await provider.close()
+    await provider.close()  # as often as one likes
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
+async def test_the_scripted_model_keeps_them_too(prompt: Prompt):
+    """It stands for all the others in tests."""
+    await check_model(Scripted(), prompt, CodeHost())
+
+
+@pytest.mark.parametrize("name", ["openai:chat:gpt-4o", "anthropic:messages:claude-sonnet-4-5"])
+def test_a_request_is_the_same_whoever_pays_and_whatever_it_is_called(name: str):
+    """Key, label and time limit change no answer, so they are in no identity: cached answers outlive them."""
+    mine = {"OPENAI_API_KEY": "sk-mine", "ANTHROPIC_API_KEY": "sk-mine"}
+    yours = {"OPENAI_API_KEY": "sk-yours", "ANTHROPIC_API_KEY": "sk-yours"}
+    prompt = PROMPTS["text"]
+    one = create(name, env=mine, base=Path()).request(prompt)
+    two = create(name, env=yours, base=Path(), label="b", config={"timeoutMs": 9}).request(prompt)
+    assert one.identity == two.identity
+    assert b"sk-" not in one.identity
+    assert (
+        create(name, env=mine, base=Path()).account != create(name, env=yours, base=Path()).account
+    )
+
+
+class Forgetful(Scripted):
+    """Names each request after how often it was asked for one."""
+
+    def request(self, prompt: Prompt) -> Request:
+        self.in_flight += 1
+        return replace(super().request(prompt), identity=b'{"n":%d}' % self.in_flight)
+
+
+class Blind(Scripted):
+    """Does not look at the prompt."""
+
+    def request(self, prompt: Prompt) -> Request:
+        return super().request(Prompt.of("always"))
+
+
+@pytest.mark.parametrize(
+    ("provider", "promise"),
+    [
+        (Forgetful(), "the same prompt makes the same request"),
+        (Blind(), "another prompt has another key"),
+        (Scripted(account=""), "belongs to an account"),
+        (Scripted(cost_usd=-1.0), "the cost is not negative"),
+        (Scripted(cost_usd=2.0, bound_usd=1.0), "the cost is within its bound"),
+        (Scripted(bound_usd=-1.0), "a bound on the cost is not negative"),
+        (Scripted(label=""), "an id and a label"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else type(value).__name__,
+)
+async def test_a_broken_promise_is_named(provider: Any, promise: str):
+    """So that its author knows what to mend."""
+    with pytest.raises(AssertionError, match=f"broken promise: .*{promise}"):
+        await check_model(provider, Prompt.of("x"), CodeHost())
