@@ -30,7 +30,12 @@ class EvalBody:
 
     async def __call__(self, trial: Trial) -> object:
         expect = Expect(trial)
-        given: dict[str, Any] = {**self.axes, "case": trial.case, "expect": expect, "repeat": trial.repeat}
+        given: dict[str, Any] = {
+            **self.axes,
+            "case": trial.case,
+            "expect": expect,
+            "repeat": trial.repeat,
+        }
         if self.model is not None:
             given["model"] = trial.model(self.model, "subject")
         if self.judge is not None:
@@ -38,7 +43,9 @@ class EvalBody:
         teardowns: list[tuple[str, Any]] = []
         result: object = None
         try:
-            await self._call_with(self.eval.function, self.eval.name, given, teardowns, trial, results := [])
+            await self._call_with(
+                self.eval.function, self.eval.name, given, teardowns, trial, results := []
+            )
             result = results[0] if results else None
         except (BudgetStop, StoreError):
             raise
@@ -68,9 +75,13 @@ class EvalBody:
             if parameter not in given and parameter in self.evals.fixtures:
                 await self._make(parameter, given, teardowns, trial)
         wanted = {
-            p.name: given[p.name] for p in inspect.signature(function).parameters.values() if p.name in given
+            p.name: given[p.name]
+            for p in inspect.signature(function).parameters.values()
+            if p.name in given
         }
-        results.append(await trial.call(functools.partial(function, **wanted), name=name, limit_s=LIMIT_S))
+        results.append(
+            await trial.call(functools.partial(function, **wanted), name=name, limit_s=LIMIT_S)
+        )
 
     async def _make(
         self, name: str, given: dict[str, Any], teardowns: list[tuple[str, Any]], trial: Trial
@@ -84,7 +95,9 @@ class EvalBody:
             wanted = {p: given[p] for p in inspect.signature(function).parameters if p in given}
             generator = function(**wanted)
             step: Callable[[], Any] = (
-                generator.__anext__ if inspect.isasyncgen(generator) else functools.partial(next, generator)
+                generator.__anext__
+                if inspect.isasyncgen(generator)
+                else functools.partial(next, generator)
             )
             given[name] = await trial.call(step, name=f"fixture {name}", limit_s=LIMIT_S)
             teardowns.append((name, generator))

@@ -12,7 +12,9 @@ from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import ConfigError, Problem, UsageError
 
-_FIELDS = frozenset({"id", "input", "expected", "context", "description", "tags", "metadata", "vars"})
+_FIELDS = frozenset(
+    {"id", "input", "expected", "context", "description", "tags", "metadata", "vars"}
+)
 
 
 class Dataset(Sequence[Case]):
@@ -32,7 +34,8 @@ class Dataset(Sequence[Case]):
         twice = _twice([case.id for case in self._cases])
         if twice:
             raise UsageError(
-                f"two cases have the id {twice!r}", hint="Give each row an id of its own, or remove the double."
+                f"two cases have the id {twice!r}",
+                hint="Give each row an id of its own, or remove the double.",
             )
 
     @staticmethod
@@ -65,7 +68,12 @@ class Dataset(Sequence[Case]):
         for case, line in zip(cases, places, strict=True):
             if case.id in seen:
                 problems.append(
-                    Problem(str(file), line, 0, f"the id {case.id!r} is taken already, in line {seen[case.id]}")
+                    Problem(
+                        str(file),
+                        line,
+                        0,
+                        f"the id {case.id!r} is taken already, in line {seen[case.id]}",
+                    )
                 )
             seen.setdefault(case.id, line)
         if not cases and not problems:
@@ -99,14 +107,18 @@ def _rows(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Mapping[st
     try:
         text = file.read_text("utf-8-sig")
     except FileNotFoundError:
-        problems.append(Problem(str(file), 0, 0, "does not exist", f"Looked in {file.absolute().parent}."))
+        problems.append(
+            Problem(str(file), 0, 0, "does not exist", f"Looked in {file.absolute().parent}.")
+        )
         return
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         problems.append(Problem(str(file), line, 0, "is not UTF-8", "Save it as UTF-8."))
         return
     if suffix in (".csv", ".tsv"):
-        reader = csv.reader(text.splitlines(keepends=True), delimiter="\t" if suffix == ".tsv" else ",")
+        reader = csv.reader(
+            text.splitlines(keepends=True), delimiter="\t" if suffix == ".tsv" else ","
+        )
         header = [name.strip() for name in next(reader, [])]
         before = reader.line_num
         for cells in reader:
@@ -115,7 +127,12 @@ def _rows(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Mapping[st
                 continue
             if len(cells) != len(header):
                 problems.append(
-                    Problem(str(file), line, 0, f"the row has {len(cells)} cells, the header has {len(header)}")
+                    Problem(
+                        str(file),
+                        line,
+                        0,
+                        f"the row has {len(cells)} cells, the header has {len(header)}",
+                    )
                 )
                 continue
             yield line, dict(zip(header, cells, strict=True))
@@ -167,7 +184,9 @@ def _case(row: Mapping[str, Any]) -> Case:
         expected=given.get("expected"),
         context=(context,) if isinstance(context, str) else tuple(map(str, context)),
         description=str(given.get("description") or ""),
-        tags=tuple(t.strip() for t in tags.split(",")) if isinstance(tags, str) else tuple(map(str, tags)),
+        tags=tuple(t.strip() for t in tags.split(","))
+        if isinstance(tags, str)
+        else tuple(map(str, tags)),
         metadata=cast("Mapping[str, Any]", metadata),
     )
 

@@ -71,7 +71,10 @@ def find(paths: Sequence[str]) -> Found:
     if not found.sets:
         if found.problems:
             raise ConfigError(found.problems)
-        raise UsageError(f"{', '.join(paths)}: there is no EvalSet", hint="Write evals = EvalSet('…') at the top.")
+        raise UsageError(
+            f"{', '.join(paths)}: there is no EvalSet",
+            hint="Write evals = EvalSet('…') at the top.",
+        )
     return found
 
 
@@ -81,7 +84,14 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _read(file: Path, found: Found) -> None:
-    setup = next((parent / SETUP for parent in file.parents if parent.name == "evals" and (parent / SETUP).is_file()), None)
+    setup = next(
+        (
+            parent / SETUP
+            for parent in file.parents
+            if parent.name == "evals" and (parent / SETUP).is_file()
+        ),
+        None,
+    )
     for each in (setup, file):
         if each is None:
             continue
@@ -89,7 +99,11 @@ def _read(file: Path, found: Found) -> None:
         if module is None:
             return
         if each is file:
-            sets = [v for v in vars(module).values() if isinstance(v, EvalSet) and v.path.resolve() == file]
+            sets = [
+                v
+                for v in vars(module).values()
+                if isinstance(v, EvalSet) and v.path.resolve() == file
+            ]
             found.sets += list(dict.fromkeys(sets))
 
 
@@ -123,7 +137,11 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
 def _line_in(file: Path, error: BaseException) -> int:
     if isinstance(error, SyntaxError):
         return error.lineno or 0
-    lines = [frame.lineno or 0 for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    lines = [
+        frame.lineno or 0
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(file)
+    ]
     return lines[-1] if lines else 0
 
 
@@ -131,4 +149,6 @@ def _check_line(path: Path, line: int, found: Found) -> None:
     evals = [e for s in found.sets for e in s.evals if e.path.resolve() == path]
     if not any(e.first <= line <= e.last for e in evals):
         there = ", ".join(f"{e.name} ({e.first}–{e.last})" for e in evals)
-        raise UsageError(f"{path.name}:{line} stands in no eval", hint=f"There are: {there or 'none'}.")
+        raise UsageError(
+            f"{path.name}:{line} stands in no eval", hint=f"There are: {there or 'none'}."
+        )

@@ -76,7 +76,9 @@ class EvalSet:
             raise UsageError(f"EvalSet {name!r}: repeats is {repeats}, less than 1")
         for axis, values in (over or {}).items():
             if isinstance(values, str) or not list(values):
-                raise UsageError(f"EvalSet {name!r}: the axis '{axis}' is {values!r}, not a list of values")
+                raise UsageError(
+                    f"EvalSet {name!r}: the axis '{axis}' is {values!r}, not a list of values"
+                )
         frame = inspect.currentframe()
         caller = frame.f_back if frame else None
         self.name = name
@@ -97,7 +99,9 @@ class EvalSet:
     @overload
     def eval(self, /, *, tags: Iterable[str] = ...) -> Callable[[F], F]: ...
 
-    def eval(self, function: F | None = None, /, *, tags: Iterable[str] = ()) -> F | Callable[[F], F]:
+    def eval(
+        self, function: F | None = None, /, *, tags: Iterable[str] = ()
+    ) -> F | Callable[[F], F]:
         """Adds a function, plain or async, to the set. Its parameters are given by name."""
 
         def add(function: F) -> F:
@@ -121,7 +125,8 @@ class EvalSet:
 
     def fixture(self, function: F) -> F:
         """Adds a fixture: what it returns, or yields, is given to evals that ask for it by its name. It is made for each
-        trial; what stands after the `yield` is run afterwards, whatever happened."""
+        trial; what stands after the `yield` is run afterwards, whatever happened.
+        """
         self.fixtures[function.__name__] = function
         return function
 
@@ -155,12 +160,15 @@ class EvalSet:
         found: list[Problem] = []
         there = self.names()
         if not self.evals:
-            found.append(Problem(str(self.path), self.line, 0, f"EvalSet {self.name!r} has no evals"))
+            found.append(
+                Problem(str(self.path), self.line, 0, f"EvalSet {self.name!r} has no evals")
+            )
         asked: list[tuple[str, Callable[..., Any], Path, int]] = [
             (e.name, e.function, e.path, e.first) for e in self.evals
         ]
         asked += [
-            (name, f, Path(f.__code__.co_filename), f.__code__.co_firstlineno) for name, f in self.fixtures.items()
+            (name, f, Path(f.__code__.co_filename), f.__code__.co_firstlineno)
+            for name, f in self.fixtures.items()
         ]
         for name, function, path, line in asked:
             for parameter in inspect.signature(function).parameters.values():

@@ -117,7 +117,9 @@ class Expect:
     ) -> Outcome:
         """Records an expectation and settles it at once, for evals that go on by the outcome."""
         self.count += 1
-        expectation = self._expectation(value, scorer, at_least, at_most, label, weight, metric, metadata)
+        expectation = self._expectation(
+            value, scorer, at_least, at_most, label, weight, metric, metadata
+        )
         return await self._trial.now(expectation)
 
     @contextmanager
@@ -152,11 +154,14 @@ class Expect:
         if scorer is None:
             if not label:
                 raise UsageError(
-                    "expect: a condition or a number needs a label", hint='Write expect(condition, "what it says").'
+                    "expect: a condition or a number needs a label",
+                    hint='Write expect(condition, "what it says").',
                 )
             if bounded:
                 if isinstance(value, bool) or not isinstance(value, (int, float)):
-                    raise UsageError(f"expect: {label}: bounds are for numbers, and this is {value!r}")
+                    raise UsageError(
+                        f"expect: {label}: bounds are for numbers, and this is {value!r}"
+                    )
                 asked = Measured(label)
             else:
                 if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -168,7 +173,8 @@ class Expect:
         else:
             if getattr(scorer, "measures", False) and not bounded:
                 raise UsageError(
-                    f"expect: {scorer} gives a number, and has no bound", hint="Write at_least= or at_most=."
+                    f"expect: {scorer} gives a number, and has no bound",
+                    hint="Write at_least= or at_most=.",
                 )
             asked = scorer
         if isinstance(value, (list, dict, set)):

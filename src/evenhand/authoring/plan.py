@@ -47,7 +47,8 @@ class EvalPlan:
     def size(self) -> int:
         """How many trials."""
         return sum(
-            len(self.cases[id(evals)]) * len(columns) * self._repeats(evals) for evals, columns in self.columns
+            len(self.cases[id(evals)]) * len(columns) * self._repeats(evals)
+            for evals, columns in self.columns
         )
 
     @property
@@ -180,16 +181,22 @@ def plan_of(
     )
     if not plan.size:
         there = ", ".join(e.name for evals in sets for e in evals.evals[:10])
-        raise NothingSelected("the selection leaves no eval to run", hint=f"There are: {there or 'none'}.")
+        raise NothingSelected(
+            "the selection leaves no eval to run", hint=f"There are: {there or 'none'}."
+        )
     return plan
 
 
-def _wanted(eval_: Eval, evals: EvalSet, names: str, tag: str, lines: Sequence[tuple[Path, int]]) -> bool:
+def _wanted(
+    eval_: Eval, evals: EvalSet, names: str, tag: str, lines: Sequence[tuple[Path, int]]
+) -> bool:
     if names and names.lower() not in f"{evals.name} {eval_.name}".lower():
         return False
     if tag and tag not in eval_.tags:
         return False
-    return not lines or any(eval_.path == path and eval_.first <= line <= eval_.last for path, line in lines)
+    return not lines or any(
+        eval_.path == path and eval_.first <= line <= eval_.last for path, line in lines
+    )
 
 
 def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:
@@ -200,11 +207,16 @@ def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:
         try:
             pattern = re.compile(selection.filter)
         except re.error as error:
-            raise UsageError(f"--filter: '{selection.filter}' is not a regular expression: {error}") from None
+            raise UsageError(
+                f"--filter: '{selection.filter}' is not a regular expression: {error}"
+            ) from None
         cases = [
             c
             for c in cases
-            if any(pattern.search(str(t)) for t in (c.id, c.description, c.input or "", *c.vars.values()))
+            if any(
+                pattern.search(str(t))
+                for t in (c.id, c.description, c.input or "", *c.vars.values())
+            )
         ]
     if selection.sample is not None and selection.sample < len(cases):
         drawn = random.Random(selection.seed).sample(range(len(cases)), selection.sample)  # noqa: S311 (a sample)

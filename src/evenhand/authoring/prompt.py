@@ -27,7 +27,9 @@ class Prompt:
         """
         missing = [name for name in _TAG.findall(self.text) if name not in variables]
         if missing:
-            raise UsageError(f"prompt '{self.name}' has {{{{{missing[0]}}}}}, and no such variable is given")
+            raise UsageError(
+                f"prompt '{self.name}' has {{{{{missing[0]}}}}}, and no such variable is given"
+            )
         said = _TAG.sub(lambda match: str(variables[match[1]]), self.text)
         return message.Prompt((message.Message("user", said),), said, label=self.name)
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +16,8 @@ from evenhand.cli.exits import code_for
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from evenhand.core.plan import Plan, Selection
+    from evenhand.cli.asked import Asked
+    from evenhand.core.plan import Plan
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
 
@@ -72,7 +74,7 @@ def _spending(command: F) -> F:
 
 
 @click.command(short_help="Run prompts × models × tests, and say what passed.")
-@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...")
 @click.option(
     "--filter",
     "filter_",
@@ -86,6 +88,8 @@ def _spending(command: F) -> F:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="For --sample.")
 @click.option("--repeat", type=click.IntRange(1), metavar="N", help="Ask everything N times.")
+@click.option("-k", "names", default="", metavar="NAME", help="Only evals with this in their name.")
+@click.option("--tag", default="", help="Only evals with this tag.")
 @_spending
 @click.option(
     "--offline",
@@ -99,12 +103,14 @@ def _spending(command: F) -> F:
 )
 @_looks
 def run(
-    path: Path,
+    paths: tuple[str, ...],
     filter_: str,
     first: int | None,
     sample: int | None,
     seed: int,
     repeat: int | None,
+    names: str,
+    tag: str,
     concurrency: int | None,
     max_cost: float | None,
     no_cache: bool,
@@ -117,24 +123,29 @@ def run(
     exit_zero: bool,
     promptfoo_exit_codes: bool,
 ) -> int:
-    """Run the prompts × models × tests of PATH: a folder with a promptfooconfig.yaml, or the file itself.
+    """Run the prompts × models × tests of PATH, a folder with a promptfooconfig.yaml or the file itself; or the eval
+    sets of PATHs: files called *_evals.py, any line of an eval after a colon, or folders of them.
 
     Every reply is kept the moment it arrives. Stopped with Ctrl-C or killed, a run goes on with `evenhand resume`,
     and what was received is not paid for again.
     """
-    from evenhand.core.plan import Selection  # noqa: PLC0415 (imported once it is known what is asked)
+    from evenhand.cli.asked import Asked, absolute  # noqa: PLC0415 (imported once it is known what is asked)
     from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
 
-    selection = Selection(filter_, first, sample, seed, repeat)
+    asked = Asked(
+        tuple(map(absolute, paths or (".",))),
+        filter_,
+        first,
+        sample,
+        seed,
+        repeat,
+        strict_prompts,
+        offline,
+        names,
+        tag,
+    )
     record: dict[str, Any] = {
-        "path": str(path.absolute()),
-        "filter": filter_,
-        "first": first,
-        "sample": sample,
-        "seed": seed,
-        "repeats": repeat,
-        "strict_prompts": strict_prompts,
-        "offline": offline,
+        "asked": asked.record(),
         "concurrency": concurrency,
         "max_cost_usd": max_cost,
         "cache": not no_cache,
@@ -147,12 +158,8 @@ def run(
         time_limit_s=time_limit,
         record=record,
     )
-    with _offline(path) if offline else contextlib.nullcontext():
-        plan = _load(path, selection, strict_prompts)
-        finished = _settle(plan, settings, None, show_progress=not no_progress, replayed=offline)
-    return _report(
-        finished, plan, as_json, not no_table, not no_progress, exit_zero, promptfoo_exit_codes
-    )
+    looks = _Looks(as_json, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
+    return _run(asked, settings, None, looks)
 
 
 @click.command(short_help="Go on with a run that did not finish. Nothing is paid for twice.")
@@ -177,7 +184,7 @@ def resume(
     Calls that were in flight when a run was killed may have been charged for: they are counted, with what they can
     have cost at most.
     """
-    from evenhand.core.plan import Selection  # noqa: PLC0415 (imported once it is known what is asked)
+    from evenhand.cli.asked import Asked  # noqa: PLC0415 (imported once it is known what is asked)
     from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
@@ -186,13 +193,8 @@ def resume(
     with RunFile.open(file) as earlier:
         meta = earlier.meta
     record = meta.settings
-    path = Path(record.get("path", ""))
-    if not record.get("path") or not path.exists():
-        gone = path if record.get("path") else "what it was made from"
-        raise UsageError(f"run {meta.id} cannot be resumed: {gone} does not exist")
-    selection = Selection(
-        record["filter"], record["first"], record["sample"], record["seed"], record["repeats"]
-    )
+    if "asked" not in record:
+        raise UsageError(f"run {meta.id} cannot be resumed: what it was made from is not known")
     settings = Settings(
         concurrency=concurrency or record["concurrency"],
         cache=False if no_cache or not record["cache"] else None,
@@ -200,27 +202,46 @@ def resume(
         time_limit_s=time_limit or record["time_limit_s"],
         record=record,
     )
-    offline = bool(record["offline"])
-    with _offline(path) if offline else contextlib.nullcontext():
-        plan = _load(path, selection, bool(record["strict_prompts"]))
-        finished = _settle(plan, settings, file, show_progress=not no_progress, replayed=offline)
-    return _report(
-        finished, plan, as_json, not no_table, not no_progress, exit_zero, promptfoo_exit_codes
-    )
+    looks = _Looks(as_json, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
+    return _run(Asked.again(record), settings, file, looks)
 
 
-def _load(path: Path, selection: Selection, strict_prompts: bool) -> Plan:
-    from evenhand.promptfoo.load import load  # noqa: PLC0415 (imported once it is known what is asked)
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """What is printed, and how it exits."""
 
-    return load(path, selection, strict_prompts=strict_prompts)
+    as_json: bool
+    table: bool
+    progress: bool
+    exit_zero: bool
+    promptfoo_exit_codes: bool
+
+
+def _run(asked: Asked, settings: Settings, file: Path | None, looks: _Looks) -> int:
+    from evenhand.cli.exits import USAGE  # noqa: PLC0415 (see above)
+
+    with _offline(asked.folder) if asked.offline else contextlib.nullcontext():
+        plan, broken = asked.plan()
+        for problem in broken:
+            click.echo(_safe(str(problem)), err=True)
+        finished = _settle(
+            plan, settings, file, show_progress=looks.progress, replayed=asked.offline
+        )
+    code = _report(finished, plan, looks)
+    return code or (USAGE if broken else code)
+
+
+def _safe(text: str) -> str:
+    from evenhand.report.words import safe  # noqa: PLC0415 (seldom)
+
+    return safe(text, multiline=True)
 
 
 @contextlib.contextmanager
-def _offline(path: Path) -> Iterator[None]:
+def _offline(folder: Path) -> Iterator[None]:
     """Inside, the vendors' addresses lead to a server of our own that answers from the folder's offline.jsonl."""
     from evenhand.testing import FakeProvider, Script  # noqa: PLC0415 (only for --offline)
 
-    folder = path if path.is_dir() else path.parent
     script = folder / "offline.jsonl"
     if not script.is_file():
         raise UsageError(
@@ -280,15 +301,7 @@ def _note(text: str) -> None:
     click.echo(f"evenhand: {safe(text)}", err=True)
 
 
-def _report(
-    finished: Finished,
-    plan: Plan,
-    as_json: bool,
-    table: bool,
-    show_progress: bool,
-    exit_zero: bool,
-    promptfoo_exit_codes: bool,
-) -> int:
+def _report(finished: Finished, plan: Plan, looks: _Looks) -> int:
     from evenhand.cli.show import print_run  # noqa: PLC0415 (imported once there is something to show)
     from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
     from evenhand.report.console import doubt_lines  # noqa: PLC0415 (see above)
@@ -297,15 +310,15 @@ def _report(
     for line in doubt_lines(finished.in_doubt, finished.last_words):
         click.echo(line, err=True)
     # On a terminal the progress line has said it already.
-    said = sys.stdout.isatty() and sys.stderr.isatty() and show_progress
+    said = sys.stdout.isatty() and sys.stderr.isatty() and looks.progress
     with RunFile.open(finished.path) as run_file:
         totals = run_file.totals()
-        print_run(run_file, as_json=as_json, table=table, with_heading=not said)
+        print_run(run_file, as_json=looks.as_json, table=looks.table, with_heading=not said)
     ending = finished.ending
     return code_for(
         verdict(totals, plan.size, plan.options.pass_rate),
         ending.status,
         ending.signal,
-        promptfoo=promptfoo_exit_codes,
-        failures_are_fine=exit_zero,
+        promptfoo=looks.promptfoo_exit_codes,
+        failures_are_fine=looks.exit_zero,
     )

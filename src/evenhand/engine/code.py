@@ -33,7 +33,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
-from evenhand.core.errors import CodeError
+from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.engine.capture import captured, current, user_code
 
 T = TypeVar("T")
@@ -159,7 +159,8 @@ class CodeHost:
         except BaseException as error:
             if isinstance(error, TimeoutError) and timer.expired():
                 raise _too_long(name, limit_s) from None
-            if isinstance(error, CodeError) or _cancelled(error):
+            # What a model that the run lent has raised is its own error, not one of the code that asked.
+            if isinstance(error, EvenhandError) or _cancelled(error):
                 raise
             raise _code_error(name, error) from error
 

@@ -112,7 +112,7 @@ async def test_an_expectation_that_is_missed_or_raises_ends_nothing(tmp_path: Pa
         ("the eval runs to its end", "error"),
     ]
     assert trial.outcomes[2].metadata == {"why": "metadata"}
-    assert trial.outcomes[3].reason == "sums"
+    assert trial.outcomes[3].reason.startswith("sums")
     assert "my bug" in trial.outcomes[-1].reason
 
 
@@ -176,8 +176,25 @@ async def test_fixtures_are_made_for_each_trial_and_torn_down_whatever_happened(
             raise ValueError("bug")
 
     one, two = await ran(evals, tmp_path, selection=Selection())
-    assert sorted(log) == sorted(["open", "begin db", "run a s", "roll back", "close", "open", "begin db", "run b s", "roll back", "close"])
-    assert [o.name for o in one.outcomes] == ["ran", "the eval runs to its end", "tear-down of session"]
+    assert sorted(log) == sorted(
+        [
+            "open",
+            "begin db",
+            "run a s",
+            "roll back",
+            "close",
+            "open",
+            "begin db",
+            "run b s",
+            "roll back",
+            "close",
+        ]
+    )
+    assert [o.name for o in one.outcomes] == [
+        "ran",
+        "the eval runs to its end",
+        "tear-down of session",
+    ]
     assert [o.outcome for o in two.outcomes] == ["pass", "error"]
 
 
@@ -211,7 +228,13 @@ async def test_every_combination_of_the_axes_is_a_column(tmp_path: Path):
     evals = EvalSet(
         "matrix",
         data=[{"id": "cow", "input": "cow"}],
-        over={"prompt": [Prompt("plain", "Legs of a {{animal}}?"), Prompt("cot", "Think: {{animal}}.")], "model": [small, large]},
+        over={
+            "prompt": [
+                Prompt("plain", "Legs of a {{animal}}?"),
+                Prompt("cot", "Think: {{animal}}."),
+            ],
+            "model": [small, large],
+        },
         repeats=2,
     )
 
@@ -234,7 +257,9 @@ async def test_every_combination_of_the_axes_is_a_column(tmp_path: Path):
 
 async def test_a_wrong_key_stops_the_run(tmp_path: Path):
     """It is not an error of every single trial."""
-    evals = EvalSet("locked", data=[{"id": str(i)} for i in range(50)], model=Scripted([AuthError("no key")]))
+    evals = EvalSet(
+        "locked", data=[{"id": str(i)} for i in range(50)], model=Scripted([AuthError("no key")])
+    )
 
     @evals.eval
     async def asks(model, case):
@@ -311,7 +336,9 @@ def test_cases_are_selected_as_everywhere():
     assert planned(evals, selection=Selection(filter="word 1")).size == 11
     assert planned(evals, selection=Selection(first=3, repeats=2)).size == 6
     drawn = [s.case.id for s in planned(evals, selection=Selection(sample=4, seed=1)).steps()]
-    assert drawn == [s.case.id for s in planned(evals, selection=Selection(sample=4, seed=1)).steps()]
+    assert drawn == [
+        s.case.id for s in planned(evals, selection=Selection(sample=4, seed=1)).steps()
+    ]
     assert len(drawn) == 4
     with pytest.raises(UsageError, match="regular expression"):
         planned(evals, selection=Selection(filter="("))
@@ -346,7 +373,7 @@ def test_files_are_read_below_the_sets_folder_and_nowhere_else(tmp_path: Path):
 
 def test_a_dataset_is_read_from_csv_json_and_jsonl(tmp_path: Path):
     """Fields by their names, everything else a variable."""
-    (tmp_path / "d.csv").write_text("id,input,expected,tags,animal\na,q,e,\"x, y\",cow\n")
+    (tmp_path / "d.csv").write_text('id,input,expected,tags,animal\na,q,e,"x, y",cow\n')
     (tmp_path / "d.jsonl").write_text('{"input": "q", "context": ["p"], "metadata": {"k": 1}}\n\n')
     (tmp_path / "d.json").write_text('[{"id": "j", "input": 3}]')
     (one,) = Dataset.read(tmp_path / "d.csv")
@@ -422,13 +449,16 @@ def test_sets_are_found_below_evals_and_a_broken_file_keeps_no_other_from_runnin
 def test_a_line_chooses_the_eval_that_it_stands_in(tmp_path: Path):
     """Any line of the function; a line outside of all is told what there is."""
     file = tmp_path / "some_evals.py"
-    file.write_text(SET.format(name="some") + textwrap.dedent("""
+    file.write_text(
+        SET.format(name="some")
+        + textwrap.dedent("""
 
         @evals.eval
         def other(expect):
             '''Another.'''
             expect(True, "holds")
-        """))
+        """)
+    )
     assert split_line(f"{file}:7") == (str(file), 7)
     found = find([f"{file}:7"])
     assert [v.prompt for v in planned(*found.sets, lines=found.lines).variants] == ["some"]

@@ -1,0 +1,113 @@
+"""What a run is asked to run. It is kept in the run's file, so that `resume` asks for the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.errors import Problem, UsageError
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The paths, and which part of what they hold.
+
+    Attributes:
+        paths: Absolute. One promptfoo config or folder; or any number of eval files, with or without a line, and folders.
+        filter: A regular expression for cases.
+        first: Only so many cases.
+        sample: Only so many, drawn at random.
+        seed: For the sample.
+        repeats: Instead of what the files say.
+        strict_prompts: Call prompt functions as promptfoo does.
+        offline: Answer from offline.jsonl.
+        names: Only evals with this text in their name.
+        tag: Only evals with this tag.
+    """
+
+    paths: tuple[str, ...]
+    filter: str = ""
+    first: int | None = None
+    sample: int | None = None
+    seed: int = 0
+    repeats: int | None = None
+    strict_prompts: bool = False
+    offline: bool = False
+    names: str = ""
+    tag: str = ""
+
+    @staticmethod
+    def again(record: Mapping[str, Any]) -> Asked:
+        """What an earlier session was asked."""
+        asked = dict(record["asked"])
+        return Asked(**{**asked, "paths": tuple(asked["paths"])})
+
+    def record(self) -> dict[str, Any]:
+        """For the run's file."""
+        return asdict(self)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the first path: where offline.jsonl is looked for."""
+        from evenhand.authoring.discovery import split_line  # noqa: PLC0415 (seldom)
+
+        path = Path(split_line(self.paths[0])[0])
+        return path if path.is_dir() else path.parent
+
+    def plan(self) -> tuple[Plan, list[Problem]]:
+        """The plan, and what is wrong with files that it goes on without.
+
+        Raises:
+            UsageError: The paths do not go together.
+            ConfigError: All that is wrong with what they hold.
+            NothingSelected: Nothing is left to run.
+        """
+        from evenhand.core.plan import Selection  # noqa: PLC0415 (imported once it is known what is asked)
+
+        selection = Selection(self.filter, self.first, self.sample, self.seed, self.repeats)
+        if any(self._is_evals(path) for path in self.paths):
+            from evenhand.authoring.discovery import find  # noqa: PLC0415 (see above)
+            from evenhand.authoring.plan import plan_of  # noqa: PLC0415 (see above)
+
+            found = find(self.paths)
+            plan = plan_of(
+                found.sets,
+                selection,
+                env=os.environ,
+                names=self.names,
+                tag=self.tag,
+                lines=found.lines,
+                source=str(found.sets[0].path),
+            )
+            return plan, found.problems
+        if len(self.paths) > 1:
+            raise UsageError(
+                "several promptfoo configs cannot be run at once yet",
+                hint="Run them one after the other.",
+            )
+        if self.names or self.tag:
+            raise UsageError(
+                "-k and --tag are for eval sets", hint="Use --filter for a promptfoo config."
+            )
+        from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
+
+        return load(Path(self.paths[0]), selection, strict_prompts=self.strict_prompts), []
+
+    @staticmethod
+    def _is_evals(path: str) -> bool:
+        if path.endswith((".yaml", ".yml", ".json")):
+            return False
+        from evenhand.authoring.discovery import is_evals  # noqa: PLC0415 (see above)
+
+        return is_evals(path)
+
+
+def absolute(path: str) -> str:
+    """A path as it can be found again from anywhere, the line after it kept."""
+    return os.path.abspath(path)  # noqa: PTH100 (a path may have a line after it)
