@@ -106,7 +106,14 @@ class EvalPlan:
             for case in self.cases[id(evals)]:
                 for repeat in range(self._repeats(evals)):
                     for column in columns:
-                        yield Step(index, case, column.variant, repeat, column.body)
+                        yield Step(
+                            index,
+                            case,
+                            column.variant,
+                            repeat,
+                            column.body,
+                            judge=column.body.judge,
+                        )
                         index += 1
 
     def estimate(self) -> Sequence[CallEstimate]:

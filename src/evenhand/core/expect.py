@@ -32,6 +32,11 @@ class Trial(Host, Protocol):
         """The subject's last reply; None before there is one."""
         ...
 
+    @property
+    def judge(self) -> Provider | None:
+        """Who judges, for scorers that name nobody; None where nobody is named at all."""
+        ...
+
     def show(self, variables: Mapping[str, Any]) -> None:
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         ...

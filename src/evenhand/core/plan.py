@@ -31,6 +31,7 @@ class Step:
         repeat: Which repeat, from 0.
         body: What happens.
         rule: How the outcomes become a verdict.
+        judge: Who judges, for scorers that name nobody.
     """
 
     index: int
@@ -39,6 +40,7 @@ class Step:
     repeat: int
     body: Body
     rule: VerdictRule = all_pass
+    judge: Provider | None = None
 
 
 @dataclass(frozen=True, slots=True)

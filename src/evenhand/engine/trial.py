@@ -148,6 +148,10 @@ class LiveTrial:
     def repeat(self) -> int:
         return self.step.repeat
 
+    @property
+    def judge(self) -> Provider | None:
+        return self.step.judge
+
     def model(self, provider: Provider, role: CallRole) -> Model:
         return LentModel(self, self._asker, provider, role)
 
