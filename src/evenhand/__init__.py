@@ -31,7 +31,7 @@ _HOMES = {
     "Score": "core.score",
     "run": "authoring.running",
 }
-__all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
 
 
 def __getattr__(name: str) -> object:

@@ -123,7 +123,8 @@ class EvalBody:
             step = functools.partial(_exhausted, generator)
         try:
             if not await trial.call(step, name=f"tear-down of {name}", limit_s=LIMIT_S):
-                raise CodeError(f"fixture {name} yields more than once")
+                twice = CodeError(f"fixture {name} yields more than once")
+                trial.expect(Expectation(None, Raised(f"tear-down of {name}", twice)))
         except (BudgetStop, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 (see above)

@@ -47,8 +47,8 @@ class Dataset(Sequence[Case]):
     def read(path: str | Path) -> Dataset:
         """A dataset from a file: CSV with a header, JSON (a list), or JSONL.
 
-        The columns `id`, `input`, `expected`, `context`, `description`, `tags` and `metadata` are the case's fields; all
-        others are its variables. A case without an id is called by a hash of its row.
+        The columns `id`, `input`, `expected`, `context`, `description`, `tags` and `metadata` are the case's fields;
+        all others are its variables. A case without an id is called by a hash of its row.
 
         Raises:
             ConfigError: All that is wrong with the file, row by row.
@@ -116,26 +116,7 @@ def _rows(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Mapping[st
         problems.append(Problem(str(file), line, 0, "is not UTF-8", "Save it as UTF-8."))
         return
     if suffix in (".csv", ".tsv"):
-        reader = csv.reader(
-            text.splitlines(keepends=True), delimiter="\t" if suffix == ".tsv" else ","
-        )
-        header = [name.strip() for name in next(reader, [])]
-        before = reader.line_num
-        for cells in reader:
-            line, before = before + 1, reader.line_num
-            if not any(cells):
-                continue
-            if len(cells) != len(header):
-                problems.append(
-                    Problem(
-                        str(file),
-                        line,
-                        0,
-                        f"the row has {len(cells)} cells, the header has {len(header)}",
-                    )
-                )
-                continue
-            yield line, dict(zip(header, cells, strict=True))
+        yield from _table(file, text, "\t" if suffix == ".tsv" else ",", problems)
         return
     if suffix == ".jsonl":
         for line, row in enumerate(text.splitlines(), 1):
@@ -154,6 +135,24 @@ def _rows(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Mapping[st
             yield 0, item
         else:
             problems.append(Problem(str(file), 0, 0, f"a case is {item!r}, not an object"))
+
+
+def _table(
+    file: Path, text: str, delimiter: str, problems: list[Problem]
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The rows of a table with a header, each with its first line."""
+    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
+    header = [name.strip() for name in next(reader, [])]
+    before = reader.line_num
+    for cells in reader:
+        line, before = before + 1, reader.line_num
+        if not any(cells):
+            continue
+        if len(cells) != len(header):
+            what = f"the row has {len(cells)} cells, the header has {len(header)}"
+            problems.append(Problem(str(file), line, 0, what))
+            continue
+        yield line, dict(zip(header, cells, strict=True))
 
 
 def _json(file: Path, line: int, text: str, problems: list[Problem]) -> Mapping[str, Any] | None:

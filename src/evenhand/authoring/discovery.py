@@ -28,7 +28,7 @@ class Found:
 
 
 def is_evals(path: str) -> bool:
-    """Whether a path on the command line means eval sets: a Python file, with or without a line, or a folder of them."""
+    """Whether a path on the command line means eval sets: a Python file, with a line or without, or a folder."""
     name, _ = split_line(path)
     file = Path(name)
     if file.suffix == ".py":
@@ -45,7 +45,9 @@ def split_line(path: str) -> tuple[str, int | None]:
 
 
 def find(paths: Sequence[str]) -> Found:
-    """The sets in these files and folders. A file that cannot be imported is a problem, and keeps no other from running.
+    """The sets in these files and folders.
+
+    A file that cannot be imported is a problem, and keeps no other from running.
 
     Raises:
         UsageError: A path does not exist, or a line stands in no eval.

@@ -124,8 +124,9 @@ class EvalSet:
         return add if function is None else add(function)
 
     def fixture(self, function: F) -> F:
-        """Adds a fixture: what it returns, or yields, is given to evals that ask for it by its name. It is made for each
-        trial; what stands after the `yield` is run afterwards, whatever happened.
+        """Adds a fixture: what it returns, or yields, is given to evals that ask for it by its name.
+
+        It is made for each trial; what stands after the `yield` is run afterwards, whatever happened.
         """
         self.fixtures[function.__name__] = function
         return function

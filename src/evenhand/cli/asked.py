@@ -19,7 +19,7 @@ class Asked:
     """The paths, and which part of what they hold.
 
     Attributes:
-        paths: Absolute. One promptfoo config or folder; or any number of eval files, with or without a line, and folders.
+        paths: Absolute. One promptfoo config or folder; or eval files, with a line or without, and folders of them.
         filter: A regular expression for cases.
         first: Only so many cases.
         sample: Only so many, drawn at random.
@@ -45,7 +45,7 @@ class Asked:
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:
         """What an earlier session was asked."""
-        asked = dict(record["asked"])
+        asked: dict[str, Any] = dict(record["asked"])
         return Asked(**{**asked, "paths": tuple(asked["paths"])})
 
     def record(self) -> dict[str, Any]:
@@ -54,11 +54,13 @@ class Asked:
 
     @property
     def folder(self) -> Path:
-        """The folder of the first path: where offline.jsonl is looked for."""
+        """The folder of the first path, where offline.jsonl is looked for; for what lies in `evals`, the one above."""
         from evenhand.authoring.discovery import split_line  # noqa: PLC0415 (seldom)
 
         path = Path(split_line(self.paths[0])[0])
-        return path if path.is_dir() else path.parent
+        folder = path if path.is_dir() else path.parent
+        above = next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
+        return folder if (folder / "offline.jsonl").is_file() else above
 
     def plan(self) -> tuple[Plan, list[Problem]]:
         """The plan, and what is wrong with files that it goes on without.
@@ -86,7 +88,8 @@ class Asked:
                 source=str(found.sets[0].path),
             )
             return plan, found.problems
-        if len(self.paths) > 1:
+        only, *others = self.paths
+        if others:
             raise UsageError(
                 "several promptfoo configs cannot be run at once yet",
                 hint="Run them one after the other.",
@@ -97,7 +100,7 @@ class Asked:
             )
         from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
 
-        return load(Path(self.paths[0]), selection, strict_prompts=self.strict_prompts), []
+        return load(Path(only), selection, strict_prompts=self.strict_prompts), []
 
     @staticmethod
     def _is_evals(path: str) -> bool:

@@ -123,8 +123,10 @@ def run(
     exit_zero: bool,
     promptfoo_exit_codes: bool,
 ) -> int:
-    """Run the prompts × models × tests of PATH, a folder with a promptfooconfig.yaml or the file itself; or the eval
-    sets of PATHs: files called *_evals.py, any line of an eval after a colon, or folders of them.
+    """Run the prompts × models × tests of a folder, or its eval sets.
+
+    PATH is a folder with a promptfooconfig.yaml or the file itself; or any number of eval files (*_evals.py), a line of
+    an eval after a colon, and folders of them. Without PATH, the folder you stand in.
 
     Every reply is kept the moment it arrives. Stopped with Ctrl-C or killed, a run goes on with `evenhand resume`,
     and what was received is not paid for again.
