@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
@@ -44,7 +44,10 @@ class Invocation:
 
     def kept(self) -> dict[str, Any]:
         """What the results keep of it."""
-        kept: dict[str, Any] = {"name": self.name, "arguments": self.arguments}
+        given = self.arguments
+        if given is not None and not _written(given):
+            given = {key: v if _written(v) else repr(v) for key, v in given.items()}
+        kept: dict[str, Any] = {"name": self.name, "arguments": given}
         if self.arguments is None:
             kept["raw"] = _shown(self.raw)
         if self.id:
@@ -337,6 +340,15 @@ def _shown(value: object) -> str:
         return text_of(value)
     except TypeError:  # an object of the application's own
         return repr(value)
+
+
+def _written(value: object) -> bool:
+    """Whether results can hold it as it is."""
+    try:
+        encode(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _plain(value: object) -> object:

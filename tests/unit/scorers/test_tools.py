@@ -294,5 +294,6 @@ def test_a_question_reads_as_a_sentence(question: object, label: str):
 
 def test_arguments_of_an_applications_own_are_shown_as_they_can_be():
     """What is no JSON is shown the way Python shows it."""
-    score = CallsTool("a").score([Invoked("a", {"n": 1j})])
-    assert score.reason == "called a({'n': 1j})"
+    score = CallsTool("a").score([Invoked("a", {"n": 1j, "m": 1})])
+    assert score.reason == "called a({'n': 1j, 'm': 1})"
+    assert score.metadata["calls"][0]["arguments"] == {"n": "1j", "m": 1}
