@@ -119,9 +119,9 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
         return None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    for folder in (str(file.parent), str(Path.cwd())):
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
+    for folder in (_project(file), file.parent, Path.cwd()):
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
     try:
         spec.loader.exec_module(module)
     except EvenhandError as error:
@@ -134,6 +134,11 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
         problems.append(Problem(str(file), _line_in(file, error), 0, what))
         return None
     return module
+
+
+def _project(file: Path) -> Path:
+    """The folder that holds `evals`, where the application under test is as a rule; or the file's own."""
+    return next((parent.parent for parent in file.parents if parent.name == "evals"), file.parent)
 
 
 def _line_in(file: Path, error: BaseException) -> int:

@@ -15,8 +15,10 @@ from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import ConfigError, NothingSelected, Problem, UsageError
+from evenhand.core.expect import all_pass
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
+from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 from evenhand.providers.catalog import create
 
@@ -112,6 +114,7 @@ class EvalPlan:
                             column.variant,
                             repeat,
                             column.body,
+                            rule=share_passed,
                             judge=column.body.judge,
                         )
                         index += 1
@@ -122,6 +125,21 @@ class EvalPlan:
 
     def _repeats(self, evals: EvalSet) -> int:
         return self.selection.repeats or evals.repeats
+
+
+def share_passed(outcomes: Sequence[Outcome]) -> Verdict:
+    """Every expectation must pass; the score is the weighted share of them that did.
+
+    What expectations measure is on scales of their own (words, seconds, points of a rubric): a mean over those would
+    say nothing. Each keeps its number in its outcome, and under its `metric`.
+    """
+    verdict = all_pass(outcomes)
+    if verdict.score is None:
+        return verdict
+    passed = sum(o.weight for o in outcomes if o.outcome == "pass")
+    failed = sum(o.weight for o in outcomes if o.outcome == "fail")
+    share = passed / (passed + failed) if passed + failed else None
+    return Verdict(verdict.outcome, share, verdict.reason, verdict.named_scores)
 
 
 def plan_of(
@@ -152,9 +170,10 @@ def plan_of(
     problems = [problem for evals in sets for problem in evals.problems()]
     columns: list[tuple[EvalSet, list[Column]]] = []
     count = 0
-    several = len(sets) > 1
-    for evals in sets:
-        chosen = [e for e in evals.evals if _wanted(e, evals, names, tag, lines)]
+    picked = [(s, [e for e in s.evals if _wanted(e, s, names, tag, lines)]) for s in sets]
+    picked = [(evals, chosen) for evals, chosen in picked if chosen]
+    several = len(picked) > 1
+    for evals, chosen in picked:
         made: list[Column] = []
         judge = _provider(evals.judge, evals, env, problems) if evals.judge is not None else None
         for eval_ in chosen:
@@ -173,19 +192,12 @@ def plan_of(
                 )
                 made.append(Column(variant, EvalBody(evals, eval_, others, model, judge)))
                 count += 1
-        if made:
-            columns.append((evals, made))
+        columns.append((evals, made))
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
     cases = {id(evals): _cases(evals, selection) for evals, _ in columns}
-    plan = EvalPlan(
-        sets,
-        columns,
-        cases,
-        selection,
-        title or (sets[0].name if len(sets) == 1 else f"{len(sets)} eval sets"),
-        source,
-    )
+    title = title or (f"{len(picked)} eval sets" if several else "".join(s.name for s, _ in picked))
+    plan = EvalPlan([evals for evals, _ in picked], columns, cases, selection, title, source)
     if not plan.size:
         there = ", ".join(e.name for evals in sets for e in evals.evals[:10])
         raise NothingSelected(

@@ -46,7 +46,8 @@ class Asked:
     def again(record: Mapping[str, Any]) -> Asked:
         """What an earlier session was asked."""
         asked: dict[str, Any] = dict(record["asked"])
-        return Asked(**{**asked, "paths": tuple(asked["paths"])})
+        asked["paths"] = tuple(asked["paths"])
+        return Asked(**asked)
 
     def record(self) -> dict[str, Any]:
         """For the run's file."""
@@ -54,13 +55,12 @@ class Asked:
 
     @property
     def folder(self) -> Path:
-        """The folder of the first path, where offline.jsonl is looked for; for what lies in `evals`, the one above."""
+        """The first path's: where runs are kept and offline.jsonl is. For what lies in `evals`, the folder above it."""
         from evenhand.authoring.discovery import split_line  # noqa: PLC0415 (seldom)
 
         path = Path(split_line(self.paths[0])[0])
         folder = path if path.is_dir() else path.parent
-        above = next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
-        return folder if (folder / "offline.jsonl").is_file() else above
+        return next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
 
     def plan(self) -> tuple[Plan, list[Problem]]:
         """The plan, and what is wrong with files that it goes on without.
@@ -85,7 +85,7 @@ class Asked:
                 names=self.names,
                 tag=self.tag,
                 lines=found.lines,
-                source=str(found.sets[0].path),
+                source=str(self.folder),
             )
             return plan, found.problems
         only, *others = self.paths

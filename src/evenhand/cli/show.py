@@ -54,13 +54,14 @@ def show(run: str | None, cell: str | None, as_json: bool, no_table: bool, listi
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["json", "jsonl", "csv", "promptfoo"]),
+    type=click.Choice(["json", "jsonl", "csv", "promptfoo", "junit", "markdown"]),
     help="By default as the file's ending says; promptfoo is promptfoo's results JSON, version 3.",
 )
 def export(run: str | None, to: Path, format_: str | None) -> int:
     """Write the results of RUN (an id, the start of one, or a file; by default the latest) to a file.
 
-    json is one document, jsonl one trial a line with the same keys, csv one row a trial.
+    json is one document, jsonl one trial a line with the same keys, csv one row a trial; junit (.xml) is for CI, one
+    test case a trial, and markdown (.md) for people: the table, the failures and the comparison.
     """
     from evenhand.report.export import export as write  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)

@@ -22,6 +22,7 @@ _COMMANDS = {
     ),
     "export": ("evenhand.cli.show", "Write a run's results to a file."),
     "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
+    "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt to start from."),
     "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
     "scorers": ("evenhand.cli.setup", "List what can be expected of an output."),
     "cache": ("evenhand.cli.cache", "Look into the cache of replies, or clear it."),

@@ -1,4 +1,4 @@
-"""Writes a run to a file for other programs: JSON, JSON lines, CSV, or promptfoo's results.
+"""Writes a run to a file for other programs: JSON, JSON lines, CSV, promptfoo's results, JUnit or Markdown.
 
 A file appears whole or not at all: it is written beside its place and moved there when it is done.
 """
@@ -17,6 +17,8 @@ from typing import TextIO
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.report.document import json_text, trial_row, write_document, writer
+from evenhand.report.junit import write_junit
+from evenhand.report.markdown import write_markdown
 from evenhand.report.promptfoo import write_promptfoo
 from evenhand.store.runfile import RunFile
 
@@ -31,7 +33,7 @@ def export(run: RunFile, to: Path, format_: str | None = None) -> int:
     Args:
         run: The run, as far as it has come.
         to: The file; `-` for stdout.
-        format_: json, jsonl, csv or promptfoo; by default as the file's ending says.
+        format_: json, jsonl, csv, promptfoo, junit or markdown; by default as the file's ending says.
 
     Raises:
         UsageError: No format can be made out, or there is no file of this name to write.
@@ -39,6 +41,7 @@ def export(run: RunFile, to: Path, format_: str | None = None) -> int:
     """
     known = ", ".join(_WRITERS)
     name = (format_ or to.suffix.removeprefix(".")).lower()
+    name = name if format_ else _ENDINGS.get(name, name)
     write = _WRITERS.get(name)
     if write is None and format_:
         raise UsageError(f"--format {format_!r} is not known", hint=f"There are: {known}.")
@@ -126,7 +129,10 @@ _WRITERS: dict[str, Callable[[RunFile, TextIO], int]] = {
     "jsonl": _jsonl,
     "csv": _csv,
     "promptfoo": write_promptfoo,
+    "junit": write_junit,
+    "markdown": write_markdown,
 }
+_ENDINGS = {"xml": "junit", "md": "markdown"}
 
 
 @contextlib.contextmanager

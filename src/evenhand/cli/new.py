@@ -1,0 +1,116 @@
+"""`evenhand new`: a commented file to start from, that runs as it is.
+
+The files are in `starters/`, with the words in @…@ filled in. Nothing that is there is overwritten.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from evenhand.core.errors import UsageError
+
+Kind = Literal["eval", "judge", "prompt"]
+
+STARTERS = Path(__file__).parent / "starters"
+_PLACES: dict[str, tuple[str, str]] = {
+    "eval": ("evals", "_evals"),
+    "judge": ("judges", ""),
+    "prompt": ("prompts", ""),
+}
+
+
+@click.group(short_help="Write an eval set, a judge or a prompt to start from.")
+def new() -> None:
+    """Write a commented file to start from, that runs as it is. Never overwrites one.
+
+    NAME may have folders: `evenhand new eval shop/refunds` writes evals/shop/refunds_evals.py.
+    """
+
+
+@new.command(name="eval", short_help="An eval set: evals/NAME_evals.py.")
+@click.argument("name")
+def new_eval(name: str) -> int:
+    """Write an eval set, evals/NAME_evals.py: two cases, an eval, the ways to expect."""
+    path = write("eval", name, Path())
+    click.echo(f"  {path}\n\nnext: evenhand run {path}")
+    return 0
+
+
+@new.command(name="judge", short_help="A judge of your own: judges/NAME.py.")
+@click.argument("name")
+def new_judge(name: str) -> int:
+    """Write a judge, judges/NAME.py: what it is asked, and what its answer must hold."""
+    path = write("judge", name, Path())
+    module = ".".join(path.with_suffix("").parts)
+    click.echo(f"  {path}\n\nnext, in an eval: from {module} import {class_name(path.stem)}")
+    return 0
+
+
+@new.command(name="prompt", short_help="A prompt: prompts/NAME.py.")
+@click.argument("name")
+def new_prompt(name: str) -> int:
+    """Write a prompt, prompts/NAME.py: a function, for evals and promptfoo configs alike."""
+    path = write("prompt", name, Path())
+    click.echo(f"  {path}\n\nnext: python {path}")
+    return 0
+
+
+def write(kind: Kind, name: str, folder: Path) -> Path:
+    """Writes a starter into its place below a folder, and returns its path.
+
+    Args:
+        kind: What to write.
+        name: What to call it: words, and folders before them.
+        folder: Where `evals`, `judges` and `prompts` are, or shall be.
+
+    Raises:
+        UsageError: The name cannot be one in Python, the file is there already, or cannot be written.
+    """
+    place, ending = _PLACES[kind]
+    *folders, last = _words(kind, name, ending)
+    path = Path(place, *folders, f"{last}{ending}.py")
+    filled = {
+        "TITLE": last.replace("_", " "),
+        "NAME": last,
+        "CLASS": class_name(last),
+        "PATH": path.as_posix(),
+        "MODULE": ".".join([place, *folders, last]),
+    }
+    text = (STARTERS / f"{kind}.py.txt").read_text("utf-8")
+    text = re.sub("@([A-Z]+)@", lambda match: filled[match[1]], text)
+    target = folder / path
+    if target.exists():
+        raise UsageError(
+            f"{target} is there already; nothing was written",
+            hint=f"Give it another name: evenhand new {kind} {last}_2",
+        )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror or error}") from error
+    return path
+
+
+def class_name(name: str) -> str:
+    """`friendly_tone` as `FriendlyTone`."""
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
+def _words(kind: Kind, name: str, ending: str) -> list[str]:
+    """The folders and the name, as Python can import them."""
+    path = name.strip().removesuffix(".py").removesuffix(ending)
+    words = [re.sub(r"[\s-]+", "_", word.strip()) for word in path.split("/")]
+    for word in words:
+        if not word.isidentifier() or keyword.iskeyword(word):
+            raise UsageError(
+                f"{name!r} cannot be the name of a Python module",
+                hint=f"Use letters, digits and _, a letter first: evenhand new {kind} refunds",
+            )
+    return words
