@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from evenhand.core.message import Model as Model
     from evenhand.core.message import Reply as Reply
     from evenhand.core.score import Score as Score
+    from evenhand.scorers.rubric import Rubric as Rubric
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,7 @@ _HOMES = {
     "Model": "core.message",
     "Prompt": "authoring.prompt",
     "Reply": "core.message",
+    "Rubric": "scorers.rubric",
     "Score": "core.score",
     "run": "authoring.running",
 }

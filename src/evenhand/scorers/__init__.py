@@ -1,1 +1,63 @@
 """Questions asked of an output: each a small frozen class with a one-line `str`, the label that people read."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.scorers.custom_judge import CustomJudge as CustomJudge
+    from evenhand.scorers.judge_schema import Graded as Graded
+    from evenhand.scorers.judge_schema import Judgement as Judgement
+    from evenhand.scorers.jury import Jury as Jury
+    from evenhand.scorers.limits import Cost as Cost
+    from evenhand.scorers.limits import Latency as Latency
+    from evenhand.scorers.passes import Passes as Passes
+    from evenhand.scorers.preferred import Preferred as Preferred
+    from evenhand.scorers.rating import Rating as Rating
+    from evenhand.scorers.rubric import ACCURACY as ACCURACY
+    from evenhand.scorers.rubric import CLARITY as CLARITY
+    from evenhand.scorers.rubric import HELPFULNESS as HELPFULNESS
+    from evenhand.scorers.rubric import Rubric as Rubric
+    from evenhand.scorers.structured import ContainsJson as ContainsJson
+    from evenhand.scorers.structured import IsJson as IsJson
+    from evenhand.scorers.text import Contains as Contains
+    from evenhand.scorers.text import ContainsAll as ContainsAll
+    from evenhand.scorers.text import ContainsAny as ContainsAny
+    from evenhand.scorers.text import Equals as Equals
+    from evenhand.scorers.text import Matches as Matches
+    from evenhand.scorers.text import StartsWith as StartsWith
+
+_HOMES = {
+    "ACCURACY": "rubric",
+    "CLARITY": "rubric",
+    "Contains": "text",
+    "ContainsAll": "text",
+    "ContainsAny": "text",
+    "ContainsJson": "structured",
+    "Cost": "limits",
+    "CustomJudge": "custom_judge",
+    "Equals": "text",
+    "Graded": "judge_schema",
+    "HELPFULNESS": "rubric",
+    "IsJson": "structured",
+    "Judgement": "judge_schema",
+    "Jury": "jury",
+    "Latency": "limits",
+    "Matches": "text",
+    "Passes": "passes",
+    "Preferred": "preferred",
+    "Rating": "rating",
+    "Rubric": "rubric",
+    "StartsWith": "text",
+}
+__all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)  # noqa: PLE0604 (names)
+
+
+def __getattr__(name: str) -> object:
+    """Imports what is asked for, when it is asked for."""
+    home = _HOMES.get(name)
+    if home is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(f"{__name__}.{home}"), name)

@@ -8,25 +8,23 @@ for once more, saying what was wrong with it; after that it is an error, never a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from evenhand.core.encoding import digest
 from evenhand.core.errors import JudgeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
+from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judge_reply import Ruling, read_ruling
+from evenhand.scorers.judging import asked
 from evenhand.scorers.text import quoted, text_of
 
 RAW_KEPT = 2000
 _EPSILON = 2.2e-16
-_PLACE = re.compile(r"\{(mark|rubric|output)\}")
+_KEYS = 'with the keys "reason", "pass" (true or false) and "score" (a number)'
 CONTRADICTIONS = ((True, 0.0), (False, 1.0))
 """Verdicts and scores that cannot both be meant. The verdict counts, as the judge was asked for it; it is marked."""
 
@@ -53,7 +51,7 @@ class MeetsRubric:
     async def score(self, output: Any, trial: Trial) -> Score:
         model = trial.model(self.judge, "judge")
         if self.messages is not None:
-            prompt = _conversation(self.messages(text_of(output)))
+            prompt = conversation(self.messages(text_of(output)))
             version, scale = "your own", None
         else:
             version, prompt = rubric_prompt(self.rubric, text_of(output))
@@ -84,19 +82,7 @@ class MeetsRubric:
 
 def rubric_prompt(rubric: str, output: str) -> tuple[str, Prompt]:
     """The version of our own prompt, and the prompt for this rubric and this output."""
-    version, instructions, material = _template("llm_rubric")
-    mark = digest(rubric, output)[:12]
-    values = {"mark": mark, "rubric": rubric, "output": output}
-    return version, _conversation(
-        (
-            Message("system", instructions.replace("{mark}", mark)),
-            Message("user", _PLACE.sub(lambda m: values[m[1]], material)),
-        )
-    )
-
-
-def _conversation(messages: tuple[Message, ...]) -> Prompt:
-    return Prompt(messages, "\n\n".join(str(message.content) for message in messages))
+    return judge_prompt("llm_rubric", {"rubric": rubric, "output": output})
 
 
 async def ask_twice(
@@ -111,47 +97,14 @@ async def ask_twice(
     Raises:
         JudgeError: There was none the second time either.
     """
-    reply = await model.generate(prompt)
-    try:
-        return reply, _ruling(reply, scale, verdict=verdict)
-    except JudgeError as error:
-        again = (
-            f"That answer cannot be used: {error.message}. Answer again with one JSON object and nothing else, "
-            'with the keys "reason", "pass" (true or false) and "score" (a number).'
-        )
-        said = Message("assistant", reply.text or "(nothing)")
-        messages = (*prompt.messages, said, Message("user", again))
-        reply = await model.generate(Prompt(messages, again, prompt.config))
-        try:
-            return reply, _ruling(reply, scale, verdict=verdict)
-        except JudgeError as second:
-            raise JudgeError(f"asked twice: {second.message}", hint=second.hint) from error
 
+    def read(text: str) -> Ruling:
+        ruling = read_ruling(text, scale=scale)
+        if verdict and ruling.passed is None:
+            raise JudgeError(
+                "the judge gave a score but no verdict",
+                hint="Set a threshold, so that the score decides, or ask the judge for 'pass' as well.",
+            )
+        return ruling
 
-def _ruling(reply: Reply, scale: tuple[float, float] | None, *, verdict: bool) -> Ruling:
-    try:
-        ruling = read_ruling(reply.text, scale=scale)
-    except JudgeError as error:
-        hint = ""
-        if reply.finish_reason == "length":
-            hint = "The judge ran out of tokens: give it more in its config, max_tokens: …"
-        raise JudgeError(error.message, hint=hint) from None
-    if verdict and ruling.passed is None:
-        raise JudgeError(
-            "the judge gave a score but no verdict",
-            hint="Set a threshold, so that the score decides, or ask the judge for 'pass' as well.",
-        )
-    return ruling
-
-
-@cache
-def _template(name: str) -> tuple[str, str, str]:
-    """A judge prompt of ours: its version, what the system says, and what the user says."""
-    source = (Path(__file__).parent / "prompts" / f"{name}.md").read_text("utf-8")
-    _, head, system, user = re.split(r"^---\n", source, maxsplit=3, flags=re.MULTILINE)
-    version = next(
-        line.removeprefix("version:").strip()
-        for line in head.splitlines()
-        if line.startswith("version:")
-    )
-    return version, system.strip(), user.strip()
+    return await asked(model, prompt, read, _KEYS)

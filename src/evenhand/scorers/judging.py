@@ -1,0 +1,153 @@
+"""What all judges share: who is asked, how an unusable answer is asked for again, what is kept of an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar, cast
+
+from evenhand.core.errors import JudgeError, ScoreError, UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.message import Message, Model, Prompt, Reply
+from evenhand.core.provider import Provider
+from evenhand.scorers.text import text_of
+
+T = TypeVar("T")
+Judge = Provider | Model
+"""Who may judge: a provider, or a model that the run has lent already."""
+
+UNSURE = 0.5
+"""A confidence below this is warned of, unless a scorer says otherwise."""
+
+_TO_THE_JUDGE = re.compile(
+    r"(?:ignore|disregard|forget|override)\W+(?:\w+\W+){0,4}?(?:instruction|rubric|criteri|prompt)\w*"
+    r"|\b(?:dear|as the|you are the|note to the)\W+(?:\w+\W+)?(?:grader|judge|evaluator)\b"
+    r'|"(?:pass|passes|score|winner|verdict)"\s*:',
+    re.IGNORECASE,
+)
+
+
+def check_judge(judge: object) -> None:
+    """Refuses what cannot judge.
+
+    Raises:
+        UsageError: It is the name of a model, or nothing that could be asked.
+    """
+    if judge is None or hasattr(judge, "generate") or hasattr(judge, "request"):
+        return
+    raise UsageError(
+        f"judge= takes a model, and this is {judge!r}",
+        hint="Name the judge for the whole set, EvalSet(…, judge='…'), or give a provider here.",
+    )
+
+
+def lent_judge(judge: Judge | None, trial: Trial) -> Model:
+    """The model that judges: the scorer's own, or the one that the trial has.
+
+    Raises:
+        UsageError: Nobody is named.
+    """
+    chosen = trial.judge if judge is None else judge
+    if chosen is None:
+        raise UsageError(
+            "nobody is named to judge",
+            hint="Name a judge for the set, EvalSet(…, judge='anthropic:messages:…'), or for the scorer, judge=….",
+        )
+    if hasattr(chosen, "generate"):
+        return cast("Model", chosen)
+    return trial.model(cast("Provider", chosen), "judge")
+
+
+async def asked(
+    model: Model, prompt: Prompt, read: Callable[[str], T], keys: str
+) -> tuple[Reply, T]:
+    """A judge's reply and what was read in it; asked once more where it could not be read.
+
+    Args:
+        read: Reads a reply's text, or raises a JudgeError.
+        keys: What the answer must hold, in words, for the second question.
+
+    Raises:
+        JudgeError: It could not be read the second time either.
+    """
+    reply = await model.generate(prompt)
+    try:
+        return reply, _read(reply, read)
+    except JudgeError as error:
+        again = (
+            f"That answer cannot be used: {error.message}. Answer again with one JSON object and nothing else, "
+            f"{keys}."
+        )
+        said = Message("assistant", reply.text or "(nothing)")
+        messages = (*prompt.messages, said, Message("user", again))
+        reply = await model.generate(Prompt(messages, again, prompt.config))
+        try:
+            return reply, _read(reply, read)
+        except JudgeError as second:
+            raise JudgeError(f"asked twice: {second.message}", hint=second.hint) from error
+
+
+def _read(reply: Reply, read: Callable[[str], T]) -> T:
+    try:
+        return read(reply.text)
+    except JudgeError as error:
+        hint = error.hint
+        if reply.finish_reason == "length":
+            hint = "The judge ran out of tokens: give it more in its config, max_tokens: …"
+        elif reply.refused:
+            hint = "The judge refused to answer: ask another one."
+        raise JudgeError(error.message, hint=hint) from None
+
+
+def judged_text(output: object) -> str:
+    """An output as the text that a judge is shown.
+
+    Raises:
+        ScoreError: There is none.
+    """
+    if output is None:
+        raise ScoreError("there is no output to judge")
+    return text_of(output)
+
+
+def kept(
+    reply: Reply,
+    model: Model,
+    version: str,
+    confidence: float | None,
+    unsure_below: float,
+    *texts: str,
+) -> dict[str, Any]:
+    """What is kept of a judge's answer beside its verdict and its reasoning.
+
+    Args:
+        texts: What was judged. Where it speaks to the judge, that is kept as `suspect`: the verdict stands, and is
+            worth a look.
+    """
+    found: dict[str, Any] = {"judge": reply.model or model.name, "prompt": version}
+    if confidence is not None:
+        found["confidence"] = confidence
+        if confidence < unsure_below:
+            found["warning"] = f"low confidence: {confidence:g}"
+    for text in texts:
+        suspect = _TO_THE_JUDGE.search(text)
+        if suspect:
+            found["suspect"] = suspect[0]
+            break
+    return found
+
+
+async def side_by_side(questions: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """The answers to several questions, asked at the same time, in their order.
+
+    The first that raises ends the others, and leaves none behind.
+    """
+    tasks = [asyncio.ensure_future(question) for question in questions]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        raise

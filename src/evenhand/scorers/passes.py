@@ -1,0 +1,111 @@
+"""A judge's yes or no: whether an output meets a criterion, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evenhand.core.errors import JudgeError, UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score
+from evenhand.scorers.judge_prompt import fenced, judge_prompt, mark_of
+from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, yes_or_no
+from evenhand.scorers.judging import (
+    UNSURE,
+    Judge,
+    asked,
+    check_judge,
+    judged_text,
+    kept,
+    lent_judge,
+)
+from evenhand.scorers.text import quoted, text_of
+
+_KEYS = 'with the keys "reasoning", "passes" (true or false) and "confidence" (from 0 to 1)'
+_EXAMPLE = frozenset({"output", "passes", "reasoning"})
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """A judge says that the output meets the criterion, or that it does not: 1 or 0.
+
+    The outcome's metadata holds the verdict, the reasoning, the confidence, who judged and the version of the prompt;
+    `warning` where the judge was not sure, `suspect` where the output speaks to the judge.
+
+    Args:
+        criteria: What the output must do or be, in words.
+        strict: Make no allowances.
+        examples: Outputs with their verdicts, for the judge to go by: `{"output": …, "passes": True, "reasoning": …}`.
+        context: What else the judge should know.
+        judge: Who judges; the set's judge by default.
+        unsure_below: A confidence below this is warned of.
+
+    Raises:
+        UsageError: There are no criteria, an example is not one, or the judge is none.
+    """
+
+    criteria: str
+    strict: bool = field(default=False, kw_only=True)
+    examples: Sequence[Mapping[str, Any]] = field(default=(), kw_only=True, hash=False)
+    context: str = field(default="", kw_only=True)
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
+    unsure_below: float = field(default=UNSURE, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_judge(self.judge)
+        if not self.criteria.strip():
+            raise UsageError("Passes: there are no criteria", hint="Say what the output must be.")
+        for place, example in enumerate(self.examples, 1):
+            if not {"output", "passes"} <= example.keys() <= _EXAMPLE or not isinstance(
+                example["passes"], bool
+            ):
+                raise UsageError(
+                    f"Passes: example {place} is {dict(example)!r}",
+                    hint='Write {"output": "…", "passes": True, "reasoning": "…"}.',
+                )
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        model = lent_judge(self.judge, trial)
+        text = judged_text(output)
+        shown = [text_of(example["output"]) for example in self.examples]
+        mark = mark_of(self.criteria, self.context, text, *shown)
+        version, prompt = judge_prompt(
+            "passes",
+            {
+                "mark": mark,
+                "criteria": self.criteria.strip(),
+                "strict": "yes" if self.strict else "",
+                "examples": "\n\n".join(_shown(example, mark) for example in self.examples),
+                "context": self.context,
+                "output": text,
+            },
+        )
+        reply, (passed, reasoning, confidence) = await asked(model, prompt, _read, _KEYS)
+        metadata = {
+            "passes": passed,
+            "reasoning": reasoning,
+            **kept(reply, model, version, confidence, self.unsure_below, text),
+        }
+        return Score(1.0 if passed else 0.0, passed, reasoning, metadata)
+
+    def judged_by(self, judge: Judge) -> Passes:
+        """The same question, asked of this judge."""
+        return replace(self, judge=judge)
+
+    def __str__(self) -> str:
+        return f"passes {quoted(self.criteria.strip())}"
+
+
+def _read(text: str) -> tuple[bool, str, float | None]:
+    value = the_object(text, ["passes"])
+    if value["passes"] is None:
+        raise JudgeError("the judge gave no verdict")
+    return yes_or_no(value["passes"]), reasoning_of(value), confidence_of(value)
+
+
+def _shown(example: Mapping[str, Any], mark: str) -> str:
+    lines = [fenced("example", text_of(example["output"]), mark)]
+    if example.get("reasoning"):
+        lines.append(f"Reasoning: {example['reasoning']}")
+    return "\n".join([*lines, f"Verdict: {'passes' if example['passes'] else 'does not pass'}"])

@@ -1,0 +1,155 @@
+"""A judge's preference between two outputs, asked in both orders.
+
+How this works: judges like what they read first, or last. So each pair is shown twice, with the places changed. Only
+where both answers name the same text is it preferred; where they name different ones, the place decided and not the
+text, and that is a tie. Which text stood where is kept with each answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from evenhand.core.errors import JudgeError, UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.message import Model
+from evenhand.core.score import Score
+from evenhand.scorers.judge_prompt import judge_prompt
+from evenhand.scorers.judge_reply import confidence_of, reasoning_of, shown, the_object
+from evenhand.scorers.judging import (
+    UNSURE,
+    Judge,
+    asked,
+    check_judge,
+    judged_text,
+    kept,
+    lent_judge,
+    side_by_side,
+)
+from evenhand.scorers.text import quoted
+
+Ties = Literal["half", "win", "lose", "forbid"]
+Winner = Literal["output", "other", "tie"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preferred:
+    """A judge prefers the output to another one, in both orders: 1; or the other one: 0.
+
+    The outcome's metadata holds the winner (`output`, `other` or `tie`), whether both orders agree, and for each order
+    which text stood first, who won, and why.
+
+    Args:
+        over: The other one.
+        criteria: By what they are compared.
+        ties: What a tie is, whether the judge says so or changes its mind with the order: `half` is a score of 0.5 that
+            does not pass, `win` a 1 that passes (at least as good), `lose` a 0. With `forbid` the judge must choose,
+            and one that chooses by order gives no verdict at all: an error.
+        context: What else the judge should know.
+        judge: Who judges; the set's judge by default.
+        unsure_below: A confidence below this is warned of.
+
+    Raises:
+        UsageError: There are no criteria, nothing to compare with, no such rule for ties, or the judge is none.
+    """
+
+    over: Any
+    criteria: str
+    ties: Ties = "half"
+    context: str = ""
+    judge: Judge | None = field(default=None, repr=False)
+    unsure_below: float = UNSURE
+
+    def __post_init__(self) -> None:
+        check_judge(self.judge)
+        if not self.criteria.strip():
+            raise UsageError("Preferred: there are no criteria", hint="Say by what to compare.")
+        if self.over is None:
+            raise UsageError("Preferred: over=None is nothing to compare with")
+        if self.ties not in get_args(Ties):
+            raise UsageError(
+                f"Preferred: ties={self.ties!r}", hint="It is one of half, win, lose and forbid."
+            )
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        model = lent_judge(self.judge, trial)
+        mine, other = judged_text(output), judged_text(self.over)
+        one, two = await side_by_side(
+            [
+                self._asked(model, mine, other, mine_first=True),
+                self._asked(model, mine, other, mine_first=False),
+            ]
+        )
+        winner: Winner = one["winner"] if one["winner"] == two["winner"] else "tie"
+        consistent = one["winner"] == two["winner"]
+        if self.ties == "forbid" and not consistent:
+            raise JudgeError(
+                f"the judge prefers whichever stands {'first' if one['winner'] == 'output' else 'second'}",
+                hint="Ask another judge, sharpen the criteria, or allow ties.",
+            )
+        metadata: dict[str, Any] = {
+            "winner": winner,
+            "consistent": consistent,
+            "judge": one["judge"],
+            "prompt": one["prompt"],
+            "orders": [one, two],
+        }
+        for name in ("warning", "suspect"):
+            found = one.get(name) or two.get(name)
+            if found:
+                metadata[name] = found
+        if winner == "tie":
+            value, passed = {"half": (0.5, False), "win": (1.0, True), "lose": (0.0, False)}[
+                self.ties
+            ]
+            said = "the judge says so" if consistent else "the order decided"
+            reason = f"a tie, {said}: {one['reasoning']}"
+        else:
+            passed = winner == "output"
+            value = 1.0 if passed else 0.0
+            reason = one["reasoning"]
+        return Score(value, passed, reason, metadata)
+
+    async def _asked(
+        self, model: Model, mine: str, other: str, *, mine_first: bool
+    ) -> dict[str, Any]:
+        version, prompt = judge_prompt(
+            "preferred",
+            {
+                "criteria": self.criteria.strip(),
+                "ties": "" if self.ties == "forbid" else "yes",
+                "context": self.context,
+                "first": mine if mine_first else other,
+                "second": other if mine_first else mine,
+            },
+        )
+        words = ["first", "second"] if self.ties == "forbid" else ["first", "second", "tie"]
+
+        def read(said: str) -> tuple[str, str, float | None]:
+            value = the_object(said, ["winner"])
+            place = str(value["winner"]).strip().lower()
+            if place not in words:
+                raise JudgeError(
+                    f"the judge's winner is {shown(repr(value['winner']))}, not one of {', '.join(words)}"
+                )
+            return place, reasoning_of(value), confidence_of(value)
+
+        keys = f'with the keys "reasoning", "winner" ({" or ".join(words)}) and "confidence" (from 0 to 1)'
+        reply, (place, reasoning, confidence) = await asked(model, prompt, read, keys)
+        winner: Winner = "tie"
+        if place != "tie":
+            winner = "output" if (place == "first") is mine_first else "other"
+        return {
+            "first": "output" if mine_first else "other",
+            "said": place,
+            "winner": winner,
+            "reasoning": reasoning,
+            **kept(reply, model, version, confidence, self.unsure_below, mine, other),
+        }
+
+    def judged_by(self, judge: Judge) -> Preferred:
+        """The same question, asked of this judge."""
+        return replace(self, judge=judge)
+
+    def __str__(self) -> str:
+        return f"preferred by {quoted(self.criteria.strip())}"

@@ -1,0 +1,97 @@
+"""A judge's score by a rubric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from evenhand.core.errors import JudgeError
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score
+from evenhand.scorers.judge_prompt import judge_prompt
+from evenhand.scorers.judge_reply import confidence_of, number, reasoning_of, the_object
+from evenhand.scorers.judging import (
+    UNSURE,
+    Judge,
+    asked,
+    check_judge,
+    judged_text,
+    kept,
+    lent_judge,
+)
+from evenhand.scorers.rubric import Rubric
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A judge's score by a rubric, on its own scale. A bound decides: `expect(text, Rating(CLARITY), at_least=4)`.
+
+    A score that the rubric does not have is asked for again, and then an error. The outcome's metadata holds the
+    score, the reasoning, the confidence, who judged, the rubric and the version of the prompt.
+
+    Args:
+        rubric: What each score stands for; a plain text is a rubric called `custom`, from 1 to 5.
+        context: What else the judge should know.
+        judge: Who judges; the set's judge by default.
+        unsure_below: A confidence below this is warned of.
+
+    Raises:
+        UsageError: The text is empty, or the judge is none.
+    """
+
+    measures: ClassVar[bool] = True
+
+    rubric: Rubric | str
+    context: str = field(default="", kw_only=True)
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
+    unsure_below: float = field(default=UNSURE, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_judge(self.judge)
+        if isinstance(self.rubric, str):
+            object.__setattr__(self, "rubric", Rubric("custom", self.rubric))
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        model = lent_judge(self.judge, trial)
+        text = judged_text(output)
+        rubric = self._rubric
+        version, prompt = judge_prompt(
+            "rating",
+            {
+                "rubric": rubric.text,
+                "scores": rubric.scores,
+                "context": self.context,
+                "output": text,
+            },
+        )
+
+        def read(said: str) -> tuple[float, str, float | None]:
+            value = the_object(said, ["score"])
+            if value["score"] is None:
+                raise JudgeError("the judge gave no score")
+            found = rubric.checked(number(value["score"], None))
+            return found, reasoning_of(value), confidence_of(value)
+
+        keys = (
+            f'with the keys "reasoning", "score" ({rubric.scores}) and "confidence" (from 0 to 1)'
+        )
+        reply, (found, reasoning, confidence) = await asked(model, prompt, read, keys)
+        metadata = {
+            "score": found,
+            "reasoning": reasoning,
+            "rubric": rubric.name,
+            "scale": list(rubric.scale),
+            **kept(reply, model, version, confidence, self.unsure_below, text),
+        }
+        return Score(found, None, reasoning, metadata)
+
+    def judged_by(self, judge: Judge) -> Rating:
+        """The same question, asked of this judge."""
+        return replace(self, judge=judge)
+
+    @property
+    def _rubric(self) -> Rubric:
+        return self.rubric if isinstance(self.rubric, Rubric) else Rubric("custom", self.rubric)
+
+    def __str__(self) -> str:
+        return f"rating {self._rubric.name}"
