@@ -1,0 +1,267 @@
+"""Front door: expectations in pytest. The fixtures `expect` and `judge`, the markers `cases` and `repeats`.
+
+How this works: `expect` records while a test runs; when its body is done, all that it expects is settled together, and
+the test fails with a line for each expectation that was missed. What could not be settled is told apart: a test with
+nothing but that is an error, neither passed nor failed. All tests of a session (of a worker, with xdist) are trials of
+one run, which is kept like any other. Nothing of that is made, or even imported, before a test asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import pytest
+
+if TYPE_CHECKING:
+    from evenhand.authoring.dataset import Dataset
+    from evenhand.authoring.expect import Expect
+    from evenhand.core.provider import Provider
+    from evenhand.pytest_plugin.sitting import Sitting, TestTrial
+
+SITTING: pytest.StashKey[Sitting] = pytest.StashKey()
+TRIAL: pytest.StashKey[TestTrial] = pytest.StashKey()
+REPEAT: pytest.StashKey[int] = pytest.StashKey()
+TOLD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The plugin's options."""
+    group = parser.getgroup("evenhand", "expectations of LLM applications")
+    group.addoption(
+        "--evenhand-live",
+        action="store_true",
+        help="Ask models over the network; without it, answers of earlier runs are all there is.",
+    )
+    group.addoption("--evenhand-judge", metavar="MODEL", help="The model that judges.")
+    parser.addini("evenhand_judge", "The model that judges, e.g. anthropic:claude-sonnet-4-5.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the markers known."""
+    for line in (
+        "cases(dataset): one test for each row of a .csv, .json or .jsonl file beside the test, given as `case`.",
+        "repeats(n, at_least=1.0): run the test n times; it passes if at least this share of them does.",
+    ):
+        config.addinivalue_line("markers", line)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Makes a test for each case, and looks at the arguments of `repeats`."""
+    cases = metafunc.definition.get_closest_marker("cases")
+    if cases is not None:
+        found = _dataset(metafunc, cases)
+        if "case" not in metafunc.fixturenames:
+            _refuse(metafunc, "has the marker 'cases', and no parameter 'case'")
+        metafunc.parametrize("case", list(found), ids=[case.id for case in found])
+    repeats = metafunc.definition.get_closest_marker("repeats")
+    if repeats is not None:
+        from evenhand.pytest_plugin.repeats import asked  # noqa: PLC0415 (only for those who repeat)
+
+        try:
+            asked(repeats)
+        except ValueError as error:
+            _refuse(metafunc, str(error))
+
+
+def _dataset(metafunc: pytest.Metafunc, mark: pytest.Mark) -> Dataset:
+    from evenhand.authoring.dataset import Dataset  # noqa: PLC0415 (only for those who mark cases)
+    from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
+
+    if len(mark.args) != 1 or mark.kwargs:
+        _refuse(metafunc, "cases takes one argument: a file, a Dataset, or a list of rows")
+    given = mark.args[0]
+    try:
+        if isinstance(given, (str, os.PathLike)):
+            folder = metafunc.definition.path.parent
+            return Dataset.read(folder / cast("str | os.PathLike[str]", given))
+        return given if isinstance(given, Dataset) else Dataset(given)
+    except UsageError as error:
+        _refuse(metafunc, str(error))
+
+
+def _refuse(metafunc: pytest.Metafunc, what: str) -> NoReturn:
+    pytest.fail(f"{metafunc.definition.nodeid}: {what}", pytrace=False)
+
+
+@pytest.fixture
+def judge(request: pytest.FixtureRequest) -> Provider | None:
+    """The model that judges: `--evenhand-judge`, or `evenhand_judge` in pytest's configuration.
+
+    A fixture of your own with this name goes before it; it may return an id or a provider.
+    """
+    config = request.config
+    named = config.getoption("evenhand_judge") or config.getini("evenhand_judge")
+    if named:
+        return _provider(str(named), config)
+    node = cast("pytest.Function", request.node)
+    if "judge" in node.fixturenames:  # asked for by name; `expect` can do without
+        pytest.fail(
+            "no judge is named\n  Write evenhand_judge = anthropic:claude-sonnet-4-5 in pytest's configuration, "
+            "give --evenhand-judge, or write a fixture `judge` of your own.",
+            pytrace=False,
+        )
+    return None
+
+
+def _provider(name: str, config: pytest.Config) -> Provider:
+    from evenhand.core.errors import UsageError  # noqa: PLC0415 (only where a judge is named)
+    from evenhand.providers.catalog import create  # noqa: PLC0415 (see above)
+
+    try:
+        return create(name, env=os.environ, base=config.rootpath)
+    except UsageError as error:
+        pytest.fail(f"the judge: {error}", pytrace=False)
+
+
+@pytest.fixture
+def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
+    """Says what is expected: it records and goes on. All is settled when the test's body is done."""
+    from evenhand.authoring.expect import Expect  # noqa: PLC0415 (only for those who use it)
+    from evenhand.core.case import Case  # noqa: PLC0415 (see above)
+
+    item = cast("pytest.Function", request.node)
+    judges = request.getfixturevalue("judge")
+    if isinstance(judges, str):
+        judges = _provider(judges, request.config)
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    case = params.get("case")
+    trial = _sitting(item).trial(
+        item.nodeid,
+        _function(item),
+        case if isinstance(case, Case) else None,
+        item.stash.get(REPEAT, 0),
+        cast("Provider | None", judges),
+    )
+    item.stash[TRIAL] = trial
+    yield Expect(trial)
+    del item.stash[TRIAL]
+
+
+def _sitting(item: pytest.Function) -> Sitting:
+    """The session's run, made when the first test asks for it."""
+    from evenhand.core.errors import StoreError  # noqa: PLC0415 (only for those who use it)
+    from evenhand.pytest_plugin.repeats import count_of  # noqa: PLC0415 (see above)
+    from evenhand.pytest_plugin.sitting import Sitting  # noqa: PLC0415 (see above)
+
+    config = item.config
+    if SITTING not in config.stash:
+        planned: dict[str, int] = {}
+        for other in item.session.items:
+            if isinstance(other, pytest.Function) and "expect" in other.fixturenames:
+                name = _function(other)
+                planned[name] = planned.get(name, 0) + count_of(other)
+        planned.setdefault(_function(item), 1)
+        try:
+            live = bool(config.getoption("evenhand_live"))
+            config.stash[SITTING] = Sitting(config.rootpath, planned, live=live)
+        except StoreError as error:
+            pytest.fail(str(error), pytrace=False)
+    return config.stash[SITTING]
+
+
+def _function(item: pytest.Function) -> str:
+    """The test without its parameters."""
+    return item.nodeid[: -len(item.name)] + (item.originalname or item.name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Settles what the test expected, once its body is done."""
+    try:
+        result = yield
+    except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
+        raise
+    except BaseException:
+        trial = item.stash.get(TRIAL, None)
+        if trial is not None and trial.places:
+            _settle(item, trial, body_failed=True)
+        raise
+    trial = item.stash.get(TRIAL, None)
+    if trial is None:
+        return result
+    if not trial.places:
+        item.warn(pytest.PytestWarning(f"{item.nodeid} is given `expect`, and expects nothing"))
+        return result
+    _settle(item, trial)
+    return result
+
+
+def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -> None:
+    """Settles a test's expectations, notes them for the report, and fails the test where it has not failed already."""
+    from evenhand.pytest_plugin.telling import lines, summary  # noqa: PLC0415 (only for those who use it)
+
+    sitting = item.config.stash[SITTING]
+    result = sitting.settle(trial)
+    failing = result.outcome in ("fail", "error") and not body_failed
+    item.stash[TOLD] = {
+        "run": sitting.id,
+        "undecided": failing and result.outcome == "error",
+        "states": [outcome.outcome for outcome in result.outcomes],
+        "calls": result.calls,
+        "cached": result.cached,
+    }
+    listed = lines(result, trial.places)
+    section = listed.others if failing else listed.all
+    if section:
+        item.add_report_section("call", "expectations", "\n".join(section))
+    if failing:
+        said = [summary(result), *listed.missed, *listed.errors]
+        pytest.fail("\n".join(said), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Puts what was settled on the report, where it goes from a worker to whoever prints."""
+    report = yield
+    told = item.stash.get(TOLD, None) if call.when == "call" else None
+    if told is not None:
+        del item.stash[TOLD]
+        report.__dict__["evenhand"] = told
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """A test without a verdict is an error."""
+    told = getattr(report, "evenhand", None)
+    if told and told["undecided"] and report.when == "call" and report.failed:
+        return "error", "E", "ERROR"
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Runs a test with the marker `repeats` as often as that says."""
+    if item.get_closest_marker("repeats") is None or not isinstance(item, pytest.Function):
+        return None
+    from evenhand.pytest_plugin.repeats import run  # noqa: PLC0415 (only for those who repeat)
+
+    run(item, nextitem, REPEAT)
+    return True
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says what the expectations came to, and where to look at them again."""
+    told: list[dict[str, Any]] = [
+        report.evenhand
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if hasattr(report, "evenhand")
+    ]
+    if not told or terminalreporter.config.get_verbosity() < 0:
+        return
+    from evenhand.pytest_plugin.telling import closing  # noqa: PLC0415 (only for those who use it)
+
+    terminalreporter.write_line(closing(told))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Ends the session's run."""
+    sitting = session.config.stash.get(SITTING, None)
+    if sitting is not None:
+        del session.config.stash[SITTING]
+        sitting.close(interrupted=bool(session.shouldstop))

@@ -1,0 +1,88 @@
+"""What pytest prints of expectations: a line for each, and one at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
+from evenhand.report.words import count, safe, short_id
+
+_MARKS = {"pass": "✓", "fail": "✗", "error": "!", "not_applicable": "–"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A line for each expectation.
+
+    Attributes:
+        all: All, in their order.
+        missed: Those that were missed.
+        errors: Those that could not be settled.
+        others: The rest.
+    """
+
+    all: list[str]
+    missed: list[str]
+    errors: list[str]
+    others: list[str]
+
+
+def lines(result: TrialResult, places: Sequence[str]) -> Lines:
+    """What became of each expectation, with the line of the test that says it."""
+    told = Lines([], [], [], [])
+    for outcome, place in zip_longest(result.outcomes, places[: len(result.outcomes)]):
+        line = f"{_MARKS[outcome.outcome]} {place or ''}  {_said(outcome)}"
+        told.all.append(line)
+        if outcome.outcome == "fail" and outcome.weight > 0:
+            told.missed.append(line)
+        elif outcome.outcome == "error":
+            told.errors.append(line)
+        else:
+            told.others.append(line)
+    if result.error is not None and not result.outcomes:
+        line = f"! {result.error.slug}: {safe(result.error.message)}"
+        line += f" ({safe(result.error.where)})" if result.error.where else ""
+        told.all.append(line)
+        told.errors.append(line)
+    return told
+
+
+def _said(outcome: Outcome) -> str:
+    said = safe(outcome.name)
+    if outcome.error:
+        said += f": {outcome.error}"
+    return f"{said}: {safe(outcome.reason)}" if outcome.reason else said
+
+
+def summary(result: TrialResult) -> str:
+    """The first line of a failure: how many were missed, and how many have no verdict."""
+    states = [o.outcome for o in result.outcomes if o.weight > 0]
+    missed, errors = states.count("fail"), states.count("error")
+    of = f"of {count(len(result.outcomes), 'expectation')}"
+    if not result.outcomes:
+        return "no verdict: the expectations could not be settled"
+    if not missed:
+        return f"no verdict: {errors} {of} could not be settled"
+    more = f", {errors} could not be settled" if errors else ""
+    return f"{missed} {of} missed{more}"
+
+
+def closing(told: Sequence[Mapping[str, Any]]) -> str:
+    """One line for the session: what was expected and met, what was asked, and what to type next."""
+    states = [state for one in told for state in one["states"]]
+    parts = [f"{count(len(states), 'expectation')}: {states.count('pass')} met"]
+    for state, word in (("fail", "missed"), ("error", "in error")):
+        if states.count(state):
+            parts[0] += f", {states.count(state)} {word}"
+    calls = sum(one["calls"] for one in told)
+    if calls:
+        cached = sum(one["cached"] for one in told)
+        asked = count(calls, "model call")
+        parts.append(f"{asked}, {cached} replayed" if cached else asked)
+    runs = list(dict.fromkeys(one["run"] for one in told))
+    parts.append(", ".join(f"evenhand show {short_id(run)}" for run in runs))
+    return "evenhand: " + " · ".join(parts)
