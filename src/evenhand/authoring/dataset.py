@@ -48,7 +48,8 @@ class Dataset(Sequence[Case]):
         """A dataset from a file: CSV with a header, JSON (a list), or JSONL.
 
         The columns `id`, `input`, `expected`, `context`, `description`, `tags` and `metadata` are the case's fields;
-        all others are its variables. A case without an id is called by a hash of its row.
+        all others are its variables. A case without an id is called by a hash of its row; one with an id and no
+        description is described by it.
 
         Raises:
             ConfigError: All that is wrong with the file, row by row.
@@ -182,7 +183,7 @@ def _case(row: Mapping[str, Any]) -> Case:
         input=given.get("input"),
         expected=given.get("expected"),
         context=(context,) if isinstance(context, str) else tuple(map(str, context)),
-        description=str(given.get("description") or ""),
+        description=str(given.get("description") or given.get("id") or ""),
         tags=tuple(t.strip() for t in tags.split(","))
         if isinstance(tags, str)
         else tuple(map(str, tags)),

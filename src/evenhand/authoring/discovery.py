@@ -55,6 +55,7 @@ def find(paths: Sequence[str]) -> Found:
     """
     found = Found()
     seen: set[Path] = set()
+    whole: set[Path] = set()
     for given in paths:
         name, line = split_line(given)
         path = Path(name).resolve()
@@ -67,9 +68,12 @@ def find(paths: Sequence[str]) -> Found:
             if file not in seen:
                 seen.add(file)
                 _read(file, found)
-        if line is not None:
+        if line is None:
+            whole.update(files)
+        else:
             _check_line(path, line, found)
             found.lines.append((path, line))
+    found.lines = [(path, line) for path, line in found.lines if path not in whole]
     if not found.sets:
         if found.problems:
             raise ConfigError(found.problems)

@@ -106,7 +106,11 @@ class EvalSet:
 
         def add(function: F) -> F:
             code = function.__code__
-            lines, first = inspect.getsourcelines(function)
+            try:
+                lines, first = inspect.getsourcelines(function)
+            except OSError:  # typed at a prompt, or made by exec: there is no file
+                first = code.co_firstlineno
+                lines = range(max(line or first for _, _, line in code.co_lines()) - first + 1)
             text = (inspect.getdoc(function) or "").partition("\n")[0]
             self.evals.append(
                 Eval(

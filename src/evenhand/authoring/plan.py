@@ -160,7 +160,7 @@ def plan_of(
         env: The environment: keys and addresses.
         names: Only evals whose name, or whose set's name, has this text in it.
         tag: Only evals with this tag.
-        lines: Only evals that one of these lines, file and number, stands in; empty for all.
+        lines: Of a file that has lines here, by path and number: only evals that one of them stands in.
 
     Raises:
         ConfigError: All that is wrong with the sets.
@@ -213,9 +213,8 @@ def _wanted(
         return False
     if tag and tag not in eval_.tags:
         return False
-    return not lines or any(
-        eval_.path == path and eval_.first <= line <= eval_.last for path, line in lines
-    )
+    named = [line for path, line in lines if path == eval_.path]
+    return not named or any(eval_.first <= line <= eval_.last for line in named)
 
 
 def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:

@@ -65,7 +65,8 @@ def write_junit(run: RunFile, out: TextIO) -> int:
 
 
 def _testcase(trial: TrialResult, column: str, *, repeated: bool) -> str:
-    name = trial.case if not trial.description else f"{trial.description} [{trial.case}]"
+    told = trial.description not in ("", trial.case)
+    name = f"{trial.description} [{trial.case}]" if told else trial.case
     if repeated:
         name += f" (repeat {trial.repeat + 1})"
     inside = "".join(_inside(trial))

@@ -377,7 +377,7 @@ def test_a_dataset_is_read_from_csv_json_and_jsonl(tmp_path: Path):
     (tmp_path / "d.jsonl").write_text('{"input": "q", "context": ["p"], "metadata": {"k": 1}}\n\n')
     (tmp_path / "d.json").write_text('[{"id": "j", "input": 3}]')
     (one,) = Dataset.read(tmp_path / "d.csv")
-    assert one == Case("a", {"animal": "cow"}, "q", "e", tags=("x", "y"))
+    assert one == Case("a", {"animal": "cow"}, "q", "e", description="a", tags=("x", "y"))
     (two,) = Dataset.read(tmp_path / "d.jsonl")
     assert (two.input, two.context, two.metadata) == ("q", ("p",), {"k": 1})
     assert len(two.id) == 12
@@ -488,3 +488,55 @@ def test_a_set_is_run_from_ordinary_code_and_inside_a_running_loop(tmp_path: Pat
             return again.totals().passed
 
     assert asyncio.run(inside()) == 1
+
+
+async def test_the_score_is_the_share_that_passed_and_measures_stay_beside(tmp_path: Path):
+    """Words and points are on scales of their own: no mean is taken over them."""
+    evals = EvalSet("scales")
+
+    @evals.eval
+    def measures(expect):
+        expect(140, at_most=120, label="words", metric="words")
+        expect(True, "holds", weight=3)
+
+    (trial,) = await ran(evals, tmp_path)
+    assert (trial.outcome, trial.score, trial.named_scores) == ("fail", 0.75, {"words": 140})
+    assert [o.score for o in trial.outcomes] == [140, 1]
+
+
+async def test_a_fixture_that_yields_twice_is_an_error(tmp_path: Path):
+    """What stands after its second `yield` is not run."""
+    evals = EvalSet("twice")
+
+    @evals.fixture
+    def twice():
+        yield 1
+        yield 2
+
+    @evals.eval
+    def asks(twice, expect):
+        expect(twice == 1, "is given")
+
+    (trial,) = await ran(evals, tmp_path)
+    assert [o.outcome for o in trial.outcomes] == ["pass", "error"]
+    assert "more than once" in trial.outcomes[1].reason
+
+
+def test_a_set_needs_no_file():
+    """Typed at a prompt, an eval has its lines all the same."""
+    names: dict[str, Any] = {}
+    exec(compile(SET.format(name="typed"), "<prompt>", "exec"), names)
+    (only,) = names["evals"].evals
+    assert (only.first, only.last) == (5, 7)
+
+
+def test_what_was_not_chosen_is_not_in_the_plan(tmp_path: Path):
+    """Neither its name nor its repeats; lines of one file leave the other files whole."""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}_evals.py").write_text(SET.format(name=name))
+    one, two = (str(tmp_path / f"{name}_evals.py") for name in ("one", "two"))
+    found = find([f"{one}:6", two])
+    assert len(planned(*found.sets, lines=found.lines).variants) == 2
+    assert find([one, f"{one}:6"]).lines == []
+    plan = planned(*found.sets, names="two")
+    assert (plan.title, [v.prompt for v in plan.variants]) == ("two", ["two"])

@@ -1,0 +1,257 @@
+"""Eval sets in Python, run by the real command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+
+ONE = '''
+from evenhand import EvalSet
+
+evals = EvalSet("one", data=[{"id": "a"}, {"id": "b"}])
+
+
+@evals.eval
+def holds(case, expect):
+    """It does."""
+    expect(True, "holds", case=case.id)
+
+
+@evals.eval(tags=["slow"])
+def misses(case, expect):
+    expect(case.id == "a", "is a")
+    expect(3, at_most=5, label="size")
+'''
+
+TWO = """
+from evenhand import EvalSet
+
+evals = EvalSet("two")
+
+
+@evals.eval
+def is_there(expect):
+    expect(True, "is there")
+"""
+
+
+def run(*args: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """`evenhand` with these arguments, in an environment that has no key and no address but these."""
+    kept = ("PATH", "HOME", "TMPDIR", "PYTHONPATH")
+    clean = {name: value for name, value in os.environ.items() if name in kept}
+    return subprocess.run(
+        [*COMMAND, *args],
+        cwd=cwd,
+        env=clean | env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def trials(done: subprocess.CompletedProcess[str]) -> list[tuple[str, str, str]]:
+    """The trials of a run with `--json`: eval, case and outcome."""
+    document: dict[str, Any] = json.loads(done.stdout)
+    return [(t["variant"]["prompt"], t["case"], t["outcome"]) for t in document["trials"]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project with two eval files."""
+    evals = tmp_path / "evals"
+    evals.mkdir()
+    (evals / "one_evals.py").write_text(ONE, "utf-8")
+    (evals / "two_evals.py").write_text(TWO, "utf-8")
+    return tmp_path
+
+
+def test_a_folder_runs_all_its_evals(folder: Path):
+    """Every eval on every case; one that fails exits with 1; the run is kept beside `evals`."""
+    done = run("run", "--json", cwd=folder)
+    assert done.returncode == 1, done.stderr
+    assert trials(done) == [
+        ("one: holds", "a", "pass"),
+        ("one: misses", "a", "pass"),
+        ("one: holds", "b", "pass"),
+        ("one: misses", "b", "fail"),
+        ("two: is_there", "two", "pass"),
+    ]
+    assert [path.name for path in folder.iterdir() if path.name != "evals"] == [".evenhand"]
+    outcomes = json.loads(done.stdout)["trials"][3]["outcomes"]
+    assert [(o["name"], o["outcome"], o["score"]) for o in outcomes] == [
+        ("is a", "fail", 0),
+        ("size", "pass", 3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["evals/one_evals.py:8"], {"holds"}),
+        (["evals/one_evals.py:15"], {"misses"}),
+        (["evals/one_evals.py:8", "evals/two_evals.py"], {"one: holds", "two: is_there"}),
+        (["evals/one_evals.py:8", "evals/one_evals.py:15"], {"holds", "misses"}),
+        (["evals/two_evals.py", "evals/two_evals.py"], {"is_there"}),
+        (["-k", "HOLD"], {"holds"}),
+        (["-k", "two"], {"is_there"}),
+        (["--tag", "slow"], {"misses"}),
+        (["evals/one_evals.py:8", "evals/one_evals.py"], {"holds", "misses"}),
+        (["evals"], {"one: holds", "one: misses", "two: is_there"}),
+    ],
+)
+def test_what_is_named_is_run_and_nothing_else(folder: Path, words: list[str], expected: set[str]):
+    """Lines, files, folders, names and tags; a file that is named twice is run once."""
+    done = run("run", *words, "--json", cwd=folder)
+    found = trials(done)
+    assert {name for name, _, _ in found} == expected, done.stderr
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["evals/one_evals.py:1"], 2, "holds (7–10)"),
+        (["evals/none_evals.py"], 2, "does not exist"),
+        (["-k", "nothing"], 5, "There are: holds, misses, is_there"),
+        (["--tag", "fast"], 5, "leaves no eval"),
+        (["--filter", "zebra", "-k", "holds"], 5, "leaves no eval"),
+        (["--filter", "("], 2, "not a regular expression"),
+    ],
+)
+def test_what_leaves_nothing_to_run_never_passes(
+    folder: Path, words: list[str], code: int, says: str
+):
+    """A wrong line, a file that is not there, a selection of nothing: each says what there is."""
+    done = run("run", *words, cwd=folder)
+    assert done.returncode == code
+    assert says in done.stderr
+
+
+def test_a_broken_file_beside_a_good_one_is_named_and_the_good_one_runs(folder: Path):
+    """It exits with 2, whatever the others came to."""
+    (folder / "evals" / "one_evals.py").write_text("import nothing_of_this_name\n", "utf-8")
+    done = run("run", "--json", cwd=folder)
+    assert trials(done) == [("is_there", "two", "pass")]
+    assert done.returncode == 2
+    assert "one_evals.py:1: cannot be imported: ModuleNotFoundError" in done.stderr
+
+
+def test_all_that_is_wrong_with_sets_is_said_at_once(folder: Path):
+    """Parameters that nothing provides, each with its file and line; nothing runs."""
+    for name in ("one", "two"):
+        path = folder / "evals" / f"{name}_evals.py"
+        path.write_text(path.read_text("utf-8").replace("expect)", "expct)"), "utf-8")
+    done = run("run", cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr.count("Did you mean 'expect'?") == 3
+    assert "3 problems" in done.stderr
+
+
+def test_a_run_with_errors_is_resumed_and_only_they_are_tried_again(folder: Path):
+    """An eval that raises is an error and no failure; mended outside of the file, its trial alone runs again."""
+    (folder / "evals" / "two_evals.py").unlink()
+    (folder / "evals" / "one_evals.py").write_text(
+        textwrap.dedent("""
+            from pathlib import Path
+            from evenhand import EvalSet
+            evals = EvalSet("one", data=[{"id": "a"}, {"id": "b"}])
+
+            @evals.eval
+            def counts(case, expect):
+                with Path("log").open("a") as log:
+                    log.write(case.id)
+                expect(True, "before")
+                if case.id == "b":
+                    Path("wanted").read_text()
+            """),
+        "utf-8",
+    )
+    first = run("run", "evals/one_evals.py:7", "--json", cwd=folder)
+    assert first.returncode == 3, first.stderr
+    assert trials(first) == [("counts", "a", "pass"), ("counts", "b", "error")]
+    (folder / "wanted").write_text("", "utf-8")
+    again = run("resume", "--json", cwd=folder)
+    assert again.returncode == 0, again.stderr
+    assert trials(again) == [("counts", "a", "pass"), ("counts", "b", "pass")]
+    assert (folder / "log").read_text("utf-8") in ("abb", "bab")
+
+
+def test_the_example_runs_offline_from_anywhere(tmp_path: Path):
+    """One summary has a number wrong, and the judge sees it; the others are fine."""
+    shutil.copytree(
+        EXAMPLES / "documents",
+        tmp_path / "documents",
+        ignore=shutil.ignore_patterns(".evenhand", "__pycache__"),
+    )
+    done = run("run", "documents", "--offline", "--json", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout)
+    assert document["totals"]["errors"] == 0
+    (failed,) = [t for t in document["trials"] if t["outcome"] == "fail"]
+    assert failed["variant"]["prompt"] == "document summaries: would_be_printed"
+    assert "the notice says 150" in failed["outcomes"][1]["reason"]
+    assert set(failed["named_scores"]) >= {"coverage", "accuracy", "clarity", "brevity"}
+    words, _, _, clear = document["trials"][0]["outcomes"]
+    assert words["metadata"]["compression"] > 2
+    assert clear["score"] == 4
+    assert clear["metadata"]["reasoning"]
+    line = run("run", "documents/evals/documents_evals.py:40", "--offline", "--json", cwd=tmp_path)
+    assert {name for name, _, _ in trials(line)} == {"would_be_printed"}
+
+
+def test_new_files_work_together(tmp_path: Path):
+    """An eval, a judge and a prompt as `new` writes them: the eval runs at once, and again with the other two."""
+    for kind in ("eval", "judge", "prompt"):
+        assert run("new", kind, "reply", cwd=tmp_path).returncode == 0
+    done = run("run", "evals/reply_evals.py", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "evals" / "reply_evals.py"
+    text = path.read_text("utf-8")
+    text = text.replace('# model="openai', 'model="openai').replace(
+        '# judge="anthropic', 'judge="anthropic'
+    )
+    text += textwrap.dedent("""
+        from judges.reply import Reply
+        from prompts.reply import reply
+
+        @evals.eval
+        async def is_kind(case, model, expect):
+            said = await model.generate(reply(case.input))
+            expect(said.text, Reply(readers="customers of a shop"), at_least=4)
+        """)
+    path.write_text(text, "utf-8")
+    grade = {"reasoning": "Short and kind.", "score": 4}
+    rules = [
+        {"match": ["you do not flatter"], "reply": {"clarity": grade, "friendliness": grade}},
+        {"match": ["answer customers of a shop"], "reply": "Of course."},
+    ]
+    script = "".join(json.dumps(rule) + "\n" for rule in rules)
+    (tmp_path / "offline.jsonl").write_text(script, "utf-8")
+    done = run("run", "-k", "is_kind", "--offline", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert [t["named_scores"] for t in json.loads(done.stdout)["trials"]] == [
+        {"clarity": 4, "friendliness": 4}
+    ] * 2
+
+
+def test_results_go_to_ci_and_to_people(folder: Path):
+    """JUnit and Markdown, by the file's ending."""
+    run("run", cwd=folder)
+    for name in ("r.xml", "r.md"):
+        done = run("export", "--to", name, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert "5 trials written" in done.stderr
+    assert 'tests="5" failures="1"' in (folder / "r.xml").read_text("utf-8")
+    assert "| `one: misses` | 1/2 |" in (folder / "r.md").read_text("utf-8")
