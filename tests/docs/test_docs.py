@@ -67,7 +67,7 @@ def test_python_in_the_documentation_runs(
 ):
     """Each block runs by itself, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "block", "exec"), {"__name__": "block"})
+    exec(compile(code, "block", "exec", dont_inherit=True), {"__name__": "block"})
 
 
 @pytest.mark.parametrize("code", [*blocks("yaml")])
