@@ -97,11 +97,9 @@ def judge(request: pytest.FixtureRequest) -> Provider | None:
         return _provider(str(named), config)
     node = cast("pytest.Function", request.node)
     if "judge" in node.fixturenames:  # asked for by name; `expect` can do without
-        pytest.fail(
-            "no judge is named\n  Write evenhand_judge = anthropic:claude-sonnet-4-5 in pytest's configuration, "
-            "give --evenhand-judge, or write a fixture `judge` of your own.",
-            pytrace=False,
-        )
+        from evenhand.pytest_plugin.sitting import NAME_A_JUDGE  # noqa: PLC0415 (only to say so)
+
+        pytest.fail(f"nobody is named to judge\n  {NAME_A_JUDGE}", pytrace=False)
     return None
 
 
@@ -198,7 +196,7 @@ def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -
     item.stash[TOLD] = {
         "run": sitting.id,
         "undecided": failing and result.outcome == "error",
-        "states": [outcome.outcome for outcome in result.outcomes],
+        "states": [o.outcome for o in result.outcomes] or ["error"] * len(trial.places),
         "calls": result.calls,
         "cached": result.cached,
     }

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from evenhand import __version__
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest
-from evenhand.core.errors import BadRequest, BudgetStop, ProviderError, StoreError
+from evenhand.core.errors import BadRequest, BudgetStop, ProviderError, StoreError, UsageError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import Step
@@ -51,6 +51,10 @@ from evenhand.store.journal import Journal
 
 T = TypeVar("T")
 
+NAME_A_JUDGE = (
+    "Write evenhand_judge = anthropic:claude-sonnet-4-5 in pytest's configuration, give --evenhand-judge, "
+    "or write a fixture `judge` of your own."
+)
 _OURS = f"{Path(__file__).parent.parent}{os.sep}"
 _LIBRARY = contextlib.__file__  # `with expect.that(…)` comes through here
 
@@ -67,6 +71,17 @@ class TestTrial(LiveTrial):
         super().__init__(step, asker, host)
         self.loop = loop
         self.places: list[str] = []
+
+    @property
+    def judge(self) -> Provider:
+        """Who judges, for scorers that name nobody.
+
+        Raises:
+            UsageError: Nobody is named at all.
+        """
+        if self.step.judge is None:
+            raise UsageError("nobody is named to judge", hint=NAME_A_JUDGE)
+        return self.step.judge
 
     def expect(self, expectation: Expectation) -> None:
         self._record(expectation)
@@ -125,8 +140,9 @@ class Unplugged:
     async def send(self, request: Request, host: Host) -> Answer:
         del request, host
         raise BadRequest(
-            f"{self.provider.id} was not asked: there is no earlier answer to this very question",
-            hint="pytest --evenhand-live asks it, and keeps the answer for the next time.",
+            f"{self.provider.id} was not asked: there is no earlier answer to this very question, "
+            "and `pytest --evenhand-live` was not said",
+            hint="With it the model is asked, and its answer kept for the next time.",
         )
 
     def reply(self, body: bytes) -> Reply:

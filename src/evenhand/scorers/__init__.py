@@ -27,10 +27,14 @@ if TYPE_CHECKING:
     from evenhand.scorers.text import Equals as Equals
     from evenhand.scorers.text import Matches as Matches
     from evenhand.scorers.text import StartsWith as StartsWith
+    from evenhand.scorers.tools import CallsTool as CallsTool
+    from evenhand.scorers.tools import CallsTools as CallsTools
 
 _HOMES = {
     "ACCURACY": "rubric",
     "CLARITY": "rubric",
+    "CallsTool": "tools",
+    "CallsTools": "tools",
     "Contains": "text",
     "ContainsAll": "text",
     "ContainsAny": "text",
