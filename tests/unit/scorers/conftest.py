@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evenhand.authoring.evalset import EvalSet
+from evenhand.authoring.plan import plan_of
 from evenhand.core.case import Case
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Expectation
 from evenhand.core.message import Prompt, Reply
+from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.engine import door
+from evenhand.engine.door import Settings
+from evenhand.store.runfile import RunFile
+from evenhand.testing import Scripted
 
 
 @dataclass
@@ -89,3 +96,26 @@ class FakeTrial:
 def trial() -> FakeTrial:
     """A trial without a run."""
     return FakeTrial()
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Callable[..., Awaitable[Outcome]]:
+    """The outcome of one expectation, run as an eval set whose judge answers in turn, or as a function says."""
+
+    async def judged(
+        scorer: Any, *replies: Any, output: Any = "the output", **expected: Any
+    ) -> Outcome:
+        judge = Scripted(replies[0] if replies and callable(replies[0]) else replies)
+        evals = EvalSet("judged", judge=judge if replies else None)
+
+        @evals.eval
+        def only(expect: Any) -> None:
+            expect(output, scorer, **expected)
+
+        settings = Settings(home=tmp_path, cache=False)
+        finished = await door.settle(plan_of([evals], env={}), settings)
+        with RunFile.open(finished.path) as run:
+            (trial,) = run.trials()
+        return trial.outcomes[0]
+
+    return judged
