@@ -189,6 +189,7 @@ def plan_of(
                     model.label if model is not None else "",
                     provider_id=model.id if model is not None else "",
                     axes={name: _label(value) for name, value in axes.items()},
+                    eval=f"{evals.name}: {eval_.name}",
                 )
                 made.append(Column(variant, EvalBody(evals, eval_, others, model, judge)))
                 count += 1

@@ -55,11 +55,13 @@ class Asked:
 
     @property
     def folder(self) -> Path:
-        """The first path's: where runs are kept and offline.jsonl is. For what lies in `evals`, the folder above it."""
+        """The first path's, or, for eval files in `evals`, the one above: it keeps the runs, and has offline.jsonl."""
         from evenhand.authoring.discovery import split_line  # noqa: PLC0415 (seldom)
 
         path = Path(split_line(self.paths[0])[0])
         folder = path if path.is_dir() else path.parent
+        if not self._is_evals(self.paths[0]):
+            return folder
         return next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
 
     def plan(self) -> tuple[Plan, list[Problem]]:

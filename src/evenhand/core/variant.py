@@ -18,6 +18,7 @@ class Variant:
         prompt_raw: The prompt as written, before rendering.
         provider_id: The model as asked for.
         axes: Further axes by name.
+        eval: The eval that is run, set and function; empty where a config says what is run.
     """
 
     index: int
@@ -26,6 +27,7 @@ class Variant:
     prompt_raw: str = ""
     provider_id: str = ""
     axes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    eval: str = ""
 
     def __str__(self) -> str:
         return " · ".join(part for part in (self.prompt, self.model) if part)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from evenhand.report.grid import Grid
 from evenhand.report.words import count
 from evenhand.stats.compare import PairedRates, paired_rates, smallest_shown
@@ -12,9 +14,14 @@ MOST_COLUMNS = 6
 def sentences(grid: Grid) -> list[str]:
     """The best column against each of the others, on the cases that both have a verdict on; then which cases wobble.
 
-    More than MOST_COLUMNS columns are not compared: nobody reads so many sentences, and one in twenty would be wrong.
+    Columns of different evals ask different questions, and are not compared. More than MOST_COLUMNS columns are not
+    either: nobody reads so many sentences, and one in twenty would be wrong.
     """
-    found = _compared(grid) if 1 < len(grid.names) <= MOST_COLUMNS else []
+    found: list[str] = []
+    for name in dict.fromkeys(grid.evals):
+        places = [i for i, other in enumerate(grid.evals) if other == name]
+        if 1 < len(places) <= MOST_COLUMNS:
+            found += _compared(grid, places)
     for name, variant in zip(grid.names, range(len(grid.names)), strict=True):
         flaky = grid.flaky(variant)
         if flaky:
@@ -23,11 +30,11 @@ def sentences(grid: Grid) -> list[str]:
     return found
 
 
-def _compared(grid: Grid) -> list[str]:
+def _compared(grid: Grid, places: Sequence[int]) -> list[str]:
     rates = {
-        i: sum(passed / n for passed, n in tallies.values()) / len(tallies)
-        for i, tallies in enumerate(grid.passed)
-        if tallies
+        i: sum(passed / n for passed, n in grid.passed[i].values()) / len(grid.passed[i])
+        for i in places
+        if grid.passed[i]
     }
     if len(rates) < 2:
         return []

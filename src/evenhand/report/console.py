@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -218,13 +219,16 @@ def _heading(
     title: str, variants: Sequence[Variant], cases: int, repeats: int, planned: int, width: int = 0
 ) -> str:
     """Title and counts; with a width, a long title is cut to leave room for the counts."""
+    evals = len({v.eval for v in variants if v.eval})
     prompts, models = len({v.prompt for v in variants}), len({v.model for v in variants})
-    parts = [count(prompts, "prompt"), count(models, "model"), count(cases, "case")]
+    sizes = {"prompt": prompts, "model": models, "case": cases}
+    if evals:
+        each = len(variants) // evals
+        sizes = {"eval": evals, **({"variant": each} if each > 1 else {}), "case": cases}
     if repeats > 1:
-        parts.append(count(repeats, "repeat"))
-    whole = (
-        prompts * models * cases * repeats == planned
-    )  # or else tests chose their prompts or models
+        sizes["repeat"] = repeats
+    parts = [count(number, noun) for noun, number in sizes.items()]
+    whole = math.prod(sizes.values()) == planned  # or else not everything is run on everything
     counts = f"{' × '.join(parts)} = " if whole else f"{', '.join(parts)}: "
     counts += count(planned, "trial")
     name = safe(title)

@@ -20,6 +20,7 @@ class Grid:
 
     Attributes:
         names: The shortest name of each column that tells it from the others.
+        evals: The eval that each column runs; empty texts for a config.
         totals: Each column's counts.
         numbers: Each case's number, from 1, in the plan's order.
         passed: For each column and case with a verdict: how many of its trials passed, and how many there were.
@@ -31,6 +32,7 @@ class Grid:
     def __init__(self, run: RunFile) -> None:
         variants = run.meta.variants
         self.names = column_names(variants)
+        self.evals = [variant.eval for variant in variants]
         self.totals = run.by_variant()
         self.numbers: dict[str, int] = {}
         self.passed: list[dict[str, tuple[int, int]]] = [{} for _ in variants]

@@ -33,8 +33,9 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     totals, means = grid.totals, run.means()
     one_model = len({v.model for v in meta.variants}) == 1
     names = grid.names
+    noun = "eval" if any(v.eval for v in meta.variants) else "prompt"
     table = [
-        _Column("prompt" if one_model else "prompt · model", names, left=True),
+        _Column(noun if one_model else f"{noun} · model", names, left=True),
         _Column(" passed", _rates(totals, grid), left=True),
     ]
     extra = [
