@@ -38,7 +38,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def run(tests: str, *options: str) -> pytest.RunResult:
         pytester.makepyfile(test_bot=HEAD + tests)
-        return pytester.runpytest_inprocess(*options)
+        return pytester.runpytest_inprocess(*options, no_reraise_ctrlc=True)
 
     return run
 
@@ -391,18 +391,26 @@ def test_runs_that_cannot_be_kept_are_told_before_anything_is_asked(
     result.stdout.fnmatch_lines(["runs cannot be kept in *"])
 
 
-def test_a_session_that_is_stopped_leaves_a_run_that_says_so(run: Run, pytester: pytest.Pytester):
-    """What was settled until then is in it."""
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [("expect(False, 'holds')", "finished"), ("raise KeyboardInterrupt", "interrupted")],
+)
+def test_a_session_that_ends_early_leaves_a_run_that_says_so(
+    run: Run, pytester: pytest.Pytester, body: str, status: str
+):
+    """What was settled until then is in it; --maxfail is an end like any other, Ctrl-C is not."""
     run(
-        """
-def test_one(expect): expect(False, "holds")
-def test_two(expect): expect(True, "holds")
+        f"""
+def test_one(expect): expect(True, "holds")
+def test_two(expect): {body}
+def test_three(expect): expect(True, "holds")
 """,
         "--maxfail=1",
     )
     (path,) = kept(pytester)
     with RunFile.open(path) as found:
-        assert (found.meta.status, found.totals().trials) == ("finished", 1)
+        assert found.meta.status == status
+        assert found.totals().trials == found.meta.planned < 3
 
 
 def test_nothing_is_kept_or_said_where_nothing_is_expected(run: Run, pytester: pytest.Pytester):

@@ -257,9 +257,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.write_line(closing(told))
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Ends the session's run."""
     sitting = session.config.stash.get(SITTING, None)
     if sitting is not None:
         del session.config.stash[SITTING]
-        sitting.close(interrupted=bool(session.shouldstop))
+        sitting.close(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
