@@ -21,7 +21,10 @@ class SummaryJudge(CustomJudge[SummaryJudgement]):
 
     def messages(self, output: str) -> list[Message]:
         return [
-            Message("system", "You edit the web page of a small town. You grade summaries that others wrote."),
+            Message(
+                "system",
+                "You edit the web page of a small town. You grade summaries that others wrote.",
+            ),
             Message(
                 "user",
                 "Grade the summary of the document from 1 (unusable) to 5 (ready to be printed):\n"

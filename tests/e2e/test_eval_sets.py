@@ -159,6 +159,18 @@ def test_all_that_is_wrong_with_sets_is_said_at_once(folder: Path):
     assert "3 problems" in done.stderr
 
 
+def test_check_says_what_would_run_and_runs_nothing(folder: Path):
+    """Evals are counted; a broken file is an error here; no run is kept."""
+    done = run("check", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "3 evals, 3 cases: 5 trials" in done.stdout
+    (folder / "evals" / "two_evals.py").write_text("1 +\n", "utf-8")
+    done = run("check", "evals", cwd=folder)
+    assert done.returncode == 2
+    assert "two_evals.py:1: cannot be imported: SyntaxError" in done.stderr
+    assert not (folder / ".evenhand").exists()
+
+
 def test_a_run_with_errors_is_resumed_and_only_they_are_tried_again(folder: Path):
     """An eval that raises is an error and no failure; mended outside of the file, its trial alone runs again."""
     (folder / "evals" / "two_evals.py").unlink()

@@ -1,7 +1,7 @@
 """Are the summaries of our documents good enough for the web page?
 
-    evenhand run examples/documents --offline       scripted replies, no key
-    evenhand run examples/documents                 the real models
+evenhand run examples/documents --offline       scripted replies, no key
+evenhand run examples/documents                 the real models
 """
 
 from judges import SummaryJudge
@@ -30,7 +30,9 @@ async def is_fit_for_the_page(case: Case, model: Model, expect: Expect) -> None:
     summary = await summarise(model, document)
 
     words = len(summary.split())
-    expect(words, at_least=40, at_most=100, label="words", compression=len(document.split()) / words)
+    expect(
+        words, at_least=40, at_most=100, label="words", compression=len(document.split()) / words
+    )
     expect(summary, ContainsAny(("<p>", "<b>", "<i>", "<strong>")), label="is HTML")
     expect(summary, Contains(case.expected))
     expect(summary, Rating(CLARITY), at_least=4)

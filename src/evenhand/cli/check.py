@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from evenhand.core.errors import ConfigError
+
 
 @click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
 @click.argument("path", default=".", type=click.Path(path_type=Path))
@@ -36,17 +38,18 @@ def check(
     strict_prompts: bool,
     as_json: bool,
 ) -> int:
-    """Validate PATH, a folder with a promptfooconfig.yaml or the file itself, and say what a run would do and cost.
+    """Validate PATH, and say what a run would do and cost.
 
-    All problems are shown at once, each with its file, line and column. Nothing is sent.
+    PATH is a folder with a promptfooconfig.yaml or the file itself; or a file or a folder of eval sets. All problems are
+    shown at once, each with its file, line and column. Nothing is sent.
     """
-    from evenhand.core.plan import Selection  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
+    from evenhand.cli.asked import Asked  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (see above)
 
-    plan = load(
-        path, Selection(filter_, first, sample, seed, repeat), strict_prompts=strict_prompts
-    )
+    asked = Asked((str(path),), filter_, first, sample, seed, repeat, strict_prompts)
+    plan, broken = asked.plan()
+    if broken:
+        raise ConfigError(broken)
     estimates = plan.estimate()
     if as_json:
         from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)

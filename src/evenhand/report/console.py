@@ -180,10 +180,13 @@ def estimate_lines(plan: Plan, estimates: Sequence[CallEstimate]) -> list[str]:
         lines.append(
             f"  {estimate.role:<8} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}"
         )
-    lines += [
-        "",
-        f"nothing is wrong, and nothing was sent · next: evenhand run {_near(Path(plan.source).parent)}".rstrip(),
-    ]
+    if not estimates:
+        lines.append(
+            "  what evals ask is known when they have run: their calls are not counted here"
+        )
+    source = Path(plan.source)
+    near = _near(source if source.is_dir() else source.parent)
+    lines += ["", f"nothing is wrong, and nothing was sent · next: evenhand run {near}".rstrip()]
     return lines
 
 
