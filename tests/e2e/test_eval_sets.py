@@ -219,7 +219,10 @@ def test_the_example_runs_offline_from_anywhere(tmp_path: Path):
     assert words["metadata"]["compression"] > 2
     assert clear["score"] == 4
     assert clear["metadata"]["reasoning"]
-    line = run("run", "documents/evals/documents_evals.py:40", "--offline", "--json", cwd=tmp_path)
+    file = tmp_path / "documents" / "evals" / "documents_evals.py"
+    text = file.read_text("utf-8")
+    place = text[: text.index("SummaryJudge(document=")].count("\n") + 1
+    line = run("run", f"{file}:{place}", "--offline", "--json", cwd=tmp_path)
     assert {name for name, _, _ in trials(line)} == {"would_be_printed"}
 
 

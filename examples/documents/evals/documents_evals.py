@@ -1,7 +1,7 @@
 """Are the summaries of our documents good enough for the web page?
 
-evenhand run examples/documents --offline       scripted replies, no key
-evenhand run examples/documents                 the real models
+With scripted replies, without a key: evenhand run examples/documents --offline
+With the real models: evenhand run examples/documents
 """
 
 from judges import SummaryJudge

@@ -40,8 +40,8 @@ def check(
 ) -> int:
     """Validate PATH, and say what a run would do and cost.
 
-    PATH is a folder with a promptfooconfig.yaml or the file itself; or a file or a folder of eval sets. All problems are
-    shown at once, each with its file, line and column. Nothing is sent.
+    PATH is a folder with a promptfooconfig.yaml or the file itself; or a file or a folder of eval sets. All problems
+    are shown at once, each with its file, line and column. Nothing is sent.
     """
     from evenhand.cli.asked import Asked  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (see above)
