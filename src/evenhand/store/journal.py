@@ -105,14 +105,21 @@ class Journal:
         """
         path = folder / f"{meta.id}.db"
         lock: Lock | None = None
+        db: sqlite3.Connection | None = None
+        made = False
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = Lock(_lock_path(path), f"run {meta.id}")
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            made = True
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
         except (OSError, sqlite3.Error) as error:
+            if db is not None:
+                db.close()
+            if made:
+                _forget(path)  # half a file would be the latest run
             if lock is not None:
                 lock.release()
             raise StoreError(
@@ -302,10 +309,13 @@ class Journal:
             self._earlier.close()
         error: Exception | None = None
         try:
+            ending: tuple[int, _Row] = (_META, (encode(self.meta), self.meta.id))
             if self._spool:
-                spool = [*self._spool, (_META, (encode(self.meta), self.meta.id))]
-                self._store([(kind, row, None) for kind, row in spool])
+                self._store([(kind, row, None) for kind, row in (*self._spool, ending)])
                 self._spool.clear()
+            elif self.failed is not None:
+                with contextlib.suppress(sqlite3.Error):  # nothing is lost but how it ended
+                    self._store([(*ending, None)])
             self._db.execute("pragma wal_checkpoint(truncate)")
         except Exception as failure:  # noqa: BLE001 (as above: whatever it is, it is said, and the lock is let go)
             error = failure
@@ -373,7 +383,10 @@ class Journal:
                 except Exception as failure:  # noqa: BLE001 (a writer that died would leave everybody waiting)
                     error = self.failed = self._explain(failure)
             if error is not None:
-                self._spool.extend((kind, row) for kind, row, _ in items if kind != _CALL)
+                # A call that somebody waits to send is not sent, and so leaves no row; one only noted keeps its own.
+                self._spool.extend(
+                    (kind, row) for kind, row, future in items if kind != _CALL or future is None
+                )
             waiting = [future for _, _, future in items if future is not None]
             if waiting and self._loop is not None:
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
@@ -412,6 +425,12 @@ def _connect(path: Path) -> sqlite3.Connection:
     db.execute("pragma journal_mode = wal")
     db.execute("pragma synchronous = full")
     return db
+
+
+def _forget(path: Path) -> None:
+    for tail in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            Path(f"{path}{tail}").unlink()
 
 
 def _lock_path(path: Path) -> Path:
