@@ -87,13 +87,13 @@ class CallDesk:
                 return self._replayed(provider, recorded, "journal")
         draw = f"{trial.repeat}.{nth}"
         if not request.deterministic:
-            draw += f".{trial.case.id}"
+            draw += f".{_writable(trial.case.id)}"
         start = CallStart(
             trial=trial.step.index,
             key=request.key,
             nth=nth,
             role=role,
-            provider=provider.id,
+            provider=_writable(provider.id),
             identity=request.identity,
             cost_bound_usd=request.cost_bound_usd,
             draw=draw,
@@ -286,6 +286,11 @@ class _Attempts:
 
     def seconds(self) -> float:
         return time.monotonic() - self.started
+
+
+def _writable(name: str) -> str:
+    """A name as the tables take it: half characters, as a broken emoji leaves them, are escaped."""
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
 
 def _worth_keeping(reply: Reply) -> bool:

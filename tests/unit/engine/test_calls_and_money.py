@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from evenhand.core.case import Case
 from evenhand.core.errors import BadReply, ConnectionFailed
 from evenhand.engine.limits import Account
 from evenhand.engine.retry import RetryPolicy
-from evenhand.testing import Scripted, example
+from evenhand.testing import Example, Scripted, example
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +77,21 @@ def test_a_fault_in_a_provider_ends_its_call_and_is_not_paid_for_again(runs):
     assert len(model.asked) == 3
     assert all(call.end and call.end.error == "provider" for call in runs.calls())
     assert finished.in_doubt == ()
+
+
+def test_names_with_half_a_character_stop_nothing(runs):
+    """Neither a case's nor a model's; each case is a draw of its own, found again in the cache."""
+    model = Scripted(deterministic=False, id="m\ud800")
+    cases = [Case(name) for name in ("a\ud800", "a\udfff", "a\x00", "\N{SNOWMAN}")]
+
+    async def body(trial):
+        return (await trial.model(model, "subject").generate("the same")).text
+
+    for _ in range(2):
+        runs.run(Example(body, cases, providers=(model,)))
+        assert [t.case for t in runs.trials()] == [case.id for case in cases]
+        assert {t.outcome for t in runs.trials()} == {"pass"}
+    assert len(model.asked) == 4
 
 
 def test_only_tokens_beyond_the_guess_are_debited_after_the_answer(runs, monkeypatch):
