@@ -118,7 +118,7 @@ class ChatProvider:
             payload=body,
             deterministic=settings.get("temperature") == 0 or "seed" in settings,
             tokens_in=len(body) // 4,
-            cost_bound_usd=bound(self.price, len(body), int(limit)),
+            cost_bound_usd=bound(self.price, len(body), int(limit) * _choices(settings)),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:
@@ -147,6 +147,12 @@ class ChatProvider:
 
     def _key_name(self) -> str:
         return self.key_variable or self.dialect.key_variable
+
+
+def _choices(settings: Mapping[str, Any]) -> int:
+    """How many answers are asked for in one call: each is paid for, though only the first is read."""
+    asked = settings.get("n")
+    return asked if type(asked) is int and asked > 1 else 1
 
 
 def _wants_object(config: Mapping[str, Any]) -> bool:
