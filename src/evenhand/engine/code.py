@@ -80,7 +80,6 @@ class CodeHost:
         self._threads = threads
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._workers: list[_Worker] = []
-        self._idle = 0
         self._busy = 0
         self._abandoned = 0
         self._modules: dict[Path, asyncio.Future[ModuleType]] = {}
@@ -105,6 +104,8 @@ class CodeHost:
             if not worker.abandoned:
                 self._jobs.put(None)
         self._workers = []
+        for module in self._modules.values():
+            module.cancel()  # one that is still being imported, and that nobody waits for any more
         if self._sweep is not None:
             self._sweep.cancel()
         if self._crumbs is not None:

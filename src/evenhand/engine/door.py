@@ -14,7 +14,7 @@ import time
 from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from evenhand import __version__
 from evenhand.core.errors import UsageError
@@ -123,6 +123,9 @@ async def settle(
     ending = Ending("stopped", "it ended with an error of Evenhand's own")
     try:
         ending = await _settle(plan, settings, journal, home, progress, tell)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        ending = Ending("interrupted", "interrupted by whoever waited for it")
+        raise
     finally:
         await journal.finish(ending.status, ending.message)
     return Finished(journal.path, ending, tuple(journal.in_doubt()), words)
@@ -187,17 +190,37 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
             return runner.run(work)
     results: list[T] = []
     errors: list[BaseException] = []
+    begun: list[asyncio.Task[T]] = []
+    over = threading.Event()
+
+    async def noted() -> T:
+        begun.append(cast("asyncio.Task[T]", asyncio.current_task()))
+        return await work
 
     def elsewhere() -> None:
         try:
             with asyncio.Runner(loop_factory=_new_loop) as runner:
-                results.append(runner.run(work))
+                results.append(runner.run(noted()))
         except BaseException as error:  # noqa: BLE001 (raised again below, in the thread that asked)
             errors.append(error)
+        finally:
+            over.set()
 
     thread = threading.Thread(target=elsewhere, name="evenhand-run")
     thread.start()
-    thread.join()
+    try:
+        over.wait()  # not the thread: interrupted, `join` takes it for ended (bpo-45274)
+    except BaseException:  # nothing may go on, and be paid for, behind whoever waited
+        while not (begun or over.is_set()):
+            over.wait(0.01)
+        for task in begun:
+            with contextlib.suppress(RuntimeError):  # it has ended in this very moment
+                task.get_loop().call_soon_threadsafe(task.cancel)
+        over.wait()
+        raise
+    finally:
+        if over.is_set():
+            thread.join()
     if errors:
         raise errors[0]
     return results[0]

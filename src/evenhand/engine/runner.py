@@ -88,14 +88,16 @@ class Runner:
         steps = (step for step in self._plan.steps() if step.index not in settled)
         ticker = asyncio.create_task(self._tick()) if self._progress else None
         count = max(1, min(self._concurrency, self._plan.size))
-        with self._signals():
-            self._workers = [asyncio.create_task(self._work(steps)) for _ in range(count)]
-            done = await asyncio.gather(*self._workers, return_exceptions=True)
-        if self._deadline is not None:
-            self._deadline.cancel()
-        if ticker is not None:
-            ticker.cancel()
-            self._show()
+        try:
+            with self._signals():
+                self._workers = [asyncio.create_task(self._work(steps)) for _ in range(count)]
+                done = await asyncio.gather(*self._workers, return_exceptions=True)
+        finally:  # whoever waits for the run may be cancelled, too
+            if self._deadline is not None:
+                self._deadline.cancel()
+            if ticker is not None:
+                ticker.cancel()
+                self._show()
         for outcome in done:
             if isinstance(outcome, Exception):
                 raise outcome

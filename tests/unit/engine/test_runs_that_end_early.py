@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
+import textwrap
 import threading
 
 import pytest
@@ -463,3 +465,68 @@ async def test_the_delay_between_calls_ends_with_the_run(tmp_path, until):
     await asyncio.wait_for(run, 2)
     assert account.in_flight == 0
     (await bench.close()).close()
+
+
+async def test_a_run_whose_waiter_is_cancelled_leaves_nothing_behind_and_says_so(tmp_path, until):
+    """No progress is shown any more, nothing is imported, asked or waited for; its file says what happened."""
+    slow = tmp_path / "slow.py"
+    slow.write_text("import time\ntime.sleep(0.5)\ndef answer(): return 1\n")
+    model = Scripted(latency_s=60)
+
+    async def body(trial):
+        if trial.case.vars["n"]:
+            await trial.load(slow, "answer")
+        return (await trial.model(model, "subject").generate("x")).text
+
+    shown = []
+    before = asyncio.all_tasks()
+    run = asyncio.create_task(
+        door.settle(example(2, body), door.Settings(home=tmp_path), progress=shown.append)
+    )
+    await until(lambda: model.in_flight == 1)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+    with RunFile.open(next((tmp_path / "runs").iterdir())) as file:
+        assert file.meta.status == "interrupted"
+        assert "whoever waited" in file.meta.message
+        assert len(file.in_doubt()) == 1
+
+
+def test_an_interrupt_in_a_notebook_stops_the_run_and_not_only_the_waiting(tmp_path):
+    """There the run has a thread of its own, that would go on asking."""
+    program = """
+        import asyncio, os, signal, sys, threading
+        from pathlib import Path
+        from evenhand.engine import door
+        from evenhand.testing import Scripted, example
+
+        model = Scripted(latency_s=0.05)
+
+        async def body(trial):
+            if trial.case.vars["n"] == 4:
+                os.kill(os.getpid(), signal.SIGINT)
+            return (await trial.model(model, "subject").generate(trial.case.id)).text
+
+        async def cell():
+            door.run(example(2000, body), door.Settings(home=Path(sys.argv[1]), concurrency=2))
+
+        loop = asyncio.new_event_loop()
+        try:
+            loop.run_until_complete(cell())
+        except KeyboardInterrupt:
+            print("interrupted", len(model.asked) < 20, model.in_flight)
+        print(sorted(thread.name for thread in threading.enumerate()))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.splitlines() == ["interrupted True 0", "['MainThread']"], done.stderr
+    with RunFile.open(next((tmp_path / "runs").iterdir())) as file:
+        assert file.meta.status == "interrupted"
