@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError
 from evenhand.core.message import CallRole, Origin, Prompt, Reply
@@ -39,7 +39,6 @@ class CallCounts:
     cached: int = 0
     in_flight: int = 0
     wasted: int = 0
-    hints: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class CallDesk:

@@ -61,11 +61,6 @@ def run_folder(home: Path) -> Path:
     return home / "runs"
 
 
-def lock_path(run: Path) -> Path:
-    """The lock that whoever writes this run holds."""
-    return run.parent.parent / "locks" / f"{run.stem}.lock"
-
-
 def paths(home: Path) -> list[Path]:
     """The run files, newest first."""
     folder = run_folder(home)

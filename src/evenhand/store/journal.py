@@ -25,7 +25,7 @@ from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
 from evenhand.store.encoding import keep, write_text
-from evenhand.store.locks import Lock
+from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
@@ -109,7 +109,7 @@ class Journal:
         made = False
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = Lock(_lock_path(path), f"run {meta.id}")
+            lock = Lock(lock_of(path), f"run {meta.id}")
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             made = True
             db = _connect(path)
@@ -139,7 +139,7 @@ class Journal:
             meta = run.meta
         lock: Lock | None = None
         try:
-            lock = Lock(_lock_path(path), f"run {meta.id}")
+            lock = Lock(lock_of(path), f"run {meta.id}")
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             meta = replace(meta, status="running", finished_at=None, message="")
@@ -431,10 +431,6 @@ def _forget(path: Path) -> None:
     for tail in ("", "-wal", "-shm"):
         with contextlib.suppress(OSError):
             Path(f"{path}{tail}").unlink()
-
-
-def _lock_path(path: Path) -> Path:
-    return path.parent.parent / "locks" / f"{path.stem}.lock"
 
 
 def _reply_row(call: int, end: CallEnd) -> _Row:

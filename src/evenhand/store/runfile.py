@@ -16,7 +16,7 @@ from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, Totals, TrialResult
 from evenhand.core.score import State
 from evenhand.store.encoding import read_result, read_text
-from evenhand.store.locks import held
+from evenhand.store.locks import held, lock_of
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
 
 _TOTALS = """
@@ -126,7 +126,7 @@ class RunFile:
     @property
     def alive(self) -> bool:
         """Whether a process is writing it."""
-        return held(self.path.parent.parent / "locks" / f"{self.path.stem}.lock")
+        return held(lock_of(self.path))
 
     def trials(self, first: int = 0, limit: int | None = None) -> Iterator[TrialResult]:
         """The settled trials in the plan's order, one at a time.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.case import Case
-from evenhand.core.errors import BadReply, ConnectionFailed
+from evenhand.core.errors import BadReply, ConnectionFailed, Overloaded
 from evenhand.engine.limits import Account
 from evenhand.engine.retry import RetryPolicy
+from evenhand.store.runfile import RunFile
 from evenhand.testing import Example, Scripted, example
 
 
@@ -107,3 +108,24 @@ def test_only_tokens_beyond_the_guess_are_debited_after_the_answer(runs, monkeyp
     model = Scripted(("ok " * 40,))
     runs.run(example(1, asking(model), providers=(model,)))
     assert seen == [len("ok " * 40) // 4]
+
+
+def test_a_thousand_trials_among_faults_come_out_in_order_each_paid_for_once(runs):
+    """Every fourth attempt fails before it is charged for; nothing is lost, doubled or out of place."""
+    model = Scripted(
+        [Overloaded("busy"), "yes", ConnectionFailed("reset"), "yes", "yes", "yes", "yes", "yes"],
+        cost_usd=0.001,
+        bound_usd=0.002,
+    )
+    finished = runs.run(
+        example(1000, asking(model), providers=(model,)), concurrency=50, max_cost_usd=1.1
+    )
+    assert finished.ending.status == "finished"
+    assert [t.case for t in runs.trials()] == [f"case-{i}" for i in range(1000)]
+    assert {t.outcome for t in runs.trials()} == {"pass"}
+    calls = runs.calls()
+    assert sorted(call.start.trial for call in calls) == list(range(1000))
+    assert sum(call.end.attempts for call in calls if call.end) == len(model.asked)
+    with RunFile.open(finished.path) as run:
+        assert run.spend().cost_usd == pytest.approx(1.0)
+        assert run.most_spent() == pytest.approx(1.0)
