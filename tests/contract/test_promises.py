@@ -17,7 +17,7 @@ def test_each_promise_names_a_test_that_exists():
         for source in sources
         for name in re.findall(r"^(?:async )?(?:def|class) (\w+)\(", source, re.MULTILINE)
     }
-    promises = page.partition("## Promises")[2].partition("## The fake provider")[0]
+    promises = page.partition("## Promises")[2].partition("## How a run is killed")[0]
     rows = re.findall(r"^\| (?!we promise|---)(.+) \| (.+) \|$", promises, re.MULTILINE)
     assert len(rows) > 25
     for promise, tests in rows:
