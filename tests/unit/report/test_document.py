@@ -23,9 +23,7 @@ def written(run: RunFile) -> tuple[dict, str]:
     return read, out.getvalue()
 
 
-PROMISED = (
-    "case variant repeat outcome score output error latency_s cost_usd named_scores outcomes".split()
-)
+PROMISED = "case variant repeat outcome score output error latency_s cost_usd named_scores outcomes".split()
 
 
 async def test_the_document_has_the_keys_that_programs_go_by(make_run: Make) -> None:
