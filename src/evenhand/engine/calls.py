@@ -176,6 +176,10 @@ class CallDesk:
             if call_id is not None:
                 await self._journal.end(call_id, _failed(error, attempt.made, attempt.wasted))
             raise
+        except asyncio.CancelledError:
+            if call_id is not None and reply is None and not attempt.under_way:
+                self._journal.drop(call_id, attempt.made, attempt.wasted)
+            raise
         else:
             if cache is not None and _worth_keeping(reply):
                 cache.put(request.key, start.draw, request.identity, answer.body, reply.latency_s)
@@ -217,6 +221,7 @@ class CallDesk:
     ) -> tuple[Answer | None, ProviderError | None]:
         attempt.made += 1
         attempt.doubtful = False
+        attempt.under_way = True
         self.counts.in_flight += 1
         error: ProviderError | None = None
         answer: Answer | None = None
@@ -229,6 +234,7 @@ class CallDesk:
             tokens = max(0, used - request.tokens_in)
         except ProviderError as failure:
             error = failure
+            attempt.under_way = False
             attempt.fail(doubtful=failure.billed is not False)
         except BaseException as failure:  # cancelled, or broken: says nothing of the account
             account.withdraw()
@@ -268,13 +274,14 @@ class _Flight:
 class _Attempts:
     """What one call's attempts have come to."""
 
-    __slots__ = ("doubtful", "made", "reply", "reservation", "started", "wasted")
+    __slots__ = ("doubtful", "made", "reply", "reservation", "started", "under_way", "wasted")
 
     def __init__(self, reservation: Reservation) -> None:
         self.reservation = reservation
         self.made = 0
         self.wasted = 0
         self.doubtful = False
+        self.under_way = False  # from sending to a failure; an answer ends the call
         self.started = time.monotonic()
         self.reply: Reply | None = None
 

@@ -30,6 +30,9 @@ from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
 BACKLOG = 2_000
+GIVEN_UP = "given-up"
+"""In place of an error's slug: the run was stopped before the call was sent, or between two attempts."""
+
 _CALL, _REPLY, _TRIAL, _META = range(4)
 
 _SQL: Final = {
@@ -219,20 +222,22 @@ class Journal:
         """
         call = self._next_call
         self._next_call = call + 1
-        await self._durable(
-            _CALL,
-            (
-                call,
-                start.trial,
-                start.key,
-                start.nth,
-                start.role,
-                start.provider,
-                start.identity,
-                start.cost_bound_usd,
-                start.draw,
-            ),
+        row = (
+            call,
+            start.trial,
+            start.key,
+            start.nth,
+            start.role,
+            start.provider,
+            start.identity,
+            start.cost_bound_usd,
+            start.draw,
         )
+        try:
+            await self._durable(_CALL, row)
+        except asyncio.CancelledError:  # the row may be written all the same
+            self.drop(call, 0, 0)
+            raise
         return call
 
     async def end(self, call: int, end: CallEnd) -> None:
@@ -242,6 +247,18 @@ class Journal:
             StoreError: It cannot be written now; it is kept in memory and written once more at the end.
         """
         await self._durable(_REPLY, _reply_row(call, end))
+
+    def drop(self, call: int, attempts: int, wasted: int) -> None:
+        """Records, when there is time, that a call was given up while nothing of it was under way: it is not in doubt.
+
+        Args:
+            call: As `begin` named it.
+            attempts: How many times it had been sent.
+            wasted: How many of those may have been charged for.
+        """
+        end = CallEnd(b"", "provider", attempts=attempts, wasted=wasted, error=GIVEN_UP)
+        if self.failed is None:
+            self._queue.put((_REPLY, _reply_row(call, end), None))
 
     def note(self, start: CallStart, end: CallEnd) -> None:
         """Records a call that cost nothing, when there is time."""

@@ -32,7 +32,7 @@ class Spend:
     """What a run's calls came to, over all its sessions and all takes of its trials.
 
     Attributes:
-        calls: Calls that were answered or failed, the cache's left out.
+        calls: Calls that were answered or failed, the cache's and those never sent left out.
         cost_usd: What the answered ones cost; None where a price is not known.
         wasted: Attempts that failed and may have been charged for.
         in_doubt: Calls begun whose end nobody knows: they were in flight when a process died.
@@ -289,7 +289,7 @@ class RunFile:
         with _readable(self.path):
             calls, unpriced, cost, wasted = self._db.execute(
                 """
-                select count(*), sum(error = '' and cost_usd is null), coalesce(sum(cost_usd), 0),
+                select coalesce(sum(attempts > 0), 0), sum(error = '' and cost_usd is null), coalesce(sum(cost_usd), 0),
                        coalesce(sum(wasted), 0)
                 from reply where origin = 'provider'
                 """

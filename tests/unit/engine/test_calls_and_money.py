@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from evenhand.core.case import Case
 from evenhand.core.errors import BadReply, ConnectionFailed, Overloaded
+from evenhand.engine import door
+from evenhand.engine.door import Settings
 from evenhand.engine.limits import Account
 from evenhand.engine.retry import RetryPolicy
+from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Example, Scripted, example
 
@@ -78,6 +83,62 @@ def test_a_fault_in_a_provider_ends_its_call_and_is_not_paid_for_again(runs):
     assert len(model.asked) == 3
     assert all(call.end and call.end.error == "provider" for call in runs.calls())
     assert finished.in_doubt == ()
+
+
+async def test_a_call_given_up_between_two_attempts_is_not_in_doubt(tmp_path, monkeypatch):
+    """What failed is known, and nothing was under way when the run was stopped."""
+    monkeypatch.setattr(RetryPolicy, "_jittered", lambda *_: 60.0)
+    model = Scripted([BadReply("half", billed=None)], bound_usd=0.4)
+    run = asyncio.ensure_future(
+        door.settle(example(1, asking(model), providers=(model,)), Settings(home=tmp_path))
+    )
+    while not model.asked:
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(0.02)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    with RunFile.open(next((tmp_path / "runs").glob("*.db"))) as file:
+        (call,) = file.calls()
+        assert call.end is not None
+        assert (call.end.error, call.end.attempts, call.end.wasted) == ("given-up", 1, 1)
+        assert file.in_doubt() == []
+        assert file.most_spent() == 0.4
+
+
+async def test_a_call_given_up_before_it_was_sent_is_not_in_doubt(tmp_path, monkeypatch):
+    """Neither while its intent is written, nor while it waits for a gate that has closed meanwhile."""
+    writing, waiting = asyncio.Event(), asyncio.Event()
+    plain = Journal._durable
+
+    async def slow(self, kind, row):
+        await plain(self, kind, row)
+        writing.set()
+        await asyncio.sleep(60)
+
+    async def closed(self):
+        waiting.set()
+        await asyncio.sleep(60)
+
+    for patched, reached in (
+        ((Journal, "_durable", slow), writing),
+        ((Account, "passable", closed), waiting),
+    ):
+        model = Scripted()
+        with monkeypatch.context() as patch:
+            patch.setattr(*patched)
+            plan = example(1, asking(model), providers=(model,))
+            home = tmp_path / patched[1]
+            run = asyncio.ensure_future(door.settle(plan, Settings(home=home)))
+            await reached.wait()
+            patch.undo()
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await run
+        assert model.asked == []
+        with RunFile.open(next((home / "runs").glob("*.db"))) as file:
+            assert file.in_doubt() == []
+            assert file.spend().calls == 0
 
 
 def test_names_with_half_a_character_stop_nothing(runs):
