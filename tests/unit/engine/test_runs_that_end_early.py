@@ -255,7 +255,8 @@ async def test_an_error_that_gives_up_on_the_account_ends_the_run(tmp_path, monk
     assert "503 from the proxy" in finished.ending.message
     with RunFile.open(finished.path) as run:
         ends = [call.end.error for call in run.calls() if call.end]
-        assert set(ends) == {Unreachable.slug, "given-up"}  # the others were between two attempts
+        assert Unreachable.slug in ends
+        assert set(ends) <= {Unreachable.slug, "given-up"}  # some were between two attempts
 
 
 async def test_nothing_is_sent_to_an_account_before_the_vendor_said_so(tmp_path):
