@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from evenhand.cli.streams import tell
+
 
 @click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
 @click.argument("path", default=".", type=click.Path(path_type=Path))
@@ -54,7 +56,7 @@ def check(
         click.echo(encode(estimate_row(plan, estimates)).decode())
         return 0
     for line in problem_lines(plan.hints):
-        click.echo(line, err=True)
+        tell(line)
     for line in estimate_lines(plan, estimates):
         click.echo(line)
     return 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evenhand.cli.exits import code_for
+from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def _settle(
     from evenhand.report.console import heading, problem_lines  # noqa: PLC0415 (see above)
 
     for line in problem_lines(plan.hints):
-        click.echo(line, err=True)
+        tell(line)
     progress = _progress(show_progress)
     if progress is not None:
         progress.start(heading(plan) + (" · replies replayed, no key needed" if replayed else ""))
@@ -277,7 +278,7 @@ def _progress(wanted: bool) -> Progress | None:
 def _note(text: str) -> None:
     from evenhand.report.words import safe  # noqa: PLC0415 (seldom)
 
-    click.echo(f"evenhand: {safe(text)}", err=True)
+    tell(f"evenhand: {safe(text)}")
 
 
 def _report(
@@ -295,7 +296,7 @@ def _report(
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
     for line in doubt_lines(finished.in_doubt, finished.last_words):
-        click.echo(line, err=True)
+        tell(line)
     # On a terminal the progress line has said it already.
     said = sys.stdout.isatty() and sys.stderr.isatty() and show_progress
     with RunFile.open(finished.path) as run_file:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evenhand.cli.streams import printing, tell
+
 if TYPE_CHECKING:
     from evenhand.store.runfile import RunFile
 
@@ -37,7 +39,8 @@ def show(run: str | None, cell: str | None, as_json: bool, no_table: bool, listi
         return 0
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         if cell:
-            show_trial(run_file, cell, sys.stdout, width=_width(), color=_color())
+            with printing():
+                show_trial(run_file, cell, sys.stdout, width=_width(), color=_color())
         else:
             print_run(run_file, as_json=as_json, table=not no_table)
     return 0
@@ -67,29 +70,33 @@ def export(run: str | None, to: Path, format_: str | None) -> int:
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
     with RunFile.open(find(Path.cwd(), run)) as run_file:
+        if str(to) == "-":
+            with printing():
+                write(run_file, to, format_)
+            return 0
         rows = write(run_file, to, format_)
-    if str(to) != "-":
-        click.echo(f"{rows} trials written to {to}", err=True)
+    tell(f"{rows} trials written to {to}")
     return 0
 
 
 def print_run(run_file: RunFile, *, as_json: bool, table: bool, with_heading: bool = True) -> None:
     """Prints a run to stdout: for programs, or for people."""
-    if as_json:
-        from evenhand.report.document import write_document  # noqa: PLC0415 (once it is known what is asked)
+    with printing():
+        if as_json:
+            from evenhand.report.document import write_document  # noqa: PLC0415 (once it is known what is asked)
 
-        write_document(run_file, sys.stdout)
-        return
-    from evenhand.report.console import show as print_it  # noqa: PLC0415 (see above)
+            write_document(run_file, sys.stdout)
+            return
+        from evenhand.report.console import show as print_it  # noqa: PLC0415 (see above)
 
-    print_it(
-        run_file,
-        sys.stdout,
-        table=table,
-        width=_width(),
-        color=_color(),
-        with_heading=with_heading,
-    )
+        print_it(
+            run_file,
+            sys.stdout,
+            table=table,
+            width=_width(),
+            color=_color(),
+            with_heading=with_heading,
+        )
 
 
 def _color() -> bool:
