@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.faults.conftest import until
 
 from evenhand.testing import FakeProvider, Rule, Script
+from evenhand.testing.ledger import Ledger
 
 QUIET = ("--no-progress", "--no-table", "--no-cache")
 
@@ -143,6 +148,42 @@ def test_a_vendor_that_is_down_is_given_up_in_words(
     assert "127.0.0.1:9" in ended.stdout + ended.stderr
     assert evals.document()["run"]["status"] == "stopped"
     assert evals.document()["totals"]["passed"] == 0
+
+
+def test_a_vendor_that_is_away_for_a_moment_costs_no_trial(
+    serve: Callable[..., FakeProvider], folder: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A server of its own process, killed in the middle and started again at the same address."""
+    evals = folder(serve())
+    evals.write(120)
+    bill = tmp_path / "bill"
+
+    def served(port: str) -> subprocess.Popen[str]:
+        command = (sys.executable, "-m", "evenhand.testing", "--ledger", str(bill))
+        options = ("--latency-ms", "20", "--port", port)
+        return subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
+
+    def killed(server: subprocess.Popen[str]) -> None:
+        server.kill()
+        server.communicate()
+
+    server = served("0")
+    try:
+        url = server.stdout.readline().strip()
+        run = evals.start("run", "-j", "10", *QUIET, env={"OPENAI_BASE_URL": f"{url}/v1"})
+        until(lambda: Ledger.read(bill).total >= 40)
+        killed(server)
+        time.sleep(0.5)
+        server = served(url.rpartition(":")[2])
+        _, err = run.communicate(timeout=40)
+    finally:
+        killed(server)
+    assert run.returncode == 1, err
+    totals = evals.document()["totals"]
+    assert (totals["trials"], totals["passed"], totals["errors"]) == (120, 80, 0)
+    ledger = Ledger.read(bill)
+    assert len(ledger.delivered) == 120
+    assert ledger.repeated <= 10  # what was under way when it died
 
 
 def test_a_budget_is_never_passed(
