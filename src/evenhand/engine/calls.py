@@ -148,7 +148,7 @@ class CallDesk:
         cache: Cache | None = None,
     ) -> Reply:
         account = self._limits.account(provider.account)
-        attempt = _Attempts(self._budget.reserve(request.cost_bound_usd, provider.id))
+        attempt = _Attempts(await self._budget.when_free(request.cost_bound_usd, provider.id))
         call_id: int | None = None
         reply: Reply | None = None
         try:
@@ -212,7 +212,8 @@ class CallDesk:
         if attempt.doubtful:
             self._budget.settle(attempt.reservation, None)
             attempt.reservation = NOTHING
-            attempt.reservation = self._budget.reserve(request.cost_bound_usd, provider.id)
+            bound = request.cost_bound_usd
+            attempt.reservation = await self._budget.when_free(bound, provider.id)
         if pause:
             await asyncio.sleep(pause)
 

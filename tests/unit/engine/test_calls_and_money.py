@@ -190,3 +190,16 @@ def test_a_thousand_trials_among_faults_come_out_in_order_each_paid_for_once(run
     with RunFile.open(finished.path) as run:
         assert run.spend().cost_usd == pytest.approx(1.0)
         assert run.most_spent() == pytest.approx(1.0)
+
+
+def test_a_budget_ends_a_run_by_what_it_spent_and_not_by_what_was_set_aside(runs):
+    """Ten calls at once, each of which could have cost a dollar, share five; a hundred cost one."""
+    model = Scripted(bound_usd=1.0, cost_usd=0.01, latency_s=0.001)
+
+    async def body(trial):
+        return (await trial.model(model, "subject").generate(trial.case.id)).text
+
+    done = runs.run(example(100, body), cache=False, max_cost_usd=5, concurrency=10)
+    assert done.ending.status == "finished"
+    assert len(model.asked) == 100
+    assert model.most_at_once == 5
