@@ -46,10 +46,15 @@ _OPTIONS = frozenset(
 )
 _ENV = re.compile(r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}""")
 _SECRET = re.compile(
-    r"(api[-_]?key|(access|private|secret)[-_]?key|secret|token|password|authorization|credential|cookie)s?$",
+    r"(api[-_]?key|(access|private|secret)[-_]?key|secret|token|pass(word|wd|phrase)?|pwd|auth(orization)?|"
+    r"credential|cookie)s?$",
     re.IGNORECASE,
 )
-_KEY = re.compile(r"\b(sk-[\w-]{16,}|Bearer\s+[\w.~+/-]{8,})")
+_KEY = re.compile(
+    r"\b(?:sk-[\w-]{16,}|AIza[\w-]{30,}|(?:gsk|hf|xai)[_-]\w{20,}|Bearer\s+[\w.~+/-]{8,})"
+    r"|(?<=://)[^/@\s:]+:[^/@\s]+(?=@)"  # who asks, in an address
+    r"|(?<=[?&])(?i:[\w-]*(?:key|token|secret|password|sig|signature))=[^&#\s]+"
+)
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ with the same identity ask the same thing, whatever key, label, time limit or re
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,7 +99,7 @@ class ChatProvider:
             {str(k): str(v) for k, v in (self.config.get("headers") or {}).items()}
         )
         # Keys in canonical order: body, url, version.
-        tail = encode({"url": self.url, "version": self.dialect.version})
+        tail = encode({"url": _address(self.url), "version": self.dialect.version})
         self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
         self._settings = self.dialect.settings(self.model, self.config)
         self._parsed = _wants_object(self.config)
@@ -153,6 +154,18 @@ def _choices(settings: Mapping[str, Any]) -> int:
     """How many answers are asked for in one call: each is paid for, though only the first is read."""
     asked = settings.get("n")
     return asked if type(asked) is int and asked > 1 else 1
+
+
+_SECRET = re.compile(
+    r"(?<=[?&])([^=&#]*(?:key|token|secret|password|sig|signature))=[^&#]*", re.IGNORECASE
+)
+
+
+def _address(url: str) -> str:
+    """An address without who asks: no user, password or key in it, so that none is kept with the request."""
+    start, slashes, rest = url.partition("//")
+    host, slash, path = rest.partition("/")
+    return "".join((start, slashes, host.rpartition("@")[2], slash, _SECRET.sub(r"\1=", path)))
 
 
 def _wants_object(config: Mapping[str, Any]) -> bool:

@@ -132,6 +132,24 @@ def test_an_option_that_is_no_number_is_a_problem_at_its_place(tmp_path: Path) -
     )
 
 
+def test_secrets_in_addresses_and_under_other_names_do_not_leave_the_config() -> None:
+    """Users, passwords and keys in an address; what is called a pass or an auth."""
+    value = {
+        "apiBaseUrl": "https://me:hush@host/v1?api-version=2&api-key=hush#x",
+        "env": {"DB_PASS": "hush", "DATABASE_PWD": "hush"},
+        "headers": {"X-Custom-Auth": "hush"},
+        "text": "AIza" + "hush" * 9,
+    }
+    assert redacted(value) == {
+        "apiBaseUrl": "https://[redacted]@host/v1?api-version=2&[redacted]#x",
+        "env": {"DB_PASS": "[redacted]", "DATABASE_PWD": "[redacted]"},
+        "headers": {"X-Custom-Auth": "[redacted]"},
+        "text": "[redacted]",
+    }
+    said = "Is the password: yes? Mail me@home.org, see https://a.org/@me:x and task-12345678901234567890."
+    assert redacted(said) == said
+
+
 def test_secrets_do_not_leave_the_config() -> None:
     """By the name of the key, and by the look of the value."""
     value = {

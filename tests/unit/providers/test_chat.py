@@ -140,6 +140,18 @@ def test_the_identity_holds_what_is_asked_and_nothing_of_who_asks():
     assert one.account != other.account
 
 
+def test_a_key_in_an_address_is_sent_and_not_kept():
+    """Neither the run file nor the cache has it; what else the address says counts."""
+    prompt = Prompt.of("x")
+    one = made("openai:gpt-4o@http://me:hush@localhost:8000/v1?api-version=2&api-key=hush")
+    identity = one.request(prompt).identity
+    assert b"hush" not in identity
+    assert b"localhost:8000/v1?api-version=2&api-key=" in identity
+    assert "hush" in one.url
+    plain = made("openai:gpt-4o@http://localhost:8000/v1").request(prompt).identity
+    assert b'"url":"http://localhost:8000/v1/chat/completions"' in plain
+
+
 def test_only_what_is_sampled_is_called_so():
     """Temperature 0 or a seed makes a request deterministic."""
     prompt = Prompt.of("x")
