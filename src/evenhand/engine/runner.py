@@ -31,6 +31,7 @@ from evenhand.store.journal import Journal
 
 DRAIN_S = 60.0
 TERM_DRAIN_S = 20.0
+TURN_S = 0.02
 
 ShowProgress = Callable[[ProgressSnapshot], None]
 Note = Callable[[str], None]
@@ -76,7 +77,7 @@ class Runner:
         self._deadline: asyncio.TimerHandle | None = None
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
         self._under_way = 0
-        self._started_at = time.monotonic()
+        self._started_at = self._turned_at = time.monotonic()
 
     async def run(self) -> Ending:
         """Settles everything that is not settled yet.
@@ -118,6 +119,10 @@ class Runner:
                 self._halt("stopped", error)
             finally:
                 self._under_way -= 1
+            if time.monotonic() - self._turned_at > TURN_S:
+                # Trials that wait for nothing would keep signals, progress and everybody else waiting.
+                await asyncio.sleep(0)
+                self._turned_at = time.monotonic()
 
     async def _settle(self, step: Step) -> TrialResult | None:
         """The trial's result; None where the run has to end before it has one."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import pytest
 
@@ -531,3 +533,20 @@ def test_an_interrupt_in_a_notebook_stops_the_run_and_not_only_the_waiting(tmp_p
     assert done.stdout.splitlines() == ["interrupted True 0", "['MainThread']"], done.stderr
     with RunFile.open(next((tmp_path / "runs").iterdir())) as file:
         assert file.meta.status == "interrupted"
+
+
+async def test_trials_that_wait_for_nothing_do_not_hold_up_an_interrupt(tmp_path):
+    """Between two of them the loop turns, though no trial ever gives it a chance."""
+    done = []
+
+    async def body(trial):
+        time.sleep(0.03)  # noqa: ASYNC251 (as a user's may)
+        done.append(trial.case.id)
+        return "x"
+
+    bench = Bench(example(40, body), tmp_path)
+    asyncio.get_running_loop().call_later(0.05, bench.runner._drain, signal.SIGINT, 1.0)
+    ending = await bench.runner.run()
+    assert ending.status == "interrupted"
+    assert len(done) < 20
+    (await bench.close()).close()
