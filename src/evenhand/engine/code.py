@@ -176,8 +176,12 @@ class CodeHost:
         self._hire_if_short(self._busy)
         self._count += 1
         heapq.heappush(self._deadlines, (loop.time() + limit_s, self._count, job))
+        wait = min(limit_s, 1.0)
+        if self._sweep is not None and self._sweep.when() > loop.time() + wait:
+            self._sweep.cancel()
+            self._sweep = None
         if self._sweep is None:
-            self._sweep = loop.call_later(min(limit_s, 1.0), self._give_up_late)
+            self._sweep = loop.call_later(wait, self._give_up_late)
         self._jobs.put(job)
         return job.future
 
