@@ -65,6 +65,7 @@ class Transport:
         self._session: aiohttp.ClientSession | None = None
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
         self._routes: dict[str, _Route] = {}
+        self.in_flight = 0
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S
@@ -90,6 +91,7 @@ class Transport:
             self._timeouts[timeout_s] = timeout
         started = time.perf_counter()
         sent = False
+        self.in_flight += 1
         try:
             route = self._routes.get(url) or self._route(url)
             async with session.post(
@@ -112,6 +114,8 @@ class Transport:
             route = self._routes.get(url)
             proxy = route.proxy if route else None
             raise _failure(error, url, proxy, timeout_s, sent=sent) from None
+        finally:
+            self.in_flight -= 1
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp  # noqa: PLC0415 (see above)
@@ -176,11 +180,17 @@ def transport() -> Transport:
 
 
 async def close() -> None:
-    """Closes the running loop's connections, and forgets those of loops that are gone."""
-    found = _transports.pop(asyncio.get_running_loop(), None)
+    """Closes the running loop's connections, and forgets those of loops that are gone.
+
+    Where another run on this loop waits for an answer they stay: it would be lost, and paid for again. That run
+    closes them when it ends.
+    """
     for loop in [loop for loop in _transports if loop.is_closed()]:
         del _transports[loop]
-    if found is not None:
+    running = asyncio.get_running_loop()
+    found = _transports.get(running)
+    if found is not None and not found.in_flight:
+        del _transports[running]
         await found.close()
 
 
