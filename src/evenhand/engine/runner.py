@@ -32,6 +32,7 @@ from evenhand.store.journal import Journal
 DRAIN_S = 60.0
 TERM_DRAIN_S = 20.0
 TURN_S = 0.02
+UNHEARD_S = 0.3
 
 ShowProgress = Callable[[ProgressSnapshot], None]
 Note = Callable[[str], None]
@@ -77,6 +78,7 @@ class Runner:
         self._deadline: asyncio.TimerHandle | None = None
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
         self._under_way = 0
+        self._unheard_since: float | None = None
         self._started_at = self._turned_at = time.monotonic()
 
     async def run(self) -> Ending:
@@ -147,18 +149,33 @@ class Runner:
         self._draining = True
 
     def _drain(self, number: int, limit_s: float) -> None:
+        self._unheard_since = None
         if self._draining:
             self._note("stopping now")
             self._ending.signal = number
             self._stop()
             return
-        self._draining = True
-        self._ending = Ending(
-            "interrupted", f"interrupted by {signal.Signals(number).name}", number
-        )
+        self._interrupted(number)
         again = "; Ctrl-C again to stop now" if number == signal.SIGINT else ""
         self._note(f"finishing {self._under_way} trials under way (at most {limit_s:.0f} s){again}")
         self._deadline = asyncio.get_running_loop().call_later(limit_s, self._stop)
+
+    def _interrupted(self, number: int) -> None:
+        self._draining = True
+        if self._ending.status == "finished":
+            name = signal.Signals(number).name
+            self._ending = Ending("interrupted", f"interrupted by {name}", number)
+
+    def _insist(self, number: int, frame: object) -> None:
+        """Called at once, also while user code keeps the loop from turning: a second signal breaks into that."""
+        del frame
+        now = time.monotonic()
+        if self._unheard_since is None:
+            self._unheard_since = now
+        elif now - self._unheard_since >= UNHEARD_S:
+            self._unheard_since = None
+            self._interrupted(number)
+            raise KeyboardInterrupt
 
     def _stop(self) -> None:
         current = asyncio.current_task()
@@ -175,6 +192,9 @@ class Runner:
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
                 loop.add_signal_handler(number, self._drain, number, limit_s)
                 installed.append(number)
+                signal.signal(
+                    number, self._insist
+                )  # in its place; the loop still hears of the signal
         try:
             yield
         finally:

@@ -550,3 +550,45 @@ async def test_trials_that_wait_for_nothing_do_not_hold_up_an_interrupt(tmp_path
     assert ending.status == "interrupted"
     assert len(done) < 20
     (await bench.close()).close()
+
+
+@pytest.mark.parametrize("loop", ["uvloop", "asyncio"])
+def test_a_second_interrupt_breaks_into_code_that_keeps_the_loop_from_turning(tmp_path, loop):
+    """Of an async function that blocks, nobody would hear the first; nothing new is begun after the second."""
+    if loop == "uvloop":
+        pytest.importorskip("uvloop")
+    program = """
+        import asyncio, os, signal, sys, threading, time
+        from pathlib import Path
+        from evenhand.engine import door
+        from evenhand.testing import example
+
+        if sys.argv[2] == "asyncio":
+            door._new_loop = asyncio.new_event_loop
+        begun = []
+
+        async def blocks():
+            begun.append(1)
+            time.sleep(60)
+
+        async def body(trial):
+            await trial.call(blocks, name="blocks")
+
+        def interrupts():
+            for _ in range(2):
+                time.sleep(0.6)
+                os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupts, daemon=True).start()
+        settings = door.Settings(home=Path(sys.argv[1]), concurrency=2)
+        done = door.run(example(5, body), settings, note=lambda _: None)
+        print(done.ending.status, int(done.ending.signal), len(begun))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path), loop],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.stdout == "interrupted 2 1\n", done.stderr
