@@ -16,10 +16,11 @@ from evenhand.core.errors import NothingSelected, Problem, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
+from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.cases import Test, TestReader
-from evenhand.promptfoo.config import Config, find_config, read_config, redacted
+from evenhand.promptfoo.config import Config, find_config, read_config
 from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, read_prompts

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.promptfoo.config import Config, find_config, read_config, redacted
+from evenhand.core.secrets import redacted
+from evenhand.promptfoo.config import Config, find_config, read_config
 from evenhand.promptfoo.findings import Findings
 
 
