@@ -18,7 +18,12 @@ def main(args: Sequence[str] | None = None) -> None:
         with printing():
             sys.stdout.write(f"evenhand {__version__}\n")
         return
-    sys.exit(_run(words))
+    try:
+        code = _run(words)
+    except KeyboardInterrupt:  # so early that nothing had been imported yet
+        tell("interrupted")
+        code = 130
+    sys.exit(code)
 
 
 def _run(words: list[str]) -> int:

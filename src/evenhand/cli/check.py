@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -55,8 +56,9 @@ def check(
 
         click.echo(encode(estimate_row(plan, estimates)).decode())
         return 0
-    for line in problem_lines(plan.hints):
+    shown = "" if path == Path() else shlex.quote(str(path))
+    for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)
-    for line in estimate_lines(plan, estimates):
+    for line in estimate_lines(plan, estimates, shown):
         click.echo(line)
     return 0

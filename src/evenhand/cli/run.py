@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +17,7 @@ from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan, Selection
+    from evenhand.core.run import CallRecord
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
 
@@ -261,6 +262,7 @@ def _settle(
             resume=file,
             progress=progress.update if progress else None,
             note=progress.note if progress else _note,
+            resumed=_resumed,
         )
     finally:
         if progress is not None:
@@ -273,6 +275,14 @@ def _progress(wanted: bool) -> Progress | None:
     from evenhand.report.progress import Progress  # noqa: PLC0415 (not wanted by those who want none)
 
     return Progress(sys.stderr, sys.stderr.isatty())
+
+
+def _resumed(in_doubt: Sequence[CallRecord], last_words: Sequence[str]) -> None:
+    """Said before anything is run: the same code may end this session as well."""
+    from evenhand.report.console import doubt_lines  # noqa: PLC0415 (seldom)
+
+    for line in doubt_lines(in_doubt, last_words):
+        tell(line)
 
 
 def _note(text: str) -> None:
@@ -292,11 +302,8 @@ def _report(
 ) -> int:
     from evenhand.cli.show import print_run  # noqa: PLC0415 (imported once there is something to show)
     from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
-    from evenhand.report.console import doubt_lines  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
-    for line in doubt_lines(finished.in_doubt, finished.last_words):
-        tell(line)
     # On a terminal the progress line has said it already.
     said = sys.stdout.isatty() and sys.stderr.isatty() and show_progress
     with RunFile.open(finished.path) as run_file:

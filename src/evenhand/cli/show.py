@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from evenhand.store.runfile import RunFile
 
 
+SHORTEST_ID = 5
+
+
 @click.command(short_help="Show a run, or one cell of it.")
 @click.argument("run", required=False, metavar="[RUN]")
 @click.argument("cell", required=False, metavar="[CELL]")
@@ -27,18 +30,25 @@ def show(run: str | None, cell: str | None, as_json: bool, no_table: bool, listi
     With CELL, e.g. `better:3`, show one trial whole: prompt, output, every outcome, every call. A CELL alone is one of
     the latest run.
     """
-    from evenhand.report.console import list_lines, show_trial  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.report.console import cells_json, list_lines, listed_json, show_trial  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find, homes, runs  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
-    if run and ":" in run and cell is None:  # a cell of the latest run
+    # A cell of the latest run: `better:3`, or a number too short to be the start of an id.
+    if run and cell is None and (":" in run or (run.isdigit() and len(run) < SHORTEST_ID)):
         run, cell = None, run
     if listing:
-        for line in list_lines([listed for home in homes(Path.cwd()) for listed in runs(home)]):
-            click.echo(line)
+        found = [listed for home in homes(Path.cwd()) for listed in runs(home)]
+        with printing():
+            for line in listed_json(found) if as_json else list_lines(found):
+                sys.stdout.write(line + "\n")
         return 0
     with RunFile.open(find(Path.cwd(), run)) as run_file:
-        if cell:
+        if cell and as_json:
+            with printing():
+                for line in cells_json(run_file, cell):
+                    sys.stdout.write(line + "\n")
+        elif cell:
             with printing():
                 show_trial(run_file, cell, sys.stdout, width=_width(), color=_color())
         else:

@@ -65,10 +65,7 @@ class Budget:
         if self._max is None:
             return NOTHING
         if bound_usd is None:
-            raise BudgetStop(
-                f"a budget of ${self._max:g} is set, but the price of {provider} is not known",
-                hint="Give it in the provider's config: cost: <US dollars per token>, or run without --max-cost.",
-            )
+            raise BudgetStop(unpriced(self._max, provider), hint=UNPRICED)
         if self.spent_usd + self.reserved_usd + bound_usd > self._max:
             raise BudgetStop(
                 f"the budget of ${self._max:g} is used up: ${self.spent_usd:.4f} spent, "
@@ -91,3 +88,13 @@ class Budget:
         for future in waiting:
             if not future.done():
                 future.set_result(None)
+
+
+UNPRICED = (
+    "Give it in the provider's config: cost: <US dollars per token>; or run without --max-cost."
+)
+
+
+def unpriced(max_cost_usd: float, provider: str) -> str:
+    """What to say of a model under a budget whose price nobody knows."""
+    return f"a budget of ${max_cost_usd:g} is set, but the price of {provider} is not known"

@@ -4,7 +4,7 @@ How this works: `concurrency` workers take steps from the plan in its order, eac
 is started is finished before anything new begins, and no more than that many trials are ever in memory. Results are
 stored under their place in the plan, so their order is the plan's, whatever finishes first.
 
-A run ends early in three ways. *Draining*: no new trial is taken, those under way finish (first SIGINT, SIGTERM).
+A run ends early in three ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
 *Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
 time is up). *Halting*: an error that no retry mends, a spent budget or a full disk drains, and says why.
 """
@@ -187,7 +187,11 @@ class Runner:
     def _signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         installed: list[signal.Signals] = []
-        for number, limit_s in ((signal.SIGINT, DRAIN_S), (signal.SIGTERM, TERM_DRAIN_S)):
+        for number, limit_s in (
+            (signal.SIGINT, DRAIN_S),
+            (signal.SIGTERM, TERM_DRAIN_S),
+            (signal.SIGHUP, TERM_DRAIN_S),  # the terminal was closed
+        ):
             # Only the main thread can have handlers; elsewhere (a notebook) an interrupt is the caller's business.
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
                 loop.add_signal_handler(number, self._drain, number, limit_s)

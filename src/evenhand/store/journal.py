@@ -334,6 +334,10 @@ class Journal:
                 with contextlib.suppress(sqlite3.Error):  # nothing is lost but how it ended
                     self._store([(*ending, None)])
             self._db.execute("pragma wal_checkpoint(truncate)")
+            with contextlib.suppress(
+                sqlite3.Error
+            ):  # somebody is reading it: the files beside it stay
+                self._db.execute("pragma journal_mode = delete")
         except Exception as failure:  # noqa: BLE001 (as above: whatever it is, it is said, and the lock is let go)
             error = failure
         with contextlib.suppress(sqlite3.Error):
