@@ -43,6 +43,15 @@ class Pair:
     _fills: dict[tuple[str, str], Fill] = field(
         default_factory=dict[tuple[str, str], Fill], repr=False
     )
+    _names: frozenset[str] | None = field(default=None, repr=False)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that its text names plainly; `env` and `loop` are nobody's to set."""
+        if self._names is None:
+            text = self.prompt.raw if isinstance(self.prompt, TextPrompt) else ""
+            self._names = names_in(text) - {"env", "loop", "_conversation"}
+        return self._names
 
     def fill(self, prefix: str, suffix: str) -> Fill | None:
         """The function that fills a text prompt in, between these; None for a prompt that is a function."""

@@ -124,15 +124,15 @@ class ChatProvider:
 
     async def send(self, request: Request, host: Host) -> Answer:
         del host  # nothing of the user's runs here
-        if not self.key and not self._local:
+        if self.needs_key:
             raise AuthError(
-                f"no API key for {self.id}", hint=f"Set {self._key_name()} in the environment."
+                f"no API key for {self.id}", hint=f"Set {self.key_name} in the environment."
             )
         answer = await http.transport().post(
             self.url, self._headers, request.payload, self.timeout_s
         )
         if answer.status != 200:
-            raise fault(answer, host=self._host, key_hint=f"Look at the key in {self._key_name()}.")
+            raise fault(answer, host=self._host, key_hint=f"Look at the key in {self.key_name}.")
         problem = unreadable(answer, host=self._host)
         if problem is not None:
             raise problem
@@ -146,7 +146,14 @@ class ChatProvider:
     async def close(self) -> None:
         await http.close()
 
-    def _key_name(self) -> str:
+    @property
+    def needs_key(self) -> bool:
+        """Whether nothing can be asked for want of a key; a server on this machine may do without."""
+        return not self.key and not self._local
+
+    @property
+    def key_name(self) -> str:
+        """The environment variable that holds the key."""
         return self.key_variable or self.dialect.key_variable
 
 
