@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from evenhand.testing.script import FAULTS, RULE_KEYS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -17,10 +19,20 @@ def test_each_promise_names_a_test_that_exists():
         for source in sources
         for name in re.findall(r"^(?:async )?(?:def|class) (\w+)\(", source, re.MULTILINE)
     }
-    promises = page.partition("## Promises")[2].partition("## The fake provider")[0]
+    promises = page.partition("## Promises")[2].partition("## How a run is killed")[0]
     rows = re.findall(r"^\| (?!we promise|---)(.+) \| (.+) \|$", promises, re.MULTILINE)
     assert len(rows) > 25
     for promise, tests in rows:
         named = re.findall(r"`(\w+)`", tests)
         assert named, promise
         assert set(named) <= known, promise
+
+
+def test_the_page_explains_every_key_and_every_fault_of_a_script():
+    """It is where people look who write an `offline.jsonl`."""
+    page = (ROOT / "docs" / "how-we-test.md").read_text("utf-8")
+    section = page.partition("### Scripts on disk")[2]
+    named = set(
+        re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)))
+    )
+    assert named == set(RULE_KEYS) | set(FAULTS)

@@ -104,9 +104,9 @@ def test_faults_are_the_errors_that_the_sdks_know(fake: FakeProvider):
     with (
         FakeProvider(api_key="right") as strict,
         openai.OpenAI(base_url=f"{strict.url}/v1") as client,
+        pytest.raises(openai.AuthenticationError, match="invalid api key"),
     ):
-        with pytest.raises(openai.AuthenticationError, match="invalid api key"):
-            client.chat.completions.create(model="gpt", messages=ASK)
+        client.chat.completions.create(model="gpt", messages=ASK)
 
 
 def test_an_answer_that_was_cut_off_says_so_in_each_vendors_word(fake: FakeProvider):

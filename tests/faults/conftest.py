@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +15,36 @@ from typing import Any
 
 import pytest
 
+from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script
+from evenhand.testing.ledger import request_key
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+Trial = tuple[Any, ...]
+
+
+def until(ready: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Waits for another process or thread."""
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.002)
+
+
+def settled(document: Mapping[str, Any]) -> list[Trial]:
+    """What a run's trials came to, without what differs from run to run."""
+    return [
+        (
+            t["case"],
+            t["variant"]["prompt"],
+            t["repeat"],
+            t["outcome"],
+            t["score"],
+            t["output"],
+            t["outcomes"],
+        )
+        for t in document["trials"]
+    ]
 
 
 @dataclass
@@ -25,6 +54,11 @@ class Folder:
     path: Path
     env: dict[str, str]
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def home(self) -> Path:
+        """Where its runs are kept."""
+        return self.path / ".evenhand"
 
     def write(self, rows: int, **more: Any) -> None:
         """A config of so many rows, every third of which fails."""
@@ -66,6 +100,7 @@ class Folder:
         """Runs `evenhand` with these arguments to its end."""
         process = self.start(*args, env=env, **more)
         out, err = process.communicate(timeout=120)
+        assert "Traceback" not in err, err
         return subprocess.CompletedProcess(args, process.returncode, out, err)
 
     def document(self) -> dict[str, Any]:
@@ -74,20 +109,12 @@ class Folder:
         assert shown.returncode == 0, shown.stderr
         return json.loads(shown.stdout)
 
-    def trials(self) -> list[tuple[Any, ...]]:
-        """What the latest run's trials came to, without what differs from run to run."""
-        return [
-            (
-                t["case"],
-                t["variant"]["prompt"],
-                t["repeat"],
-                t["outcome"],
-                t["score"],
-                t["output"],
-                t["outcomes"],
-            )
-            for t in self.document()["trials"]
-        ]
+    def doubted(self) -> Counter[str]:
+        """The calls of the only run whose end nobody knows, by their names in the ledger."""
+        (path,) = (self.home / "runs").glob("*.db")
+        with RunFile.open(path) as run:
+            bodies = [json.loads(call.start.identity)["body"] for call in run.in_doubt()]
+        return Counter(request_key("chat/completions", body) for body in bodies)
 
 
 @pytest.fixture
@@ -109,14 +136,11 @@ def folder(tmp_path: Path) -> Iterator[Callable[..., Folder]]:
     """Makes folders whose environment leads to a fake provider, and kills what still runs in them at the end."""
     made: list[Folder] = []
 
-    def make(fake: FakeProvider, name: str = "evals") -> Folder:
-        path = tmp_path / name
+    def make(fake: FakeProvider, name: str = "evals", parent: Path = tmp_path) -> Folder:
+        path = parent / name
         path.mkdir()
-        env = {
-            k: v
-            for k, v in os.environ.items()
-            if not k.startswith(("OPENAI_", "ANTHROPIC_", "EVENHAND_"))
-        }
+        mine = ("OPENAI_", "ANTHROPIC_", "EVENHAND_")
+        env = {k: v for k, v in os.environ.items() if not k.startswith(mine)}
         made.append(Folder(path, {**env, **fake.env()}))
         return made[-1]
 

@@ -2,42 +2,79 @@
 
 from __future__ import annotations
 
+import os
 import resource
-from collections.abc import Callable
-from typing import Any
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.faults.conftest import Folder, until
 
 from evenhand.testing import FakeProvider, Script
 
 QUIET = ("--no-progress", "--no-table", "--no-cache")
 
 
+@pytest.mark.parametrize("limit", [40_000, 80_000, 120_000, 160_000, 200_000, 240_000])
 def test_a_full_disk_stops_the_run_before_more_is_paid_for_and_resume_goes_on(
-    serve: Callable[..., FakeProvider], folder: Callable[..., Any]
+    limit: int, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
-    """The files of the process may grow to 200 kB only; afterwards they may grow again."""
+    """The process's files may grow to so many bytes only; afterwards they may grow again."""
+    fake = serve(Script(), latency_ms=2)
+    evals = folder(fake)
+    evals.write(300)
+    start = ("run", "-j", "10", *QUIET)
+    small = (limit, limit)
+    ended = evals.run(*start, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, small))
+    assert ended.returncode == 3, (ended.stdout, ended.stderr)
+    assert fake.ledger.total < 300
+    if not fake.ledger.total:  # not even the empty file fitted
+        assert "EVENHAND_HOME" in ended.stderr
+        return
+    resumed = evals.run("resume", *QUIET)
+    assert resumed.returncode == 1, resumed.stderr
+    totals = evals.document()["totals"]
+    assert (totals["trials"], totals["passed"], totals["errors"]) == (300, 200, 0)
+    assert fake.ledger.repeated <= 10  # what was in flight when there was no more room
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 600 kB, where we may make one."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    options = ("-t", "tmpfs", "-o", "size=600k", "tmpfs", str(path))
+    made = sys.platform == "linux" and os.geteuid() == 0
+    if not made or subprocess.run(["mount", *options], capture_output=True, check=False).returncode:
+        pytest.skip("a disk can be mounted only by root on Linux")
+    yield path
+    subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def test_a_disk_that_is_really_full_is_told_in_words_and_resume_goes_on_once_there_is_room(
+    small_disk: Path, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
+) -> None:
+    """Another file takes the room, and gives it back."""
     fake = serve(Script(), latency_ms=2)
     evals = folder(fake)
     evals.write(600)
-    limit = 200_000
-    ended = evals.run(
-        "run",
-        "-j",
-        "10",
-        *QUIET,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
+    home = {"EVENHAND_HOME": str(small_disk)}
+    ended = evals.run("run", "-j", "10", *QUIET, env=home)
     assert ended.returncode == 3, (ended.stdout, ended.stderr)
-    assert "Traceback" not in ended.stderr
-    paid = fake.ledger.total
-    assert 0 < paid < 600
-    resumed = evals.run("resume", *QUIET)
+    assert "space" in ended.stdout + ended.stderr or "full" in ended.stdout + ended.stderr
+    assert 0 < fake.ledger.total < 600
+    subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
+    resumed = evals.run("resume", *QUIET, env=home)
     assert resumed.returncode == 1, resumed.stderr
-    assert evals.document()["totals"]["trials"] == 600
-    assert fake.ledger.repeated <= 20
+    assert fake.ledger.repeated <= 10
+    shown = evals.run("show", "--json", env=home)
+    assert '"trials":600' in shown.stdout.replace(" ", "")
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_anything_is_sent(
-    serve: Callable[..., FakeProvider], folder: Callable[..., Any]
+    serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
     """The place for runs is below a file."""
     fake = serve(Script())
@@ -47,12 +84,28 @@ def test_a_folder_that_cannot_be_written_is_said_before_anything_is_sent(
     ended = evals.run("run", *QUIET, env={"EVENHAND_HOME": str(evals.path / "taken" / "home")})
     assert ended.returncode == 3
     assert "EVENHAND_HOME" in ended.stderr
-    assert "Traceback" not in ended.stderr
     assert fake.requests == []
 
 
+def test_nothing_is_written_beside_a_config_where_runs_have_a_home_of_their_own(
+    serve: Callable[..., FakeProvider], folder: Callable[..., Folder], tmp_path: Path
+) -> None:
+    """So a read-only folder can be run."""
+    fake = serve(Script())
+    evals = folder(fake)
+    evals.write(3)
+    before = sorted(evals.path.rglob("*"))
+    evals.path.chmod(0o555)
+    home = {"EVENHAND_HOME": str(tmp_path / "home")}
+    ended = evals.run("run", "--no-progress", env=home)
+    assert ended.returncode == 1, ended.stderr
+    assert evals.run("show", env=home).returncode == 0
+    evals.path.chmod(0o755)
+    assert sorted(evals.path.rglob("*")) == before
+
+
 def test_two_runs_at_once_in_one_folder_do_not_meet(
-    serve: Callable[..., FakeProvider], folder: Callable[..., Any]
+    serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
     """Each has a file of its own; they share the cache."""
     fake = serve(Script(), latency_ms=5)
@@ -63,7 +116,8 @@ def test_two_runs_at_once_in_one_folder_do_not_meet(
     _, trouble = first.communicate(timeout=60)
     _, more = second.communicate(timeout=60)
     assert (first.returncode, second.returncode) == (1, 1), (trouble, more)
-    assert len(list((evals.path / ".evenhand" / "runs").glob("*.db"))) == 2
+    assert "Traceback" not in trouble + more
+    assert len(list((evals.home / "runs").glob("*.db"))) == 2
     assert evals.document()["totals"]["trials"] == 100
     third = evals.run(*flags)
     assert third.returncode == 1
@@ -71,17 +125,18 @@ def test_two_runs_at_once_in_one_folder_do_not_meet(
 
 
 def test_a_run_that_is_being_written_cannot_be_resumed_by_another_process(
-    serve: Callable[..., FakeProvider], folder: Callable[..., Any]
+    serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
     """The second is told who holds it, and touches nothing."""
     fake = serve(Script(), latency_ms=100)
     evals = folder(fake)
     evals.write(60)
-    first = evals.start("run", "-j", "2", *QUIET)
-    while fake.ledger.total < 2:
-        pass
+    first = evals.start("run", "-j", "4", *QUIET)
+    until(lambda: fake.ledger.total >= 2)
     second = evals.run("resume", *QUIET)
     assert second.returncode == 3
     assert f"process {first.pid}" in second.stderr
+    fake.latency_ms = 0
     first.communicate(timeout=60)
     assert evals.document()["run"]["status"] == "finished"
+    assert fake.ledger.repeated == 0

@@ -2,57 +2,155 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from tests.faults.conftest import Folder, settled, until
 
-from evenhand.testing import FakeProvider, Script
+from evenhand.testing import FakeProvider, Rule, Script
 
 KILLS_EACH = 10
+CALLS = 300
+CONCURRENCY = 10
+QUIET = ("--no-progress", "--no-table")
+MODEL = {"id": "openai:chat:gpt-4o-mini", "config": {"cost": 0.0001, "max_tokens": 50}}
+JUDGE = {**MODEL, "id": "openai:chat:judge"}
+RUBRIC = {"type": "llm-rubric", "value": "is a reply", "provider": JUDGE}
+
+
+@dataclass
+class Shape:
+    """A run of 300 calls."""
+
+    rows: int = CALLS
+    flags: tuple[str, ...] = ("--no-cache",)
+    config: dict[str, Any] = field(default_factory=dict)
+
+
+SHAPES = {
+    "plain": Shape(),
+    "again": Shape(),
+    "with the cache": Shape(flags=()),
+    "repeated and sampled": Shape(
+        rows=150,
+        flags=("--repeat", "2"),
+        config={"providers": [{**MODEL, "config": {**MODEL["config"], "temperature": 1}}]},
+    ),
+    "judged": Shape(rows=150, config={"defaultTest": {"assert": [RUBRIC]}}),
+}
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", SHAPES)
 def test_a_killed_run_resumes_to_the_same_results_and_pays_for_no_reply_twice(
-    seed: int, serve: Callable[..., FakeProvider], folder: Callable[..., Any]
+    name: str, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
-    """Ten kills at random instants of a 300-call run; what is asked twice was in flight, and said to be in doubt."""
-    fake = serve(Script(), latency_ms=5)
+    """Ten kills at random instants of a 300-call run, every third resume killed as well.
+
+    What is asked twice was in flight at a kill, and is reported as in doubt, with the most that it can have cost.
+    """
+    shape = SHAPES[name]
+    judge = Rule(model="judge", reply={"reason": "so", "pass": True, "score": 1})
+    fake = serve(Script([judge]), latency_ms=5)
     evals = folder(fake)
-    evals.write(300)
-    flags = ("--no-progress", "--no-table", "-j", "10", "--no-cache")
-    undisturbed = evals.run("run", *flags)
-    assert undisturbed.returncode == 1, undisturbed.stderr
-    wanted = evals.trials()
-    assert len(wanted) == 300
-    draw = random.Random(seed)
-    interrupted = 0
-    while interrupted < KILLS_EACH:
-        shutil.rmtree(evals.path / ".evenhand")
+    evals.write(shape.rows, **{"providers": [MODEL], **shape.config})
+    start = ("run", *QUIET, "-j", str(CONCURRENCY), *shape.flags)
+    first = evals.start(*start, "--json")
+    until(lambda: fake.ledger.total >= 1)
+    begun = time.monotonic()
+    out, err = first.communicate(timeout=60)
+    lasting = time.monotonic() - begun
+    assert first.returncode == 1, err
+    wanted = settled(json.loads(out))
+    price = Counter(fake.ledger.counts)
+    assert (len(wanted), price.total()) == (CALLS // (2 if name == "judged" else 1), CALLS)
+
+    draw = random.Random(name)
+    killed = 0
+    while killed < KILLS_EACH:
+        shutil.rmtree(evals.home)
         fake.ledger.clear()
-        process = evals.start("run", *flags)
-        _wait_until(lambda: fake.ledger.total >= 1)
-        time.sleep(draw.uniform(0, 0.25))
+        process = evals.start(*start)
+        until(lambda: fake.ledger.total >= 1)
+        time.sleep(draw.uniform(0, lasting))
+        if process.poll() is not None:  # over before the kill
+            continue
         process.kill()
         process.wait()
-        before = fake.ledger.total
-        resumed = evals.run("resume", "--no-progress", "--no-table")
+        killed += 1
+        kills = 1
+        if killed % 3 == 0:
+            again = evals.start("resume", *QUIET)
+            time.sleep(draw.uniform(0.2, 0.2 + lasting))
+            again.kill()
+            again.wait()
+            kills = 2
+        resumed = evals.run("resume", *QUIET, "--json")
         assert resumed.returncode == 1, resumed.stderr
-        assert evals.trials() == wanted
-        said = re.search(r"in doubt: (\d+) call.* at most (\S+)", resumed.stderr)
-        in_doubt = int(said[1]) if said else 0
-        assert in_doubt <= 10, resumed.stderr
-        assert fake.ledger.repeated <= in_doubt, (fake.ledger.repeated, resumed.stderr)
-        interrupted += before < 300
+        document = json.loads(resumed.stdout)
+        assert settled(document) == wanted
+        assert document["run"]["status"] == "finished"
+        paid_again = fake.ledger.counts - price
+        doubted = evals.doubted()
+        assert paid_again <= doubted, (paid_again, doubted)
+        assert doubted.total() <= kills * CONCURRENCY
+        said = re.search(r"in doubt: (\d+) calls? .* at most (\$[\d.]+)", resumed.stderr)
+        assert (int(said[1]) if said else 0) == doubted.total(), resumed.stderr
 
 
-def _wait_until(ready: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, "nothing was asked"
-        time.sleep(0.002)
+@pytest.mark.timeout(120)
+def test_a_run_killed_while_it_starts_leaves_nothing_behind_that_stops_the_next(
+    serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
+) -> None:
+    """Before its file is there, while it is being made, before the first call: eight instants."""
+    fake = serve(Script(), latency_ms=5)
+    evals = folder(fake)
+    evals.write(20)
+    started = time.monotonic()
+    whole = evals.run("run", *QUIET, "--no-cache")
+    lasting = time.monotonic() - started
+    assert whole.returncode == 1, whole.stderr
+    wanted = settled(evals.document())
+    shutil.rmtree(evals.home)
+    for i in range(8):
+        process = evals.start("run", *QUIET, "--no-cache")
+        time.sleep(lasting * (i + 3) / 12)
+        process.kill()
+        process.wait()
+        resumed = evals.run("resume", *QUIET)
+        assert resumed.returncode in (1, 2, 3), resumed.stderr
+        after = evals.run("run", *QUIET, "--no-cache", "--json")
+        assert after.returncode == 1, after.stderr
+        assert settled(json.loads(after.stdout)) == wanted
+    assert evals.run("show", "--list").returncode == 0
+
+
+def test_code_that_takes_the_process_down_is_named_on_resume(
+    serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
+) -> None:
+    """A grader that ends the process instead of returning, where a variable says so."""
+    fake = serve(Script())
+    evals = folder(fake)
+    lines = (
+        "import os",
+        "def get_assert(output, context):",
+        "    if 'DIE' in os.environ:",
+        "        os._exit(9)",
+        "    return True",
+    )
+    (evals.path / "grader.py").write_text("\n".join(lines))
+    evals.write(3, defaultTest={"assert": [{"type": "python", "value": "file://grader.py"}]})
+    died = evals.run("run", *QUIET, "--no-cache", "-j", "1", env={"DIE": "1"})
+    assert died.returncode == 9
+    resumed = evals.run("resume", *QUIET)
+    assert resumed.returncode == 1, resumed.stderr
+    assert "died while running grader.py:get_assert" in resumed.stderr
+    assert (fake.ledger.total, fake.ledger.repeated) == (3, 0)

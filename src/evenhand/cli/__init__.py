@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 
 from evenhand import __version__
+from evenhand.cli.streams import present, printing, tell
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Runs a command line, and exits with its code."""
+    present()
     words = list(sys.argv[1:] if args is None else args)
     if words in (["--version"], ["-V"]):  # scripts ask often: not worth importing anything
-        sys.stdout.write(f"evenhand {__version__}\n")
+        with printing():
+            sys.stdout.write(f"evenhand {__version__}\n")
         return
-    code = _run(words)
-    sys.stdout.flush()
+    try:
+        code = _run(words)
+    except KeyboardInterrupt:  # so early that nothing had been imported yet
+        tell("interrupted")
+        code = 130
     sys.exit(code)
 
 
@@ -28,27 +35,26 @@ def _run(words: list[str]) -> int:
 
     try:
         code = evenhand.main(args=words, prog_name="evenhand", standalone_mode=False)
+        with printing():
+            pass  # what is still to be printed
     except click.ClickException as error:
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         return USAGE
     except (click.Abort, KeyboardInterrupt):
-        sys.stderr.write("interrupted\n")
+        tell("interrupted")
         return INTERRUPTED
     except EvenhandError as error:
-        sys.stderr.write(complaint(error))
+        tell(complaint(error).removesuffix("\n"))
         return code_of(error)
-    except BrokenPipeError:  # `evenhand show | head`: the reader has seen enough
-        import os  # noqa: PLC0415 (see above)
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception:  # noqa: BLE001 (whatever is left is ours; a script must not take it for "trials failed")
         import traceback  # noqa: PLC0415 (see above)
 
-        traceback.print_exc()
-        sys.stderr.write(
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+        tell(
             "evenhand: this is a fault of Evenhand's own, not of yours. What was received is kept: "
-            "`evenhand resume` goes on. Please report the lines above.\n"
+            "`evenhand resume` goes on. Please report the lines above."
         )
         return OUR_FAULT
     return code if isinstance(code, int) else 0

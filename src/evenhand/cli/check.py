@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
+from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError
 
 
@@ -56,8 +58,9 @@ def check(
 
         click.echo(encode(estimate_row(plan, estimates)).decode())
         return 0
-    for line in problem_lines(plan.hints):
-        click.echo(line, err=True)
-    for line in estimate_lines(plan, estimates):
+    shown = "" if path == Path() else shlex.quote(str(path))
+    for line in problem_lines(plan.hints, len(plan.hints)):
+        tell(line)
+    for line in estimate_lines(plan, estimates, shown):
         click.echo(line)
     return 0

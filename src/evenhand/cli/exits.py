@@ -71,7 +71,9 @@ def complaint(error: EvenhandError) -> str:
         return f"evenhand: {safe(str(error), multiline=True)}\n"
     problems = error.problems
     lines = [safe(str(problem), multiline=True) for problem in problems[:SHOWN]]
-    if len(problems) > SHOWN:
-        lines.append(f"… and {len(problems) - SHOWN} more")
-    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    number = len(problems) + error.more
+    if number > len(lines):
+        lines.append(f"… and {number - len(lines):,} more problems")
+    lines += [f"hint: {safe(str(hint), multiline=True)}" for hint in error.hints[:SHOWN]]
+    count = "1 problem" if number == 1 else f"{number:,} problems"
     return "\n".join(lines) + f"\n{count}; nothing was sent\n"

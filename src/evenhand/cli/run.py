@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evenhand.cli.exits import code_for
+from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
     from evenhand.cli.asked import Asked
     from evenhand.core.plan import Plan
+    from evenhand.core.run import CallRecord
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
 
@@ -225,7 +227,7 @@ def _run(asked: Asked, settings: Settings, file: Path | None, looks: _Looks) -> 
     with _offline(asked.folder) if asked.offline else contextlib.nullcontext():
         plan, broken = asked.plan()
         for problem in broken:
-            click.echo(_safe(str(problem)), err=True)
+            tell(_safe(str(problem)))
         finished = _settle(
             plan, settings, file, show_progress=looks.progress, replayed=asked.offline
         )
@@ -272,7 +274,7 @@ def _settle(
     from evenhand.report.console import heading, problem_lines  # noqa: PLC0415 (see above)
 
     for line in problem_lines(plan.hints):
-        click.echo(line, err=True)
+        tell(line)
     progress = _progress(show_progress)
     if progress is not None:
         progress.start(heading(plan) + (" · replies replayed, no key needed" if replayed else ""))
@@ -283,6 +285,7 @@ def _settle(
             resume=file,
             progress=progress.update if progress else None,
             note=progress.note if progress else _note,
+            resumed=_resumed,
         )
     finally:
         if progress is not None:
@@ -297,20 +300,25 @@ def _progress(wanted: bool) -> Progress | None:
     return Progress(sys.stderr, sys.stderr.isatty())
 
 
+def _resumed(in_doubt: Sequence[CallRecord], last_words: Sequence[str]) -> None:
+    """Said before anything is run: the same code may end this session as well."""
+    from evenhand.report.console import doubt_lines  # noqa: PLC0415 (seldom)
+
+    for line in doubt_lines(in_doubt, last_words):
+        tell(line)
+
+
 def _note(text: str) -> None:
     from evenhand.report.words import safe  # noqa: PLC0415 (seldom)
 
-    click.echo(f"evenhand: {safe(text)}", err=True)
+    tell(f"evenhand: {safe(text)}")
 
 
 def _report(finished: Finished, plan: Plan, looks: _Looks) -> int:
     from evenhand.cli.show import print_run  # noqa: PLC0415 (imported once there is something to show)
     from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
-    from evenhand.report.console import doubt_lines  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
-    for line in doubt_lines(finished.in_doubt, finished.last_words):
-        click.echo(line, err=True)
     # On a terminal the progress line has said it already.
     said = sys.stdout.isatty() and sys.stderr.isatty() and looks.progress
     with RunFile.open(finished.path) as run_file:

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evenhand.cli.streams import printing, tell
+
 if TYPE_CHECKING:
     from evenhand.store.runfile import RunFile
+
+
+SHORTEST_ID = 5
 
 
 @click.command(short_help="Show a run, or one cell of it.")
@@ -25,19 +30,27 @@ def show(run: str | None, cell: str | None, as_json: bool, no_table: bool, listi
     With CELL, e.g. `better:3`, show one trial whole: prompt, output, every outcome, every call. A CELL alone is one of
     the latest run.
     """
-    from evenhand.report.console import list_lines, show_trial  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.report.console import cells_json, list_lines, listed_json, show_trial  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find, homes, runs  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
-    if run and ":" in run and cell is None:  # a cell of the latest run
+    # A cell of the latest run: `better:3`, or a number too short to be the start of an id.
+    if run and cell is None and (":" in run or (run.isdigit() and len(run) < SHORTEST_ID)):
         run, cell = None, run
     if listing:
-        for line in list_lines([listed for home in homes(Path.cwd()) for listed in runs(home)]):
-            click.echo(line)
+        found = [listed for home in homes(Path.cwd()) for listed in runs(home)]
+        with printing():
+            for line in listed_json(found) if as_json else list_lines(found):
+                sys.stdout.write(line + "\n")
         return 0
     with RunFile.open(find(Path.cwd(), run)) as run_file:
-        if cell:
-            show_trial(run_file, cell, sys.stdout, width=_width(), color=_color())
+        if cell and as_json:
+            with printing():
+                for line in cells_json(run_file, cell):
+                    sys.stdout.write(line + "\n")
+        elif cell:
+            with printing():
+                show_trial(run_file, cell, sys.stdout, width=_width(), color=_color())
         else:
             print_run(run_file, as_json=as_json, table=not no_table)
     return 0
@@ -68,29 +81,33 @@ def export(run: str | None, to: Path, format_: str | None) -> int:
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
     with RunFile.open(find(Path.cwd(), run)) as run_file:
+        if str(to) == "-":
+            with printing():
+                write(run_file, to, format_)
+            return 0
         rows = write(run_file, to, format_)
-    if str(to) != "-":
-        click.echo(f"{rows} trials written to {to}", err=True)
+    tell(f"{rows} trials written to {to}")
     return 0
 
 
 def print_run(run_file: RunFile, *, as_json: bool, table: bool, with_heading: bool = True) -> None:
     """Prints a run to stdout: for programs, or for people."""
-    if as_json:
-        from evenhand.report.document import write_document  # noqa: PLC0415 (once it is known what is asked)
+    with printing():
+        if as_json:
+            from evenhand.report.document import write_document  # noqa: PLC0415 (once it is known what is asked)
 
-        write_document(run_file, sys.stdout)
-        return
-    from evenhand.report.console import show as print_it  # noqa: PLC0415 (see above)
+            write_document(run_file, sys.stdout)
+            return
+        from evenhand.report.console import show as print_it  # noqa: PLC0415 (see above)
 
-    print_it(
-        run_file,
-        sys.stdout,
-        table=table,
-        width=_width(),
-        color=_color(),
-        with_heading=with_heading,
-    )
+        print_it(
+            run_file,
+            sys.stdout,
+            table=table,
+            width=_width(),
+            color=_color(),
+            with_heading=with_heading,
+        )
 
 
 def _color() -> bool:

@@ -39,6 +39,17 @@ Nothing is sent anywhere but to the models that you name."""
 class _Verbs(click.Group):
     """Knows all verbs, and imports those that are used."""
 
+    def invoke(self, ctx: click.Context) -> object:
+        from evenhand.cli.streams import drop  # noqa: PLC0415 (see above)
+
+        try:
+            return super().invoke(ctx)
+        except (
+            BrokenPipeError
+        ):  # click's own answer would be exit code 1, which says that trials failed
+            drop()
+            return 0
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
         return list(_COMMANDS)

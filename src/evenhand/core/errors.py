@@ -83,9 +83,14 @@ class ConfigError(UsageError):
 
     slug = "config"
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(
+        self, problems: Sequence[Problem], hints: Sequence[Problem] = (), more: int = 0
+    ) -> None:
         self.problems = tuple(sorted(problems))
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        self.hints = tuple(hints)
+        self.more = more
+        rest = [f"… and {more:,} more problem{'s' * (more != 1)}"] * bool(more)
+        super().__init__("\n".join([*map(str, self.problems), *rest]))
 
 
 class NothingSelected(UsageError):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError
 from evenhand.core.message import CallRole, Origin, Prompt, Reply
@@ -39,7 +39,6 @@ class CallCounts:
     cached: int = 0
     in_flight: int = 0
     wasted: int = 0
-    hints: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class CallDesk:
@@ -87,13 +86,13 @@ class CallDesk:
                 return self._replayed(provider, recorded, "journal")
         draw = f"{trial.repeat}.{nth}"
         if not request.deterministic:
-            draw += f".{trial.case.id}"
+            draw += f".{_writable(trial.case.id)}"
         start = CallStart(
             trial=trial.step.index,
             key=request.key,
             nth=nth,
             role=role,
-            provider=provider.id,
+            provider=_writable(provider.id),
             identity=request.identity,
             cost_bound_usd=request.cost_bound_usd,
             draw=draw,
@@ -149,7 +148,7 @@ class CallDesk:
         cache: Cache | None = None,
     ) -> Reply:
         account = self._limits.account(provider.account)
-        attempt = _Attempts(self._budget.reserve(request.cost_bound_usd, provider.id))
+        attempt = _Attempts(await self._budget.when_free(request.cost_bound_usd, provider.id))
         call_id: int | None = None
         reply: Reply | None = None
         try:
@@ -176,6 +175,10 @@ class CallDesk:
         except (ProviderError, BudgetStop) as error:
             if call_id is not None:
                 await self._journal.end(call_id, _failed(error, attempt.made, attempt.wasted))
+            raise
+        except asyncio.CancelledError:
+            if call_id is not None and reply is None and not attempt.under_way:
+                self._journal.drop(call_id, attempt.made, attempt.wasted)
             raise
         else:
             if cache is not None and _worth_keeping(reply):
@@ -209,7 +212,8 @@ class CallDesk:
         if attempt.doubtful:
             self._budget.settle(attempt.reservation, None)
             attempt.reservation = NOTHING
-            attempt.reservation = self._budget.reserve(request.cost_bound_usd, provider.id)
+            bound = request.cost_bound_usd
+            attempt.reservation = await self._budget.when_free(bound, provider.id)
         if pause:
             await asyncio.sleep(pause)
 
@@ -218,6 +222,7 @@ class CallDesk:
     ) -> tuple[Answer | None, ProviderError | None]:
         attempt.made += 1
         attempt.doubtful = False
+        attempt.under_way = True
         self.counts.in_flight += 1
         error: ProviderError | None = None
         answer: Answer | None = None
@@ -230,6 +235,7 @@ class CallDesk:
             tokens = max(0, used - request.tokens_in)
         except ProviderError as failure:
             error = failure
+            attempt.under_way = False
             attempt.fail(doubtful=failure.billed is not False)
         except BaseException as failure:  # cancelled, or broken: says nothing of the account
             account.withdraw()
@@ -269,13 +275,14 @@ class _Flight:
 class _Attempts:
     """What one call's attempts have come to."""
 
-    __slots__ = ("doubtful", "made", "reply", "reservation", "started", "wasted")
+    __slots__ = ("doubtful", "made", "reply", "reservation", "started", "under_way", "wasted")
 
     def __init__(self, reservation: Reservation) -> None:
         self.reservation = reservation
         self.made = 0
         self.wasted = 0
         self.doubtful = False
+        self.under_way = False  # from sending to a failure; an answer ends the call
         self.started = time.monotonic()
         self.reply: Reply | None = None
 
@@ -286,6 +293,11 @@ class _Attempts:
 
     def seconds(self) -> float:
         return time.monotonic() - self.started
+
+
+def _writable(name: str) -> str:
+    """A name as the tables take it: half characters, as a broken emoji leaves them, are escaped."""
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
 
 def _worth_keeping(reply: Reply) -> bool:

@@ -80,7 +80,6 @@ class CodeHost:
         self._threads = threads
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._workers: list[_Worker] = []
-        self._idle = 0
         self._busy = 0
         self._abandoned = 0
         self._modules: dict[Path, asyncio.Future[ModuleType]] = {}
@@ -105,6 +104,8 @@ class CodeHost:
             if not worker.abandoned:
                 self._jobs.put(None)
         self._workers = []
+        for module in self._modules.values():
+            module.cancel()  # one that is still being imported, and that nobody waits for any more
         if self._sweep is not None:
             self._sweep.cancel()
         if self._crumbs is not None:
@@ -176,8 +177,12 @@ class CodeHost:
         self._hire_if_short(self._busy)
         self._count += 1
         heapq.heappush(self._deadlines, (loop.time() + limit_s, self._count, job))
+        wait = min(limit_s, 1.0)
+        if self._sweep is not None and self._sweep.when() > loop.time() + wait:
+            self._sweep.cancel()
+            self._sweep = None
         if self._sweep is None:
-            self._sweep = loop.call_later(min(limit_s, 1.0), self._give_up_late)
+            self._sweep = loop.call_later(wait, self._give_up_late)
         self._jobs.put(job)
         return job.future
 

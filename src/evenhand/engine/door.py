@@ -11,16 +11,17 @@ import contextlib
 import gc
 import threading
 import time
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from evenhand import __version__
 from evenhand.core.errors import UsageError
+from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan
 from evenhand.core.run import CallRecord, RunMeta
-from evenhand.engine.budget import Budget
+from evenhand.engine.budget import UNPRICED, Budget, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost, last_words
 from evenhand.engine.limits import Limits
@@ -32,6 +33,7 @@ from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
 
 T = TypeVar("T")
+TellResumed = Callable[[Sequence[CallRecord], Sequence[str]], None]
 
 CEILING = 32
 """Trials in flight where nobody says how many; the in-flight limit of an account starts lower and finds its own way."""
@@ -83,6 +85,7 @@ def run(
     resume: Path | None = None,
     progress: ShowProgress | None = None,
     note: Note | None = None,
+    resumed: TellResumed | None = None,
 ) -> Finished:
     """Runs a plan, and waits for it.
 
@@ -91,12 +94,16 @@ def run(
         resume: The file of an unfinished run of this same plan, to go on with.
         progress: Told ten times a second how far it is.
         note: Told what should be known at once, a line at a time.
+        resumed: Told, before anything is run, which calls an earlier session left in doubt, and what user code was
+            running when it died.
 
     Raises:
-        UsageError: `resume` is a run of another plan.
+        UsageError: `resume` is a run of another plan, or a budget is set and the price of a model is not known.
         StoreError: The run cannot be kept, or another process is writing it.
     """
-    return waited_for(settle(plan, settings, resume=resume, progress=progress, note=note))
+    return waited_for(
+        settle(plan, settings, resume=resume, progress=progress, note=note, resumed=resumed)
+    )
 
 
 async def settle(
@@ -106,9 +113,11 @@ async def settle(
     resume: Path | None = None,
     progress: ShowProgress | None = None,
     note: Note | None = None,
+    resumed: TellResumed | None = None,
 ) -> Finished:
     """Runs a plan on the running loop; see `run`."""
     settings = settings or Settings()
+    _look_at_prices(plan, settings)
     tell = note or (lambda _: None)
     home = resume.parent.parent if resume else settings.home or home_for(_source(plan))
     words: tuple[str, ...] = ()
@@ -120,9 +129,14 @@ async def settle(
                 raise _changed(earlier.meta)
         words = tuple(last_words(_crumbs(resume)))
         journal = Journal.reopen(resume)
+        if resumed is not None:
+            resumed(journal.in_doubt(), words)
     ending = Ending("stopped", "it ended with an error of Evenhand's own")
     try:
         ending = await _settle(plan, settings, journal, home, progress, tell)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        ending = Ending("interrupted", "interrupted by whoever waited for it")
+        raise
     finally:
         await journal.finish(ending.status, ending.message)
     return Finished(journal.path, ending, tuple(journal.in_doubt()), words)
@@ -187,17 +201,37 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
             return runner.run(work)
     results: list[T] = []
     errors: list[BaseException] = []
+    begun: list[asyncio.Task[T]] = []
+    over = threading.Event()
+
+    async def noted() -> T:
+        begun.append(cast("asyncio.Task[T]", asyncio.current_task()))
+        return await work
 
     def elsewhere() -> None:
         try:
             with asyncio.Runner(loop_factory=_new_loop) as runner:
-                results.append(runner.run(work))
+                results.append(runner.run(noted()))
         except BaseException as error:  # noqa: BLE001 (raised again below, in the thread that asked)
             errors.append(error)
+        finally:
+            over.set()
 
     thread = threading.Thread(target=elsewhere, name="evenhand-run")
     thread.start()
-    thread.join()
+    try:
+        over.wait()  # not the thread: interrupted, `join` takes it for ended (bpo-45274)
+    except BaseException:  # nothing may go on, and be paid for, behind whoever waited
+        while not (begun or over.is_set()):
+            over.wait(0.01)
+        for task in begun:
+            with contextlib.suppress(RuntimeError):  # it has ended in this very moment
+                task.get_loop().call_soon_threadsafe(task.cancel)
+        over.wait()
+        raise
+    finally:
+        if over.is_set():
+            thread.join()
     if errors:
         raise errors[0]
     return results[0]
@@ -223,6 +257,16 @@ def _few_collections() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+def _look_at_prices(plan: Plan, settings: Settings) -> None:
+    """Refuses a budget that nobody could keep, before there is a run."""
+    limit = plan.options.max_cost_usd if settings.max_cost_usd is None else settings.max_cost_usd
+    if limit is None:
+        return
+    for provider in plan.providers:
+        if provider.paid and provider.request(Prompt.of("")).cost_bound_usd is None:
+            raise UsageError(unpriced(limit, provider.id), hint=UNPRICED)
 
 
 def _source(plan: Plan) -> Path | None:

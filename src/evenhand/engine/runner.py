@@ -4,7 +4,7 @@ How this works: `concurrency` workers take steps from the plan in its order, eac
 is started is finished before anything new begins, and no more than that many trials are ever in memory. Results are
 stored under their place in the plan, so their order is the plan's, whatever finishes first.
 
-A run ends early in three ways. *Draining*: no new trial is taken, those under way finish (first SIGINT, SIGTERM).
+A run ends early in three ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
 *Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
 time is up). *Halting*: an error that no retry mends, a spent budget or a full disk drains, and says why.
 """
@@ -31,6 +31,8 @@ from evenhand.store.journal import Journal
 
 DRAIN_S = 60.0
 TERM_DRAIN_S = 20.0
+TURN_S = 0.02
+UNHEARD_S = 0.3
 
 ShowProgress = Callable[[ProgressSnapshot], None]
 Note = Callable[[str], None]
@@ -76,7 +78,8 @@ class Runner:
         self._deadline: asyncio.TimerHandle | None = None
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
         self._under_way = 0
-        self._started_at = time.monotonic()
+        self._unheard_since: float | None = None
+        self._started_at = self._turned_at = time.monotonic()
 
     async def run(self) -> Ending:
         """Settles everything that is not settled yet.
@@ -88,14 +91,16 @@ class Runner:
         steps = (step for step in self._plan.steps() if step.index not in settled)
         ticker = asyncio.create_task(self._tick()) if self._progress else None
         count = max(1, min(self._concurrency, self._plan.size))
-        with self._signals():
-            self._workers = [asyncio.create_task(self._work(steps)) for _ in range(count)]
-            done = await asyncio.gather(*self._workers, return_exceptions=True)
-        if self._deadline is not None:
-            self._deadline.cancel()
-        if ticker is not None:
-            ticker.cancel()
-            self._show()
+        try:
+            with self._signals():
+                self._workers = [asyncio.create_task(self._work(steps)) for _ in range(count)]
+                done = await asyncio.gather(*self._workers, return_exceptions=True)
+        finally:  # whoever waits for the run may be cancelled, too
+            if self._deadline is not None:
+                self._deadline.cancel()
+            if ticker is not None:
+                ticker.cancel()
+                self._show()
         for outcome in done:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -116,6 +121,10 @@ class Runner:
                 self._halt("stopped", error)
             finally:
                 self._under_way -= 1
+            if time.monotonic() - self._turned_at > TURN_S:
+                # Trials that wait for nothing would keep signals, progress and everybody else waiting.
+                await asyncio.sleep(0)
+                self._turned_at = time.monotonic()
 
     async def _settle(self, step: Step) -> TrialResult | None:
         """The trial's result; None where the run has to end before it has one."""
@@ -140,18 +149,33 @@ class Runner:
         self._draining = True
 
     def _drain(self, number: int, limit_s: float) -> None:
+        self._unheard_since = None
         if self._draining:
             self._note("stopping now")
             self._ending.signal = number
             self._stop()
             return
-        self._draining = True
-        self._ending = Ending(
-            "interrupted", f"interrupted by {signal.Signals(number).name}", number
-        )
+        self._interrupted(number)
         again = "; Ctrl-C again to stop now" if number == signal.SIGINT else ""
         self._note(f"finishing {self._under_way} trials under way (at most {limit_s:.0f} s){again}")
         self._deadline = asyncio.get_running_loop().call_later(limit_s, self._stop)
+
+    def _interrupted(self, number: int) -> None:
+        self._draining = True
+        if self._ending.status == "finished":
+            name = signal.Signals(number).name
+            self._ending = Ending("interrupted", f"interrupted by {name}", number)
+
+    def _insist(self, number: int, frame: object) -> None:
+        """Called at once, also while user code keeps the loop from turning: a second signal breaks into that."""
+        del frame
+        now = time.monotonic()
+        if self._unheard_since is None:
+            self._unheard_since = now
+        elif now - self._unheard_since >= UNHEARD_S:
+            self._unheard_since = None
+            self._interrupted(number)
+            raise KeyboardInterrupt
 
     def _stop(self) -> None:
         current = asyncio.current_task()
@@ -163,11 +187,18 @@ class Runner:
     def _signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         installed: list[signal.Signals] = []
-        for number, limit_s in ((signal.SIGINT, DRAIN_S), (signal.SIGTERM, TERM_DRAIN_S)):
+        for number, limit_s in (
+            (signal.SIGINT, DRAIN_S),
+            (signal.SIGTERM, TERM_DRAIN_S),
+            (signal.SIGHUP, TERM_DRAIN_S),  # the terminal was closed
+        ):
             # Only the main thread can have handlers; elsewhere (a notebook) an interrupt is the caller's business.
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
                 loop.add_signal_handler(number, self._drain, number, limit_s)
                 installed.append(number)
+                signal.signal(
+                    number, self._insist
+                )  # in its place; the loop still hears of the signal
         try:
             yield
         finally:

@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _DUMPED = re.compile(r"\|\s*(?:dump|tojson)\s*(?:\([^()]*\))?\s*-?\}\}\Z")
 _UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"{}\ud800-\udfff]")
 _OPEN = re.compile(r"""\#[^\n]*|(?:(?<!\w)([rRbBfFuU]{1,2}))?('''|\"\"\"|'|")""")
+_PREFIX = re.compile(r"(?<!\w)[rRbBfFuU]{1,2}\Z")
 _CLOSE = {
     mark: re.compile(rf"\\.|{mark}" + ("" if len(mark) > 1 else r"|\n"), re.DOTALL)
     for mark in ("'", '"', "'''", '"""')
@@ -40,48 +41,60 @@ def filled_in(code: str, variables: Mapping[str, Any]) -> str:
             hint="Read the variables from context['vars'] instead.",
         )
     parts: list[str] = []
-    quote = ""
+    quote = said = ""
     at = 0
     for match in _TAG.finditer(code):
         text = code[at : match.start()]
-        quote = _quote_after(text, quote)
+        quote, said = _open_after(text, quote, said)
         value = render(match.group(), variables)
         if quote:
-            parts += [text, _inside_raw(value, quote) if _is_raw(quote) else _inside(value)]
+            parts += [text, _quoted(value, quote, said)]
         else:
-            parts += [text, _bare(value, match.group(), variables)]
+            value = _bare(value, match.group(), variables)
+            if value[:1] in ("'", '"') and _PREFIX.search(text):
+                raise _refused("text", "in after a letter that would be its prefix")
+            parts += [text, value]
         at = match.end()
     return "".join([*parts, code[at:]])
 
 
-def _quote_after(text: str, quote: str) -> str:
-    """The quote that is open after this text, with its prefix (`r"`); empty for none."""
-    at = 0
+def _open_after(text: str, quote: str, said: str) -> tuple[str, str]:
+    """The quote that is open after this text, with its prefix (`r"`), and what follows it; empty for none."""
+    at = begun = 0
     while True:
         if quote:
             match = _CLOSE[quote.lstrip("rRbBfFuU")].search(text, at)
             if match is None:
-                return quote
+                return quote, said + text[begun:]
             quote = quote if match.group()[0] == "\\" else ""
         else:
             match = _OPEN.search(text, at)
             if match is None:
-                return ""
-            quote = (match[1] or "") + (match[2] or "")
+                return "", ""
+            quote, said, begun = (match[1] or "") + (match[2] or ""), "", match.end()
         at = match.end()
 
 
-def _is_raw(quote: str) -> bool:
-    return "r" in quote.lower()
+def _quoted(value: str, quote: str, said: str) -> str:
+    """A value inside a string that began with `quote`, and in which the author has `said` something before."""
+    prefix = quote.rstrip("'\"").lower()
+    formatted, raw = "f" in prefix, "r" in prefix
+    said = said.replace(
+        "}}", ""
+    )  # braces that are just text; too many refused is better than one too few
+    if formatted and said.count("{") > said.count("}") and not _NUMBER.fullmatch(value):
+        raise _refused("a value", "in between the braces of an f-string, where it would be code")
+    if raw and formatted and ("{" in value or "}" in value):
+        raise _refused("a value with braces", "into a raw f-string, where they would hold code")
+    if raw and (quote[-1] in value or "\n" in value or "\r" in value or value.endswith("\\")):
+        raise _refused("a value with quotes or line ends", "into a raw string")
+    return value if raw else _inside(value)
 
 
-def _inside_raw(value: str, quote: str) -> str:
-    if quote[-1] in value or "\n" in value or value.endswith("\\"):
-        raise TemplateError(
-            "a value with quotes or line ends cannot be filled into a raw string",
-            hint="Read it from context['vars'] instead.",
-        )
-    return value
+def _refused(what: str, where: str) -> TemplateError:
+    return TemplateError(
+        f"{what} cannot be filled {where}", hint="Read it from context['vars'] instead."
+    )
 
 
 def _inside(value: str) -> str:

@@ -45,11 +45,6 @@ _OPTIONS = frozenset(
     """.split()
 )
 _ENV = re.compile(r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}""")
-_SECRET = re.compile(
-    r"(api[-_]?key|(access|private|secret)[-_]?key|secret|token|password|authorization|credential|cookie)s?$",
-    re.IGNORECASE,
-)
-_KEY = re.compile(r"\b(sk-[\w-]{16,}|Bearer\s+[\w.~+/-]{8,})")
 
 
 @dataclass(slots=True)
@@ -132,21 +127,6 @@ def read_config(path: Path, env: Mapping[str, str], findings: Findings) -> Confi
     _look_at_keys(config, findings)
     _read_options(config, findings)
     return config
-
-
-def redacted(value: object) -> object:
-    """A value without its secrets: text under a key such as apiKey or authorization, and what looks like a key."""
-    if isinstance(value, str):
-        return _KEY.sub("[redacted]", value)
-    if isinstance(value, Mapping):
-        items = cast("Mapping[str, object]", value)
-        return {
-            k: "[redacted]" if isinstance(v, str) and _SECRET.search(k) else redacted(v)
-            for k, v in items.items()
-        }
-    if isinstance(value, list):
-        return [redacted(item) for item in cast("list[object]", value)]
-    return value
 
 
 def number(

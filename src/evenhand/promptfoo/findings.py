@@ -6,7 +6,7 @@ import difflib
 import glob
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -66,14 +66,7 @@ class Findings:
         """The problems as an error: the first fifty in the order of the files, and how many more there are."""
         shown = sorted(self.problems)[:SHOWN]
         more = len(self.problems) - len(shown) + self._beyond
-        if more:
-            last = shown[-1]
-            hint = (
-                f"{last.hint}\n" * bool(last.hint)
-                + f"… and {more:,} more problem{'s' * (more != 1)}"
-            )
-            shown[-1] = replace(last, hint=hint.replace("\n", "\n  "))
-        return ConfigError(shown)
+        return ConfigError(shown, self.hints, more)
 
 
 def shown_path(path: Path) -> str:

@@ -16,11 +16,12 @@ from evenhand.core.errors import NothingSelected, Problem, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
+from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.cases import Test, TestReader
-from evenhand.promptfoo.config import Config, find_config, read_config, redacted
-from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.config import Config, find_config, read_config
+from evenhand.promptfoo.findings import Findings, did_you_mean
 from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, read_prompts
 from evenhand.promptfoo.sources import Source, content_digest, read_sources
@@ -74,7 +75,7 @@ def load(
     reader = TestReader(config, sources, models, findings)
     pairs = _pairs(prompts, columns, config, findings)
     selected = _Selected(selection)
-    survey = _survey(reader, pairs, selected)
+    survey = _survey(reader, pairs, selected, findings)
     if not findings.problems and not survey.tests and not selected.narrows:
         findings.problem(
             config.at("tests"), "there are no tests", "The files that it names hold none."
@@ -178,17 +179,21 @@ class _Selected:
             yield test, chosen
 
 
-def _survey(reader: TestReader, pairs: Sequence[Pair], selected: _Selected) -> _Survey:
+def _survey(
+    reader: TestReader, pairs: Sequence[Pair], selected: _Selected, findings: Findings
+) -> _Survey:
     """Walks the tests once: checks them all, counts what is selected."""
     survey = _Survey()
     if not selected.narrows:
         for test in reader.tests(checking=True):
             survey.tests += 1
+            _look_at_names(test, pairs, findings)
             _count(test, pairs, survey)
         return survey
     matching = 0
     for test in reader.tests(checking=True):
         survey.tests += 1
+        _look_at_names(test, pairs, findings)
         matching += selected.matches(test)
     selected.draw(matching)
     for test in selected.of(reader.tests()):
@@ -217,6 +222,20 @@ def _look_at(survey: _Survey, pairs: Sequence[Pair], config: Config, findings: F
             f"two columns are called '{name}'",
             "Give prompts or providers a label.",
         )
+
+
+def _look_at_names(test: Test, pairs: Sequence[Pair], findings: Findings) -> None:
+    """Notes variables that a prompt names and a test does not set: they print as nothing."""
+    there = test.variables.keys()
+    for pair in pairs:
+        if pair.names <= there:
+            continue
+        for name in sorted(pair.names - there):
+            findings.hint(
+                pair.prompt.place,
+                f"variable '{name}' is not set by every test, and prints as nothing there",
+                did_you_mean(name, there),
+            )
 
 
 def _count(test: Test, pairs: Sequence[Pair], survey: _Survey) -> None:
@@ -254,7 +273,7 @@ def _pairs(
         for prompt in taken:
             variant = Variant(
                 len(found),
-                _short(prompt.label),
+                " ".join(prompt.label.split()),
                 column.provider.label,
                 prompt.raw,
                 column.provider.id,
@@ -465,8 +484,3 @@ def _add(found: dict[tuple[str, str], CallEstimate], estimate: CallEstimate) -> 
             cost,
         )
     found[estimate.provider, estimate.role] = estimate
-
-
-def _short(label: str) -> str:
-    line = " ".join(label.split())
-    return line if len(line) <= 80 else line[:79] + "…"

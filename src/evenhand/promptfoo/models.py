@@ -17,7 +17,7 @@ from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean
 from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.tree import read_document
-from evenhand.providers.catalog import create
+from evenhand.providers.catalog import create, key_missing
 
 _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
 
@@ -200,6 +200,11 @@ class Models:
         except UsageError as error:
             self._findings.problem(place, error.message, error.hint)
             return []
+        wanted = key_missing(provider)
+        if wanted:
+            self._findings.hint(
+                place, f"there is no API key for {id_}", f"Set {wanted} before it is run."
+            )
         path = getattr(provider, "path", None)
         if isinstance(path, Path):
             self.files.add(path)

@@ -21,7 +21,7 @@ from evenhand.core.message import Message, Prompt
 from evenhand.promptfoo.assertions import file_problems, fill_json
 from evenhand.promptfoo.config import Config, env_filled
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
-from evenhand.promptfoo.template import Render, check, compiled
+from evenhand.promptfoo.template import Render, check, compiled, left_open
 from evenhand.promptfoo.tree import read_document, read_text
 from evenhand.providers.prompt_text import parse_prompt
 
@@ -198,15 +198,25 @@ def read_prompts(config: Config, findings: Findings) -> list[AnyPrompt]:
             )
     if not found and not findings.problems:
         findings.problem(config.at("prompts"), "there are no prompts")
-    for prompt in found:
-        wrong = (
-            check(prompt.raw)
-            if isinstance(prompt, TextPrompt) and not _is_chat(prompt.raw)
-            else None
-        )
+    _look_at_texts(found, findings)
+    return found
+
+
+def _look_at_texts(prompts: Sequence[AnyPrompt], findings: Findings) -> None:
+    """Notes texts that cannot be filled in, and those with a tag that is never closed."""
+    for prompt in prompts:
+        if not isinstance(prompt, TextPrompt) or _is_chat(prompt.raw):
+            continue
+        wrong = check(prompt.raw)
         if wrong:
             findings.problem(prompt.place, f"prompt '{_clipped(prompt.label)}': {wrong}")
-    return found
+        line = left_open(prompt.raw)
+        if line:
+            findings.hint(
+                prompt.place,
+                f"prompt '{_clipped(prompt.label)}': a tag is opened and not closed, so the line is sent as it is: "
+                f"{_clipped(line)}",
+            )
 
 
 def function_source(path: Path, name: str) -> str:

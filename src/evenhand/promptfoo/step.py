@@ -24,10 +24,10 @@ from evenhand.promptfoo.template import names_in, render
 from evenhand.promptfoo.transform import transformed
 from evenhand.promptfoo.tree import read_document
 
-PASSES = 5
-"""How often variables are filled into variables, as promptfoo does it."""
 FILLS_KEPT = 256
 """Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
+
+_TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 
 Fill = Callable[[Mapping[str, Any]], Prompt]
 
@@ -43,6 +43,15 @@ class Pair:
     _fills: dict[tuple[str, str], Fill] = field(
         default_factory=dict[tuple[str, str], Fill], repr=False
     )
+    _names: frozenset[str] | None = field(default=None, repr=False)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that its text names plainly; `env` and `loop` are nobody's to set."""
+        if self._names is None:
+            text = self.prompt.raw if isinstance(self.prompt, TextPrompt) else ""
+            self._names = names_in(text) - {"env", "loop", "_conversation"}
+        return self._names
 
     def fill(self, prefix: str, suffix: str) -> Fill | None:
         """The function that fills a text prompt in, between these; None for a prompt that is a function."""
@@ -144,25 +153,50 @@ def resolved(
         value = found[name]
         if isinstance(value, str) and value.startswith("file://"):
             found[name] = file_value(base / value.removeprefix("file://"))
+            tagged -= {name}  # what a file says is data
     # What names something that is not there stays as it is written, as in promptfoo.
     tagged = frozenset(
         name
         for name in tagged
         if isinstance(found[name], str) and names_in(found[name]) <= found.keys()
     )
-    for _ in range(PASSES if tagged else 0):
-        changed = False
-        for name in tagged:
-            value = found[name]
-            if isinstance(value, str):
-                filled = render(value, {k: v for k, v in found.items() if k != name})
-                changed = changed or filled != value
-                found[name] = filled
-        # What was filled in is data from here on, unless it is a variable with tags of its own.
-        tagged = frozenset(name for name in tagged if _refers(variables[name], tagged - {name}))
-        if not changed or not tagged:
-            break
-    return found
+    return {**found, **_Filled(found, tagged).all()} if tagged else found
+
+
+class _Filled:
+    """Variables filled into variables: each text as it is written, once, after those that it names.
+
+    So what is filled in is never looked at again. Where two name each other, one of them takes the other as written.
+    """
+
+    def __init__(self, written: Mapping[str, Any], tagged: frozenset[str]) -> None:
+        self._written = written
+        self._named = {
+            name: [other for other in tagged if other != name and _names(written[name], other)]
+            for name in tagged
+        }
+        self._done: dict[str, str] = {}
+
+    def all(self) -> Mapping[str, str]:
+        """Those with tags, filled in."""
+        return {name: self._filled(name, ())[0] for name in self._named}
+
+    def _filled(self, name: str, above: tuple[str, ...]) -> tuple[str, bool]:
+        """One of them, and whether it is whole, whoever asks: nothing in it was cut short at one of those above."""
+        if name in self._done:
+            return self._done[name], True
+        values = {k: v for k, v in self._written.items() if k != name}
+        whole = True
+        for other in self._named[name]:
+            if other in above:
+                whole = False
+            else:
+                values[other], settled = self._filled(other, (*above, name))
+                whole = whole and settled
+        text = render(str(self._written[name]), values)
+        if whole:
+            self._done[name] = text
+        return text, whole
 
 
 def file_value(path: Path) -> object:
@@ -183,10 +217,9 @@ def file_value(path: Path) -> object:
         raise CodeError(f"{path.name} cannot be read: {error}") from None
 
 
-def _refers(value: object, names: frozenset[str]) -> bool:
-    return isinstance(value, str) and any(
-        re.search(rf"\b{re.escape(name)}\b", value) for name in names
-    )
+def _names(text: str, name: str) -> bool:
+    """Whether a tag of this text may name this variable."""
+    return any(re.search(rf"\b{re.escape(name)}\b", tag) for tag in _TAG.findall(text))
 
 
 def _named(wanted: tuple[str, ...], names: tuple[str, ...]) -> bool:

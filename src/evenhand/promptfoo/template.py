@@ -54,9 +54,19 @@ def check(template: str) -> str | None:
     return None
 
 
+def left_open(template: str) -> str:
+    """The first line that opens a tag and never closes it: it is sent as it is; empty for none."""
+    for line in template.split("\n"):
+        if any(line.count(opener) > line.count(closer) for opener, closer in _CLOSER.items()):
+            return line.strip()
+    return ""
+
+
 def names_in(template: str) -> frozenset[str]:
     """The variables that plain tags of a template name; for hints, so what is more complicated is left out."""
-    return frozenset(match.group(1).split(".")[0] for match in _TAG.finditer(template))
+    if "{%" in template:  # what a block sets or asks for cannot be told
+        return frozenset()
+    return frozenset(match.group(1).split(".")[0] for match in _TAG.finditer(template)) - _WORDS
 
 
 @lru_cache(maxsize=4096)

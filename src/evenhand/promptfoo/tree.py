@@ -8,6 +8,7 @@ are read by a JSON parser, and the table is only made when a problem has to be p
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -262,7 +263,12 @@ class _Reader:
             return text
         if _INT.fullmatch(text):
             return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
-        return float(text) if _FLOAT.fullmatch(text) else text
+        if not _FLOAT.fullmatch(text):
+            return text
+        number = float(text)
+        return (
+            number if math.isfinite(number) else text
+        )  # more than any number can be: as it is written
 
     def _place(self, node: yaml.Node) -> Place:
         return Place(self._path, node.start_mark.line + 1, node.start_mark.column + 1)

@@ -99,6 +99,15 @@ def create(
     raise unknown(id)
 
 
+def key_missing(provider: Provider) -> str:
+    """The environment variable that a provider lacks its key in; empty where it has one, or needs none."""
+    from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (a room's neighbours are imported when asked for)
+
+    if not isinstance(provider, ChatProvider) or not provider.needs_key:
+        return ""
+    return provider.key_name
+
+
 def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)
     """What to say of an id that nobody here knows."""
     kind = id.partition(":")[0]

@@ -6,6 +6,7 @@ with the same identity ask the same thing, whatever key, label, time limit or re
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,7 +99,7 @@ class ChatProvider:
             {str(k): str(v) for k, v in (self.config.get("headers") or {}).items()}
         )
         # Keys in canonical order: body, url, version.
-        tail = encode({"url": self.url, "version": self.dialect.version})
+        tail = encode({"url": _address(self.url), "version": self.dialect.version})
         self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
         self._settings = self.dialect.settings(self.model, self.config)
         self._parsed = _wants_object(self.config)
@@ -118,20 +119,20 @@ class ChatProvider:
             payload=body,
             deterministic=settings.get("temperature") == 0 or "seed" in settings,
             tokens_in=len(body) // 4,
-            cost_bound_usd=bound(self.price, len(body), int(limit)),
+            cost_bound_usd=bound(self.price, len(body), int(limit) * _choices(settings)),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:
         del host  # nothing of the user's runs here
-        if not self.key and not self._local:
+        if self.needs_key:
             raise AuthError(
-                f"no API key for {self.id}", hint=f"Set {self._key_name()} in the environment."
+                f"no API key for {self.id}", hint=f"Set {self.key_name} in the environment."
             )
         answer = await http.transport().post(
             self.url, self._headers, request.payload, self.timeout_s
         )
         if answer.status != 200:
-            raise fault(answer, host=self._host, key_hint=f"Look at the key in {self._key_name()}.")
+            raise fault(answer, host=self._host, key_hint=f"Look at the key in {self.key_name}.")
         problem = unreadable(answer, host=self._host)
         if problem is not None:
             raise problem
@@ -145,8 +146,33 @@ class ChatProvider:
     async def close(self) -> None:
         await http.close()
 
-    def _key_name(self) -> str:
+    @property
+    def needs_key(self) -> bool:
+        """Whether nothing can be asked for want of a key; a server on this machine may do without."""
+        return not self.key and not self._local
+
+    @property
+    def key_name(self) -> str:
+        """The environment variable that holds the key."""
         return self.key_variable or self.dialect.key_variable
+
+
+def _choices(settings: Mapping[str, Any]) -> int:
+    """How many answers are asked for in one call: each is paid for, though only the first is read."""
+    asked = settings.get("n")
+    return asked if type(asked) is int and asked > 1 else 1
+
+
+_SECRET = re.compile(
+    r"(?<=[?&])([^=&#]*(?:key|token|secret|password|sig|signature))=[^&#]*", re.IGNORECASE
+)
+
+
+def _address(url: str) -> str:
+    """An address without who asks: no user, password or key in it, so that none is kept with the request."""
+    start, slashes, rest = url.partition("//")
+    host, slash, path = rest.partition("/")
+    return "".join((start, slashes, host.rpartition("@")[2], slash, _SECRET.sub(r"\1=", path)))
 
 
 def _wants_object(config: Mapping[str, Any]) -> bool:

@@ -1,6 +1,7 @@
 """A function of the user's that stands for a model: `call_api(prompt, options, context)` in a Python file.
 
 That is how promptfoo calls it. Its answers are journaled and cached like a vendor's: it may well pay for them inside.
+A change in its file, or in any Python file beside or below it, makes it another model.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, CodeError
 from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.core.provider import Answer, Host, Request
+from evenhand.core.secrets import redacted
+from evenhand.providers.local_code import code_digest
 
 
 @dataclass(slots=True)
@@ -32,8 +35,7 @@ class FunctionProvider:
 
     def __post_init__(self) -> None:
         self.account = self.id
-        if self.path.is_file():
-            self._code = digest(self.path.read_bytes())
+        self._code = code_digest(self.path)
 
     def request(self, prompt: Prompt) -> Request:
         config: dict[str, Any] = {**self.config, **prompt.config}
@@ -41,7 +43,7 @@ class FunctionProvider:
         said = {
             "code": self._code,
             "function": self.function,
-            "options": options,
+            "options": redacted(options),
             "prompt": prompt.text,
             "vars": prompt.vars,
         }

@@ -3,7 +3,8 @@
 Or a ProviderError that says which way it failed. Nothing here retries, follows redirects, or knows what is sent.
 
 The client is imported when the first request is made, so that a run answered by the cache never pays for it.
-Proxies come from HTTP_PROXY, HTTPS_PROXY and NO_PROXY, extra certificate authorities from SSL_CERT_FILE.
+Proxies come from HTTP_PROXY, HTTPS_PROXY and NO_PROXY (never for this machine itself), extra certificate authorities
+from SSL_CERT_FILE.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, TimedOut
+from evenhand.core.errors import (
+    BadReply,
+    BadRequest,
+    ConnectionFailed,
+    ProviderError,
+    TimedOut,
+    Unreachable,
+)
 
 if TYPE_CHECKING:
     import aiohttp
@@ -57,6 +65,7 @@ class Transport:
         self._session: aiohttp.ClientSession | None = None
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
         self._routes: dict[str, _Route] = {}
+        self.in_flight = 0
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S
@@ -71,16 +80,18 @@ class Transport:
             TimedOut: No answer in time.
             BadReply: An answer of more than 32 MB.
             BadRequest: The address or a header cannot be sent at all.
+            Unreachable: The proxy is of a kind that is not spoken here, or lets nobody through.
         """
         import aiohttp  # noqa: PLC0415 (0.4 s of imports, not wanted before the first request)
 
         session = self._session or self._open()
         timeout = self._timeouts.get(timeout_s)
         if timeout is None:
-            timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_S)
+            timeout = aiohttp.ClientTimeout(total=timeout_s, connect=_connect_s(timeout_s))
             self._timeouts[timeout_s] = timeout
         started = time.perf_counter()
         sent = False
+        self.in_flight += 1
         try:
             route = self._routes.get(url) or self._route(url)
             async with session.post(
@@ -99,31 +110,12 @@ class Transport:
                 return HttpAnswer(
                     response.status, response.headers, data, time.perf_counter() - started
                 )
-        except TimeoutError as error:
-            if isinstance(error, aiohttp.ConnectionTimeoutError):
-                raise ConnectionFailed(
-                    f"{_host(url)} could not be reached in {CONNECT_S:g} s"
-                ) from None
-            raise TimedOut(
-                f"{_host(url)} did not answer in {timeout_s:g} s", billed=None, hint=_TIMEOUT_HINT
-            ) from None
-        except aiohttp.ClientConnectorCertificateError as error:
-            raise ConnectionFailed(
-                f"{_host(url)}: its certificate is not trusted: {error.certificate_error}",
-                hint="Behind a company proxy, name its authority with SSL_CERT_FILE.",
-            ) from None
-        except aiohttp.ClientConnectorError as error:
-            raise ConnectionFailed(
-                f"{_host(url)} cannot be reached: {error.os_error.strerror or error.os_error}",
-                hint=_REACH_HINT,
-            ) from None
-        except (ValueError, aiohttp.NonHttpUrlClientError) as error:
-            raise BadRequest(f"nothing can be sent to {_host(url)}: {_short(error)}") from None
-        except (aiohttp.ClientError, ConnectionError) as error:
-            what = "was cut off" if sent else "was lost"
-            raise ConnectionFailed(
-                f"the connection to {_host(url)} {what}: {_short(error)}", billed=None
-            ) from None
+        except (aiohttp.ClientError, TimeoutError, ConnectionError, ValueError) as error:
+            route = self._routes.get(url)
+            proxy = route.proxy if route else None
+            raise _failure(error, url, proxy, timeout_s, sent=sent) from None
+        finally:
+            self.in_flight -= 1
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp  # noqa: PLC0415 (see above)
@@ -145,9 +137,18 @@ class Transport:
         address = URL(url)
         proxies = getproxies()
         proxy = proxies.get(address.scheme) or proxies.get("all")
+        if not proxy or _here(address.host) or proxy_bypass(f"{address.host}:{address.port}"):
+            proxy = None
+        elif "//" not in proxy:
+            proxy = f"http://{proxy}"
+        elif not proxy.startswith(("http://", "https://")):
+            raise Unreachable(
+                f"{_host(url)} cannot be reached through a proxy like {proxy.partition('://')[0]}://",
+                hint="Only HTTP proxies are spoken here: name one with HTTPS_PROXY, or the address with NO_PROXY.",
+            )
         found = self._routes[url] = _Route(
             address=address,
-            proxy=None if proxy_bypass(address.host or "") else proxy,
+            proxy=proxy,
             # True is the client's own context, which knows the system's authorities only.
             ssl=ssl.create_default_context()
             if address.scheme == "https" and _extra_authorities()
@@ -179,11 +180,17 @@ def transport() -> Transport:
 
 
 async def close() -> None:
-    """Closes the running loop's connections, and forgets those of loops that are gone."""
-    found = _transports.pop(asyncio.get_running_loop(), None)
+    """Closes the running loop's connections, and forgets those of loops that are gone.
+
+    Where another run on this loop waits for an answer they stay: it would be lost, and paid for again. That run
+    closes them when it ends.
+    """
     for loop in [loop for loop in _transports if loop.is_closed()]:
         del _transports[loop]
-    if found is not None:
+    running = asyncio.get_running_loop()
+    found = _transports.get(running)
+    if found is not None and not found.in_flight:
+        del _transports[running]
         await found.close()
 
 
@@ -199,6 +206,52 @@ async def _whole(response: aiohttp.ClientResponse, url: str) -> bytes:
             raise _too_long(url)
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def _here(host: str | None) -> bool:
+    """Whether this is this very machine, which no proxy leads to."""
+    return host in ("localhost", "::1") or (host or "").startswith("127.")
+
+
+def _connect_s(timeout_s: float) -> float:
+    """Seconds for looking up, connecting and TLS: less than the whole, so that it is known that nothing was sent."""
+    return min(CONNECT_S, timeout_s / 2)
+
+
+def _failure(
+    error: Exception, url: str, proxy: str | None, timeout_s: float, *, sent: bool
+) -> ProviderError:
+    """What an error of the client's means, and whether anything can have been charged for."""
+    import aiohttp  # noqa: PLC0415 (see above)
+
+    host = _host(url)
+    way = f"{host} through the proxy {_host(proxy)}" if proxy else host
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return ConnectionFailed(f"{way} could not be reached in {_connect_s(timeout_s):g} s")
+    if isinstance(error, TimeoutError):
+        return TimedOut(
+            f"{host} did not answer in {timeout_s:g} s", billed=None, hint=_TIMEOUT_HINT
+        )
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return ConnectionFailed(
+            f"{host}: its certificate is not trusted: {error.certificate_error}",
+            hint="Behind a company proxy, name its authority with SSL_CERT_FILE.",
+        )
+    if isinstance(error, aiohttp.ClientConnectorError):
+        why = error.os_error.strerror or error.os_error
+        return ConnectionFailed(f"{way} cannot be reached: {why}", hint=_REACH_HINT)
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        if error.status == 407:
+            return Unreachable(
+                f"{way} cannot be reached: it wants a name and a password",
+                hint="Put them into HTTPS_PROXY: http://name:password@proxy:port.",
+                status=407,
+            )
+        return ConnectionFailed(f"{way} cannot be reached: it answered {error.status}")
+    if isinstance(error, (ValueError, aiohttp.NonHttpUrlClientError)):
+        return BadRequest(f"nothing can be sent to {host}: {_short(error)}")
+    what = "was cut off" if sent else "was lost"
+    return ConnectionFailed(f"the connection to {way} {what}: {_short(error)}", billed=None)
 
 
 def _extra_authorities() -> bool:

@@ -17,6 +17,8 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import BadRequest, TimedOut
 from evenhand.core.message import Prompt, Reply
 from evenhand.core.provider import Answer, Host, Request
+from evenhand.core.secrets import redacted
+from evenhand.providers.local_code import code_digest
 
 
 @dataclass(slots=True)
@@ -31,13 +33,25 @@ class ProcessProvider:
     account: str = field(init=False, default="")
     paid: bool = field(init=False, default=True)
 
+    _code: str = field(init=False, repr=False, default="")
+
     def __post_init__(self) -> None:
         self.account = self.id
+        with contextlib.suppress(ValueError):  # a quote that is not closed is told when it is run
+            self._code = code_digest(*(self.folder / word for word in shlex.split(self.command)))
 
     def request(self, prompt: Prompt) -> Request:
         options = encode({"id": self.id, "config": {**self.config, **prompt.config}}).decode()
         context = encode({"vars": prompt.vars}).decode()
-        identity = encode({"command": self.command, "arguments": [prompt.text, options, context]})
+        identity = encode(
+            {
+                "code": self._code,
+                "command": self.command,
+                "options": redacted({**self.config, **prompt.config}),
+                "prompt": prompt.text,
+                "vars": prompt.vars,
+            }
+        )
         return Request(
             identity=identity, key=digest(identity), payload=(prompt.text, options, context)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -111,13 +111,11 @@ def show_trial(
         put(out, ("\n" if i else "") + "\n".join(cell_lines(run, grid, trial, width, ink)) + "\n")
 
 
-def problem_lines(problems: Sequence[Problem]) -> list[str]:
-    """Hints about what was tolerated in a config."""
-    lines = [f"hint: {safe(str(problem), multiline=True)}" for problem in problems[:HINTS]]
-    if len(problems) > HINTS:
-        lines.append(
-            f"hint: … and {len(problems) - HINTS} more; `evenhand check` shows those of any config"
-        )
+def problem_lines(problems: Sequence[Problem], most: int = HINTS) -> list[str]:
+    """Hints about what was tolerated in a config; at most so many of them."""
+    lines = [f"hint: {safe(str(problem), multiline=True)}" for problem in problems[:most]]
+    if len(problems) > most:
+        lines.append(f"hint: … and {len(problems) - most} more; `evenhand check` shows them all")
     return lines
 
 
@@ -163,8 +161,8 @@ def list_lines(found: Iterable[Listed]) -> list[str]:
     return lines or ["there are no runs yet: `evenhand run` makes one"]
 
 
-def estimate_lines(plan: Plan, estimates: Sequence[CallEstimate]) -> list[str]:
-    """What a run of a plan would ask, and what it may cost."""
+def estimate_lines(plan: Plan, estimates: Sequence[CallEstimate], path: str = "") -> list[str]:
+    """What a run of a plan would ask, and what it may cost. `path` is how the user named it."""
     lines = [heading(plan), ""]
     for estimate in estimates:
         tokens = (
@@ -184,10 +182,35 @@ def estimate_lines(plan: Plan, estimates: Sequence[CallEstimate]) -> list[str]:
         lines.append(
             "  what evals ask is known when they have run: their calls are not counted here"
         )
-    source = Path(plan.source)
-    near = _near(source if source.is_dir() else source.parent)
-    lines += ["", f"nothing is wrong, and nothing was sent · next: evenhand run {near}".rstrip()]
+    lines += [
+        "",
+        f"nothing is wrong, and nothing was sent · next: evenhand run {path}".rstrip(),
+    ]
     return lines
+
+
+def cells_json(run: RunFile, ref: str) -> Iterator[str]:
+    """The cells that a reference means, each a line of JSON in the keys of the document; see `show_trial`."""
+    from evenhand.report.cell import find_cells  # noqa: PLC0415 (only when one is asked for)
+    from evenhand.report.document import json_text, trial_row  # noqa: PLC0415 (see above)
+
+    for trial in find_cells(run, Grid(run), ref):
+        yield json_text(trial_row(trial, run.meta.variants))
+
+
+def listed_json(found: Iterable[Listed]) -> Iterator[str]:
+    """A line of JSON for each run, the newest first."""
+    from evenhand.report.document import json_text, totals_row  # noqa: PLC0415 (only when it is asked for)
+
+    for listed in sorted(found, key=lambda item: item.path.stem, reverse=True):
+        row: dict[str, Any] = {"id": listed.path.stem, "file": str(listed.path)}
+        if listed.meta is None:
+            row["problem"] = listed.problem
+        else:
+            with RunFile.open(listed.path) as run:
+                row |= {"title": listed.meta.title, "status": listed.meta.status}
+                row |= {"alive": listed.alive, "totals": totals_row(run.totals())}
+        yield json_text(row)
 
 
 def estimate_row(plan: Plan, estimates: Sequence[CallEstimate]) -> dict[str, Any]:

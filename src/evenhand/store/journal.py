@@ -25,11 +25,14 @@ from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
 from evenhand.store.encoding import keep, write_text
-from evenhand.store.locks import Lock
+from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
 BACKLOG = 2_000
+GIVEN_UP = "given-up"
+"""In place of an error's slug: the run was stopped before the call was sent, or between two attempts."""
+
 _CALL, _REPLY, _TRIAL, _META = range(4)
 
 _SQL: Final = {
@@ -105,14 +108,21 @@ class Journal:
         """
         path = folder / f"{meta.id}.db"
         lock: Lock | None = None
+        db: sqlite3.Connection | None = None
+        made = False
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = Lock(_lock_path(path), f"run {meta.id}")
+            lock = Lock(lock_of(path), f"run {meta.id}")
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            made = True
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
         except (OSError, sqlite3.Error) as error:
+            if db is not None:
+                db.close()
+            if made:
+                _forget(path)  # half a file would be the latest run
             if lock is not None:
                 lock.release()
             raise StoreError(
@@ -132,7 +142,7 @@ class Journal:
             meta = run.meta
         lock: Lock | None = None
         try:
-            lock = Lock(_lock_path(path), f"run {meta.id}")
+            lock = Lock(lock_of(path), f"run {meta.id}")
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             meta = replace(meta, status="running", finished_at=None, message="")
@@ -212,20 +222,22 @@ class Journal:
         """
         call = self._next_call
         self._next_call = call + 1
-        await self._durable(
-            _CALL,
-            (
-                call,
-                start.trial,
-                start.key,
-                start.nth,
-                start.role,
-                start.provider,
-                start.identity,
-                start.cost_bound_usd,
-                start.draw,
-            ),
+        row = (
+            call,
+            start.trial,
+            start.key,
+            start.nth,
+            start.role,
+            start.provider,
+            start.identity,
+            start.cost_bound_usd,
+            start.draw,
         )
+        try:
+            await self._durable(_CALL, row)
+        except asyncio.CancelledError:  # the row may be written all the same
+            self.drop(call, 0, 0)
+            raise
         return call
 
     async def end(self, call: int, end: CallEnd) -> None:
@@ -235,6 +247,18 @@ class Journal:
             StoreError: It cannot be written now; it is kept in memory and written once more at the end.
         """
         await self._durable(_REPLY, _reply_row(call, end))
+
+    def drop(self, call: int, attempts: int, wasted: int) -> None:
+        """Records, when there is time, that a call was given up while nothing of it was under way: it is not in doubt.
+
+        Args:
+            call: As `begin` named it.
+            attempts: How many times it had been sent.
+            wasted: How many of those may have been charged for.
+        """
+        end = CallEnd(b"", "provider", attempts=attempts, wasted=wasted, error=GIVEN_UP)
+        if self.failed is None:
+            self._queue.put((_REPLY, _reply_row(call, end), None))
 
     def note(self, start: CallStart, end: CallEnd) -> None:
         """Records a call that cost nothing, when there is time."""
@@ -302,11 +326,18 @@ class Journal:
             self._earlier.close()
         error: Exception | None = None
         try:
+            ending: tuple[int, _Row] = (_META, (encode(self.meta), self.meta.id))
             if self._spool:
-                spool = [*self._spool, (_META, (encode(self.meta), self.meta.id))]
-                self._store([(kind, row, None) for kind, row in spool])
+                self._store([(kind, row, None) for kind, row in (*self._spool, ending)])
                 self._spool.clear()
+            elif self.failed is not None:
+                with contextlib.suppress(sqlite3.Error):  # nothing is lost but how it ended
+                    self._store([(*ending, None)])
             self._db.execute("pragma wal_checkpoint(truncate)")
+            with contextlib.suppress(
+                sqlite3.Error
+            ):  # somebody is reading it: the files beside it stay
+                self._db.execute("pragma journal_mode = delete")
         except Exception as failure:  # noqa: BLE001 (as above: whatever it is, it is said, and the lock is let go)
             error = failure
         with contextlib.suppress(sqlite3.Error):
@@ -373,7 +404,10 @@ class Journal:
                 except Exception as failure:  # noqa: BLE001 (a writer that died would leave everybody waiting)
                     error = self.failed = self._explain(failure)
             if error is not None:
-                self._spool.extend((kind, row) for kind, row, _ in items if kind != _CALL)
+                # A call that somebody waits to send is not sent, and so leaves no row; one only noted keeps its own.
+                self._spool.extend(
+                    (kind, row) for kind, row, future in items if kind != _CALL or future is None
+                )
             waiting = [future for _, _, future in items if future is not None]
             if waiting and self._loop is not None:
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
@@ -414,8 +448,10 @@ def _connect(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _lock_path(path: Path) -> Path:
-    return path.parent.parent / "locks" / f"{path.stem}.lock"
+def _forget(path: Path) -> None:
+    for tail in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            Path(f"{path}{tail}").unlink()
 
 
 def _reply_row(call: int, end: CallEnd) -> _Row:

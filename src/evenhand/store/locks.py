@@ -13,6 +13,11 @@ from pathlib import Path
 from evenhand.core.errors import StoreError
 
 
+def lock_of(run: Path) -> Path:
+    """The lock that whoever writes this run file holds."""
+    return run.parent.parent / "locks" / f"{run.stem}.lock"
+
+
 class Lock:
     """A lock that is held until it is released or its process ends."""
 

@@ -16,7 +16,7 @@ from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, Totals, TrialResult
 from evenhand.core.score import State
 from evenhand.store.encoding import read_result, read_text
-from evenhand.store.locks import held
+from evenhand.store.locks import held, lock_of
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
 
 _TOTALS = """
@@ -32,7 +32,7 @@ class Spend:
     """What a run's calls came to, over all its sessions and all takes of its trials.
 
     Attributes:
-        calls: Calls that were answered or failed, the cache's left out.
+        calls: Calls that were answered or failed, the cache's and those never sent left out.
         cost_usd: What the answered ones cost; None where a price is not known.
         wasted: Attempts that failed and may have been charged for.
         in_doubt: Calls begun whose end nobody knows: they were in flight when a process died.
@@ -126,7 +126,7 @@ class RunFile:
     @property
     def alive(self) -> bool:
         """Whether a process is writing it."""
-        return held(self.path.parent.parent / "locks" / f"{self.path.stem}.lock")
+        return held(lock_of(self.path))
 
     def trials(self, first: int = 0, limit: int | None = None) -> Iterator[TrialResult]:
         """The settled trials in the plan's order, one at a time.
@@ -289,7 +289,7 @@ class RunFile:
         with _readable(self.path):
             calls, unpriced, cost, wasted = self._db.execute(
                 """
-                select count(*), sum(error = '' and cost_usd is null), coalesce(sum(cost_usd), 0),
+                select coalesce(sum(attempts > 0), 0), sum(error = '' and cost_usd is null), coalesce(sum(cost_usd), 0),
                        coalesce(sum(wasted), 0)
                 from reply where origin = 'provider'
                 """

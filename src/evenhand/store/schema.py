@@ -53,7 +53,7 @@ RUN_MIGRATIONS = (
         model       text not null,      -- as the answer named it
         attempts    integer not null,
         wasted      integer not null,   -- failed attempts that may have been charged for
-        error       text not null,      -- slug of the error that ended it; empty for an answer
+        error       text not null,      -- slug of the error that ended it, or given-up; empty for an answer
         message     blob not null
     );
 

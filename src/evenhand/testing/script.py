@@ -228,7 +228,7 @@ def _pattern_problems(pattern: str) -> list[str]:
 
 _JSON_HINT = "A script has one rule, a JSON object, on each line."
 _PLACES = ("text", "last", "system", "model", "path")
-_KINDS: Mapping[str, tuple[str, tuple[type, ...]]] = {
+RULE_KEYS: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "match": ("text, a list of texts, or an object", (str, list, dict)),
     "reply": ("text or another JSON value", (str, dict, list, int, float, bool)),
     "model": ("text", (str,)),
@@ -240,6 +240,7 @@ _KINDS: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "headers": ("an object", (dict,)),
     "comment": ("text", (str,)),
 }
+"""The keys of a rule on disk: what each has to be, in words and in kinds."""
 
 _Finding = tuple[str, str]
 
@@ -249,8 +250,8 @@ def _rule(value: object) -> tuple[Rule | None, list[_Finding]]:
     if not isinstance(value, dict):
         return None, [(f"a rule is an object, and this is {_short(value)}", _JSON_HINT)]
     row = cast("dict[str, Any]", value)
-    found = [_unknown(key, _KINDS) for key in row if key not in _KINDS]
-    for key, (wanted, kinds) in _KINDS.items():
+    found = [_unknown(key, RULE_KEYS) for key in row if key not in RULE_KEYS]
+    for key, (wanted, kinds) in RULE_KEYS.items():
         given = row.get(key)
         if given is None:
             if key in row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 
 import pytest
@@ -29,6 +30,35 @@ def test_the_worst_price_is_set_aside_and_the_real_one_booked():
     budget.settle(first, 0.1)
     assert (budget.spent_usd, budget.reserved_usd) == (0.1, 0.0)
     budget.reserve(0.6, "m")
+
+
+async def test_a_call_waits_for_what_those_under_way_leave_over():
+    """Worst prices are far from real ones: a run that stopped at them would stop with its money unspent."""
+    budget = Budget(1.0)
+    first, second = await budget.when_free(0.6, "m"), await budget.when_free(0.4, "m")
+    third = asyncio.create_task(budget.when_free(0.5, "m"))
+    gone = asyncio.create_task(budget.when_free(0.5, "m"))
+    await asyncio.sleep(0)
+    assert not third.done()
+    gone.cancel()
+    budget.settle(second, 0.1)
+    await asyncio.sleep(0)
+    assert not third.done()
+    budget.settle(first, 0.2)
+    assert (await third).bound_usd == 0.5
+    with pytest.raises(BudgetStop):  # however little the third may cost
+        await budget.when_free(0.8, "m")
+    with pytest.raises(BudgetStop, match="not known"):
+        await budget.when_free(None, "strange")
+
+
+async def test_nobody_waits_for_money_when_no_call_is_under_way():
+    """Whatever ten times a tenth comes to."""
+    budget = Budget(1.0)
+    for reservation in [budget.reserve(0.1, "m") for _ in range(9)]:
+        budget.settle(reservation, 0.0)
+    assert budget.reserved_usd == 0.0
+    assert (await budget.when_free(1.0, "m")).bound_usd == 1.0
 
 
 def test_a_cost_that_is_not_known_counts_as_the_worst():

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from evenhand.core.errors import BadReply, ConnectionFailed
+from evenhand.core.case import Case
+from evenhand.core.errors import BadReply, ConnectionFailed, Overloaded
+from evenhand.engine import door
+from evenhand.engine.door import Settings
 from evenhand.engine.limits import Account
 from evenhand.engine.retry import RetryPolicy
-from evenhand.testing import Scripted, example
+from evenhand.store.journal import Journal
+from evenhand.store.runfile import RunFile
+from evenhand.testing import Example, Scripted, example
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +85,77 @@ def test_a_fault_in_a_provider_ends_its_call_and_is_not_paid_for_again(runs):
     assert finished.in_doubt == ()
 
 
+async def test_a_call_given_up_between_two_attempts_is_not_in_doubt(tmp_path, monkeypatch):
+    """What failed is known, and nothing was under way when the run was stopped."""
+    monkeypatch.setattr(RetryPolicy, "_jittered", lambda *_: 60.0)
+    model = Scripted([BadReply("half", billed=None)], bound_usd=0.4)
+    run = asyncio.ensure_future(
+        door.settle(example(1, asking(model), providers=(model,)), Settings(home=tmp_path))
+    )
+    while not model.asked:
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(0.02)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    with RunFile.open(next((tmp_path / "runs").glob("*.db"))) as file:
+        (call,) = file.calls()
+        assert call.end is not None
+        assert (call.end.error, call.end.attempts, call.end.wasted) == ("given-up", 1, 1)
+        assert file.in_doubt() == []
+        assert file.most_spent() == 0.4
+
+
+async def test_a_call_given_up_before_it_was_sent_is_not_in_doubt(tmp_path, monkeypatch):
+    """Neither while its intent is written, nor while it waits for a gate that has closed meanwhile."""
+    writing, waiting = asyncio.Event(), asyncio.Event()
+    plain = Journal._durable
+
+    async def slow(self, kind, row):
+        await plain(self, kind, row)
+        writing.set()
+        await asyncio.sleep(60)
+
+    async def closed(self):
+        waiting.set()
+        await asyncio.sleep(60)
+
+    for patched, reached in (
+        ((Journal, "_durable", slow), writing),
+        ((Account, "passable", closed), waiting),
+    ):
+        model = Scripted()
+        with monkeypatch.context() as patch:
+            patch.setattr(*patched)
+            plan = example(1, asking(model), providers=(model,))
+            home = tmp_path / patched[1]
+            run = asyncio.ensure_future(door.settle(plan, Settings(home=home)))
+            await reached.wait()
+            patch.undo()
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await run
+        assert model.asked == []
+        with RunFile.open(next((home / "runs").glob("*.db"))) as file:
+            assert file.in_doubt() == []
+            assert file.spend().calls == 0
+
+
+def test_names_with_half_a_character_stop_nothing(runs):
+    """Neither a case's nor a model's; each case is a draw of its own, found again in the cache."""
+    model = Scripted(deterministic=False, id="m\ud800")
+    cases = [Case(name) for name in ("a\ud800", "a\udfff", "a\x00", "\N{SNOWMAN}")]
+
+    async def body(trial):
+        return (await trial.model(model, "subject").generate("the same")).text
+
+    for _ in range(2):
+        runs.run(Example(body, cases, providers=(model,)))
+        assert [t.case for t in runs.trials()] == [case.id for case in cases]
+        assert {t.outcome for t in runs.trials()} == {"pass"}
+    assert len(model.asked) == 4
+
+
 def test_only_tokens_beyond_the_guess_are_debited_after_the_answer(runs, monkeypatch):
     """The guess was debited when the call was let through."""
     seen = []
@@ -91,3 +169,37 @@ def test_only_tokens_beyond_the_guess_are_debited_after_the_answer(runs, monkeyp
     model = Scripted(("ok " * 40,))
     runs.run(example(1, asking(model), providers=(model,)))
     assert seen == [len("ok " * 40) // 4]
+
+
+def test_a_thousand_trials_among_faults_come_out_in_order_each_paid_for_once(runs):
+    """Every fourth attempt fails before it is charged for; nothing is lost, doubled or out of place."""
+    model = Scripted(
+        [Overloaded("busy"), "yes", ConnectionFailed("reset"), "yes", "yes", "yes", "yes", "yes"],
+        cost_usd=0.001,
+        bound_usd=0.002,
+    )
+    finished = runs.run(
+        example(1000, asking(model), providers=(model,)), concurrency=50, max_cost_usd=1.1
+    )
+    assert finished.ending.status == "finished"
+    assert [t.case for t in runs.trials()] == [f"case-{i}" for i in range(1000)]
+    assert {t.outcome for t in runs.trials()} == {"pass"}
+    calls = runs.calls()
+    assert sorted(call.start.trial for call in calls) == list(range(1000))
+    assert sum(call.end.attempts for call in calls if call.end) == len(model.asked)
+    with RunFile.open(finished.path) as run:
+        assert run.spend().cost_usd == pytest.approx(1.0)
+        assert run.most_spent() == pytest.approx(1.0)
+
+
+def test_a_budget_ends_a_run_by_what_it_spent_and_not_by_what_was_set_aside(runs):
+    """Ten calls at once, each of which could have cost a dollar, share five; a hundred cost one."""
+    model = Scripted(bound_usd=1.0, cost_usd=0.01, latency_s=0.001)
+
+    async def body(trial):
+        return (await trial.model(model, "subject").generate(trial.case.id)).text
+
+    done = runs.run(example(100, body), cache=False, max_cost_usd=5, concurrency=10)
+    assert done.ending.status == "finished"
+    assert len(model.asked) == 100
+    assert model.most_at_once == 5

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.promptfoo.config import Config, find_config, read_config, redacted
+from evenhand.core.secrets import redacted
+from evenhand.promptfoo.config import Config, find_config, read_config
 from evenhand.promptfoo.findings import Findings
 
 
@@ -130,6 +131,24 @@ def test_an_option_that_is_no_number_is_a_problem_at_its_place(tmp_path: Path) -
     assert str(findings.problems[0]).endswith(
         "promptfooconfig.yaml:2:3: repeat is 'often', not a number"
     )
+
+
+def test_secrets_in_addresses_and_under_other_names_do_not_leave_the_config() -> None:
+    """Users, passwords and keys in an address; what is called a pass or an auth."""
+    value = {
+        "apiBaseUrl": "https://me:hush@host/v1?api-version=2&api-key=hush#x",
+        "env": {"DB_PASS": "hush", "DATABASE_PWD": "hush"},
+        "headers": {"X-Custom-Auth": "hush"},
+        "text": "AIza" + "hush" * 9,
+    }
+    assert redacted(value) == {
+        "apiBaseUrl": "https://[redacted]@host/v1?api-version=2&[redacted]#x",
+        "env": {"DB_PASS": "[redacted]", "DATABASE_PWD": "[redacted]"},
+        "headers": {"X-Custom-Auth": "[redacted]"},
+        "text": "[redacted]",
+    }
+    said = "Is the password: yes? Mail me@home.org, see https://a.org/@me:x and task-12345678901234567890."
+    assert redacted(said) == said
 
 
 def test_secrets_do_not_leave_the_config() -> None:

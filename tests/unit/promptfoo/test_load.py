@@ -391,3 +391,32 @@ def test_ten_thousand_rows_are_not_held(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 3_000_000
+
+
+def test_what_is_tolerated_is_hinted_at_with_its_place(tmp_path: Path) -> None:
+    """A variable that nobody sets, a tag that is never closed, a key that is not there; beside errors as well."""
+    config = {
+        "prompts": ["hi {{nmae}}", "open {{ x"],
+        "providers": ["openai:chat:gpt-4o"],
+        "tests": [{"vars": {"name": "a"}}],
+    }
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    said = "\n".join(map(str, load(tmp_path, env={}).hints))
+    assert "variable 'nmae' is not set by every test" in said
+    assert "Did you mean 'name'?" in said
+    assert "a tag is opened and not closed" in said
+    assert "Set OPENAI_API_KEY" in said
+    config["tests"] = [{"vars": {"name": "a"}, "assert": [{"type": "contians", "value": "x"}]}]
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, env={})
+    assert any("nmae" in hint.what for hint in caught.value.hints)
+
+
+def test_prompts_that_begin_alike_stay_apart_in_results(tmp_path: Path) -> None:
+    """A label is never cut."""
+    start = "You are a helpful assistant. " * 8
+    plan = plan_of(
+        tmp_path, {"prompts": [f"{start} A {{{{q}}}}", f"{start} B {{{{q}}}}"], **many(tmp_path, 1)}
+    )
+    assert len({variant.prompt for variant in plan.variants}) == 2

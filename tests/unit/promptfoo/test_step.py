@@ -232,8 +232,32 @@ def test_data_that_is_filled_in_is_not_looked_at_again(tmp_path: Path) -> None:
     assert resolved(variables, frozenset(), frozenset({"a"}), tmp_path)["a"] == "say {{c}}"
 
 
+def test_data_is_not_looked_at_again_beside_variables_that_are(tmp_path: Path) -> None:
+    """Though a variable beside it has tags of its own, and in whatever order they are filled in."""
+    variables = {"a": "{{b}} {{c}}", "b": "{{d}}", "c": "{{ 7 * 7 }} {{d}} {{b}}", "d": "x"}
+    found = resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path)
+    assert found["a"] == "x {{ 7 * 7 }} {{d}} {{b}}"
+
+
+def test_what_a_file_says_has_no_tags(tmp_path: Path) -> None:
+    """Also where other values of the same variable are written out, with tags."""
+    (tmp_path / "a.txt").write_text("{{b}}", "utf-8")
+    variables = {"a": "file://a.txt", "b": "secret"}
+    found = resolved(variables, frozenset({"a"}), frozenset({"a"}), tmp_path)
+    assert found["a"] == "{{b}}"
+
+
+def test_a_long_row_of_variables_is_filled_in_to_its_end(tmp_path: Path) -> None:
+    """Whoever is first, and though each is named twice."""
+    variables = {"v0": "x"} | {
+        f"v{i}": f"{{{{v{i - 1}}}}}{{{{ v{i - 1} | trim }}}}" for i in range(1, 13)
+    }
+    names = frozenset(variables) - {"v0"}
+    assert resolved(variables, frozenset(), names, tmp_path)["v12"] == "x" * 2**12
+
+
 def test_variables_that_name_each_other_come_to_an_end(tmp_path: Path) -> None:
-    """After five passes, as in promptfoo."""
+    """Each takes the other as it is written."""
     variables = {"a": "{{b}}", "b": "{{a}}"}
     assert set(resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path)) == {"a", "b"}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from evenhand.core.errors import TemplateError
@@ -41,6 +43,8 @@ def value_of(code: str) -> object:
         ("{{ missing | dump }}", None),
         ("{{ l | length }}", 2),
         ('r"{{p}}"', r"\d+"),
+        ('rf"{1}{{p}}"', r"1\d+"),
+        ('f"{1.5:{{n}}}|{{n}}"', "1.5|3"),
         ('"{{inject}}"', '" + __import__("os").getcwd() + "'),
         ("{{call}}", "print(1)"),
         ("1 + 1", 2),
@@ -62,3 +66,24 @@ def test_blocks_have_no_meaning_in_code():
     """What a loop writes could not be told from code."""
     with pytest.raises(TemplateError, match="blocks"):
         filled_in("{% if b %}1{% endif %}", VARS)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'rf"{{x}}"',
+        'f"{ {{x}} }"',
+        'f"}} { {{x}} }"',
+        'f"{len([{{x}}])}"',
+        "f\"{d['{{x}}']}\"",
+        "f{{x}}",
+        "rf{{ x | dump }}",
+    ],
+)
+@pytest.mark.parametrize("value", ["{__import__(chr(111))}", "__import__(chr(111))"])
+def test_no_value_is_code_in_an_f_string(code, value):
+    """Where braces would make it code, it is refused, or else it is just text."""
+    done = ""
+    with contextlib.suppress(TemplateError):
+        done = filled_in(code, {"x": value})
+    assert not done or eval(done, {"__builtins__": {}}) == value

@@ -140,6 +140,18 @@ def test_the_identity_holds_what_is_asked_and_nothing_of_who_asks():
     assert one.account != other.account
 
 
+def test_a_key_in_an_address_is_sent_and_not_kept():
+    """Neither the run file nor the cache has it; what else the address says counts."""
+    prompt = Prompt.of("x")
+    one = made("openai:gpt-4o@http://me:hush@localhost:8000/v1?api-version=2&api-key=hush")
+    identity = one.request(prompt).identity
+    assert b"hush" not in identity
+    assert b"localhost:8000/v1?api-version=2&api-key=" in identity
+    assert "hush" in one.url
+    plain = made("openai:gpt-4o@http://localhost:8000/v1").request(prompt).identity
+    assert b'"url":"http://localhost:8000/v1/chat/completions"' in plain
+
+
 def test_only_what_is_sampled_is_called_so():
     """Temperature 0 or a seed makes a request deterministic."""
     prompt = Prompt.of("x")
@@ -295,6 +307,17 @@ def test_what_a_call_really_costs_is_never_more_than_its_bound():
     request = model.request(Prompt.of("Ü" * 100))
     assert request.cost_bound_usd is not None
     assert request.cost_bound_usd >= (200 * 2.5 + 5 * 10) / 1e6
+
+
+def test_several_answers_in_one_call_are_bounded_together():
+    """`n` goes through `passthrough`; what is no number leaves the bound as it is."""
+    bounds = [
+        made("openai:gpt-4o", passthrough={"n": n}).request(Prompt.of("x")).cost_bound_usd
+        for n in (1, 3, "2", 0)
+    ]
+    one, three, text, none = (bound or 0.0 for bound in bounds)
+    assert three == pytest.approx(3 * one, rel=0.02)  # the prompt is paid for once
+    assert one == pytest.approx(text, rel=0.01) == pytest.approx(none, rel=0.01)
 
 
 @pytest.mark.parametrize(

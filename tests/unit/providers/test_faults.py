@@ -20,6 +20,7 @@ from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.http import HttpAnswer, Transport
 from evenhand.providers.openai import DIALECT as OPENAI
 from evenhand.providers.retry_after import duration, retry_after, until
+from evenhand.testing import FakeProvider, Rule, Script
 
 
 def answered(status: int, body: str = "", **headers: str) -> HttpAnswer:
@@ -293,6 +294,22 @@ async def test_one_transport_serves_a_loop_and_is_forgotten_when_it_is_closed():
     await http.close()
     assert http.transport() is not one
     await http.close()
+
+
+async def test_a_run_that_ends_leaves_the_calls_of_another_on_its_loop_alone():
+    """They share their connections: a reply that is on its way would be lost, and paid for again."""
+    with FakeProvider(Script([Rule(("slow",), "late", latency_ms=200)])) as fake:
+        provider = create("openai:gpt-4o", label="", config={}, env=fake.env(), base=Path())
+        request = provider.request(Prompt.of("slow"))
+        under_way = asyncio.create_task(provider.send(request, CodeHost()))
+        while not fake.ledger.total and not http.transport().in_flight:
+            await asyncio.sleep(0)
+        await provider.close()
+        assert provider.reply((await under_way).body).text == "late"
+        one = http.transport()
+        await provider.close()
+        assert http.transport() is not one
+        await http.close()
 
 
 async def test_a_function_stands_for_a_model(tmp_path: Path):

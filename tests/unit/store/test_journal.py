@@ -356,5 +356,53 @@ def test_settled_places_are_a_bit_each():
     )
 
 
+async def test_how_a_run_ended_is_kept_though_its_last_write_failed(tmp_path: Path):
+    """A call that could not be recorded was not sent; the run stopped, and was not killed."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    store, journal._store = journal._store, _full
+    with pytest.raises(StoreError, match="full"):
+        await journal.begin(start(1))
+    journal._store = store
+    await journal.finish("stopped", "the disk was full")
+    with RunFile.open(journal.path) as run:
+        assert (run.meta.status, run.meta.message) == ("stopped", "the disk was full")
+        assert list(run.calls()) == []
+
+
+async def test_a_replayed_call_noted_on_a_full_disk_never_stands_for_a_later_one(tmp_path: Path):
+    """Its reply without its row would be taken for the reply to the next session's call of that number."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    store, journal._store = journal._store, _full
+    journal.note(start(1, "replayed"), CallEnd(b"old", "cache"))
+    with pytest.raises(StoreError, match="full"):
+        await journal.begin(start(2))
+    journal._store = store
+    await journal.finish("stopped")
+    again = Journal.reopen(journal.path)
+    await again.end(await again.begin(start(3, "asked")), end(b"new"))
+    await again.finish("finished")
+    with RunFile.open(journal.path) as run:
+        found = [(call.start.key, call.end and call.end.body) for call in run.calls()]
+    assert found == [("replayed", b"old"), ("asked", b"new")]
+
+
+def test_a_run_that_could_not_be_made_leaves_no_file_behind(tmp_path: Path, monkeypatch):
+    """It would be the latest run, and could not be shown. Another run's file is left alone."""
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    (tmp_path / "runs").mkdir()
+    other = tmp_path / "runs" / "01OTHER.db"
+    other.write_bytes(b"another run")
+    with pytest.raises(StoreError, match="exists"):
+        Journal.create(tmp_path / "runs", meta(id_="01OTHER"))
+    monkeypatch.setattr(journal_module, "prepare", full)
+    with pytest.raises(StoreError, match="cannot be kept"):
+        Journal.create(tmp_path / "runs", meta())
+    assert list((tmp_path / "runs").iterdir()) == [other]
+    assert other.read_bytes() == b"another run"
+
+
 def _full(items: object) -> None:
     raise sqlite3.OperationalError("database or disk is full")

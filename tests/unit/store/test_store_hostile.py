@@ -21,7 +21,7 @@ from evenhand.store import catalogue
 from evenhand.store.cache import Cache
 from evenhand.store.encoding import read_result, write_result
 from evenhand.store.journal import Journal
-from evenhand.store.locks import Lock, held
+from evenhand.store.locks import Lock, held, lock_of
 from evenhand.store.runfile import RunFile
 
 NOBODY = 65534
@@ -613,7 +613,7 @@ def test_homes_named_in_the_environment_are_made_absolute(
     assert catalogue.cache_folder(tmp_path) == tmp_path / "cache"
     monkeypatch.setenv("EVENHAND_CACHE", str(tmp_path / "shared"))
     assert catalogue.cache_folder(tmp_path) == tmp_path / "shared"
-    assert catalogue.lock_path(tmp_path / "runs" / "01.db") == tmp_path / "locks" / "01.lock"
+    assert lock_of(tmp_path / "runs" / "01.db") == tmp_path / "locks" / "01.lock"
 
 
 # Counting

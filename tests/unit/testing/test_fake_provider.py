@@ -275,20 +275,20 @@ def test_surrogates_in_a_reply_are_sent_as_escapes(ask: Ask):
 
 def test_latency_is_waited_and_requests_at_once_are_counted(ask: Ask):
     """The server's own and the rule's; it may be changed while it runs."""
-    with FakeProvider(Script([Rule((), "x", latency_ms=40)]), latency_ms=40) as fake:
+    with FakeProvider(Script([Rule((), "x", latency_ms=20)]), latency_ms=300) as fake:
         started = time.monotonic()
         ask(fake)
-        assert time.monotonic() - started >= 0.08
+        assert time.monotonic() - started >= 0.32
         fake.latency_ms = 0
         started = time.monotonic()
         ask(fake)
-        assert time.monotonic() - started < 0.08
+        assert 0.02 <= time.monotonic() - started < 0.3
         assert fake.most_at_once == 1
 
 
 def test_nobody_pays_for_what_nobody_waits_for_any_more():
     """A client that is gone before its answer stops the vendor from generating it."""
-    with FakeProvider(latency_ms=60) as fake:
+    with FakeProvider(latency_ms=250) as fake:
         host, port = fake.url.removeprefix("http://").split(":")
         body = b'{"model": "m", "messages": []}'
         with socket.create_connection((host, int(port)), timeout=5) as connection:
@@ -296,7 +296,7 @@ def test_nobody_pays_for_what_nobody_waits_for_any_more():
                 b"POST %s HTTP/1.1\r\ncontent-length: 30\r\n\r\n%s" % (CHAT.encode(), body)
             )
             until(lambda: len(fake.requests) == 1)
-        time.sleep(0.12)
+        time.sleep(0.35)
         assert fake.ledger.total == 0
 
 

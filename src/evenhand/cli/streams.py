@@ -1,0 +1,56 @@
+"""Stdout and stderr as they may be: closed, full, or a pipe whose reader has gone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+
+def present() -> None:
+    """Puts a stream that takes everything where a shell has closed stdout or stderr, so that nobody has to look.
+
+    It takes their file numbers too: or else the next file that is opened, of a run perhaps, would be where the programs
+    that user code starts print to.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 (for as long as we live)
+
+
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """Inside, something is printed to stdout, and is out at the end. A reader that has seen enough is no error.
+
+    Raises:
+        StoreError: Stdout cannot be written: a full disk, as a rule.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:  # `evenhand show | head`
+        drop()
+    except OSError as error:
+        from evenhand.core.errors import StoreError  # noqa: PLC0415 (seldom)
+
+        drop()
+        raise StoreError(
+            f"stdout cannot be written: {error.strerror or error}",
+            hint="Nothing of the run is lost: `evenhand show` prints it again.",
+        ) from error
+
+
+def tell(line: str) -> None:
+    """Writes a line to stderr; that nobody can read it any more is no reason to stop anything."""
+    from evenhand.report.words import put_quietly  # noqa: PLC0415 (seldom)
+
+    put_quietly(sys.stderr, line + "\n")
+
+
+def drop() -> None:
+    """Lets what is still to be printed to stdout go nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

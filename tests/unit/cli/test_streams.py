@@ -1,0 +1,92 @@
+"""Stdout and stderr that are closed, full, or read by nobody: a run goes on, and its exit code says how it ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CONFIG = """
+prompts: ["{{x}}"]
+providers: [echo]
+tests:
+  - vars: {x: yes it is}
+    assert: [{type: contains, value: VALUE}]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder whose one trial passes."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG.replace("VALUE", "yes"), "utf-8")
+    return tmp_path
+
+
+def evenhand(folder: Path, shell: str) -> tuple[int, str]:
+    """The exit code of `evenhand` in a shell's line, and what reached stderr."""
+    words = f"'{sys.executable}' -c 'from evenhand.cli import main; main()'"
+    done = subprocess.run(
+        ["bash", "-c", shell.replace("evenhand", words)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evenhand run >&-",
+        "evenhand run 2>&-",
+        "evenhand run --no-progress --json >&- 2>&-",
+        "evenhand run | true; exit ${PIPESTATUS[0]}",
+        "evenhand run --json | true; exit ${PIPESTATUS[0]}",
+        "evenhand run 2>&1 >/dev/null | true; exit ${PIPESTATUS[0]}",
+        "evenhand scorers | true; exit ${PIPESTATUS[0]}",
+        "evenhand --version | true; exit ${PIPESTATUS[0]}",
+    ],
+)
+def test_who_reads_it_does_not_change_what_a_command_comes_to(folder: Path, line: str):
+    """A stream that is closed, and a pipe whose reader has gone, make no traceback and no failure."""
+    code, said = evenhand(folder, line)
+    assert (code, "Traceback" in said, "rror" in said) == (0, False, False), said
+
+
+def test_a_run_that_failed_says_so_to_whoever_read_only_its_beginning(tmp_path: Path):
+    """The exit code is the verdict's, not the pipe's."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG.replace("VALUE", "no"), "utf-8")
+    assert evenhand(tmp_path, "evenhand run | true; exit ${PIPESTATUS[0]}")[0] == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux's")
+@pytest.mark.parametrize("more", ["", "--json"])
+def test_a_report_that_cannot_be_written_is_said_to_be_lost_and_the_run_is_not(
+    folder: Path, more: str
+):
+    """It is no fault of ours, and no verdict was given."""
+    code, said = evenhand(folder, f"evenhand run --no-progress {more} > /dev/full")
+    assert code == 3
+    assert said.startswith("evenhand: stdout cannot be written: No space left")
+    assert evenhand(folder, "evenhand show --no-table") == (0, "")
+
+
+def test_what_is_opened_later_does_not_take_the_place_of_a_closed_stream(folder: Path):
+    """Or else what a program prints that user code starts would end up in a file of the run."""
+    (folder / "grader.py").write_text(
+        "import os\n"
+        "def get_assert(output, context):\n"
+        "    return [os.readlink(f'/proc/self/fd/{n}') for n in (1, 2)] == ['/dev/null'] * 2\n",
+        "utf-8",
+    )
+    text = CONFIG.replace(
+        "{type: contains, value: VALUE}", "{type: python, value: file://grader.py}"
+    )
+    (folder / "promptfooconfig.yaml").write_text(text, "utf-8")
+    assert evenhand(folder, "evenhand run >&- 2>&-")[0] == 0

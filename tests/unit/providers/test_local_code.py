@@ -1,0 +1,51 @@
+"""A function or a program whose code has changed is another model; its secrets are nobody else's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evenhand.core.message import Prompt
+from evenhand.providers.catalog import create
+
+
+def key(id_: str, folder: Path, **config: object) -> str:
+    """The name of a request to this provider."""
+    return create(id_, config=config, env={}, base=folder).request(Prompt.of("x")).key
+
+
+def test_a_change_in_what_a_function_imports_makes_it_another_model(tmp_path: Path):
+    """So that no answer of the old code stands for the new."""
+    (tmp_path / "model.py").write_text("import helper\ndef call_api(p, o, c): return helper.V\n")
+    (tmp_path / "helper.py").write_text("V = 'v1'\n")
+    before = key("python:model.py", tmp_path)
+    assert key("python:model.py", tmp_path) == before
+    (tmp_path / "helper.py").write_text("V = 'v2'\n")
+    assert key("python:model.py", tmp_path) != before
+
+
+def test_a_change_in_the_script_that_a_program_runs_makes_it_another_model(tmp_path: Path):
+    """Whatever runs it."""
+    (tmp_path / "app.sh").write_text("echo v1\n")
+    before = key("exec:sh app.sh", tmp_path)
+    (tmp_path / "app.sh").write_text("echo v2\n")
+    assert key("exec:sh app.sh", tmp_path) != before
+
+
+def test_virtual_environments_beside_the_code_count_nothing(tmp_path: Path):
+    """Installing something elsewhere does not empty the cache."""
+    (tmp_path / "model.py").write_text("def call_api(p, o, c): return 'x'\n")
+    before = key("python:model.py", tmp_path)
+    for folder in (".venv", "node_modules"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.py").write_text("1\n")
+    assert key("python:model.py", tmp_path) == before
+
+
+def test_no_secret_of_a_function_or_a_program_is_in_what_is_kept_of_a_request(tmp_path: Path):
+    """The function is given it; the run file and the cache are not."""
+    (tmp_path / "model.py").write_text("def call_api(p, o, c): return 'x'\n")
+    for id_ in ("python:model.py", "exec:echo"):
+        provider = create(id_, config={"apiKey": "HUSH", "password": "HUSH"}, env={}, base=tmp_path)
+        request = provider.request(Prompt.of("x"))
+        assert b"HUSH" not in request.identity
+        assert "HUSH" in str(request.payload)
