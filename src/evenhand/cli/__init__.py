@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from evenhand import __version__
-from evenhand.cli.streams import present, printing, tell
+from evenhand.cli.streams import leave, present, printing, tell
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -23,6 +23,7 @@ def main(args: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:  # so early that nothing had been imported yet
         tell("interrupted")
         code = 130
+    leave()
     sys.exit(code)
 
 

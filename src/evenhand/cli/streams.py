@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from typing import TextIO
 
 
 def present() -> None:
@@ -48,9 +49,17 @@ def tell(line: str) -> None:
     put_quietly(sys.stderr, line + "\n")
 
 
-def drop() -> None:
-    """Lets what is still to be printed to stdout go nowhere."""
+def leave() -> None:
+    """Gets rid of what stderr still holds: Python would try once more on its way out, and exit with a code of its own."""
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        drop(sys.stderr)
+
+
+def drop(stream: TextIO | None = None) -> None:
+    """Lets what is still to be printed to a stream, stdout by default, go nowhere."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, (stream or sys.stdout).fileno())
         os.close(nowhere)
