@@ -50,7 +50,7 @@ def tell(line: str) -> None:
 
 
 def leave() -> None:
-    """Gets rid of what stderr still holds: Python would try once more on its way out, and exit with a code of its own."""
+    """Gets rid of what stderr still holds: Python would try again on its way out, and exit with a code of its own."""
     try:
         sys.stderr.flush()
     except (OSError, ValueError):
