@@ -63,7 +63,7 @@ class Transport:
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
-        self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
+        self._timeouts: dict[tuple[str, float], aiohttp.ClientTimeout] = {}
         self._routes: dict[str, _Route] = {}
         self.in_flight = 0
 
@@ -85,10 +85,7 @@ class Transport:
         import aiohttp  # noqa: PLC0415 (0.4 s of imports, not wanted before the first request)
 
         session = self._session or self._open()
-        timeout = self._timeouts.get(timeout_s)
-        if timeout is None:
-            timeout = aiohttp.ClientTimeout(total=timeout_s, connect=_connect_s(timeout_s))
-            self._timeouts[timeout_s] = timeout
+        timeout = self._timeouts.get((url[:6], timeout_s)) or self._timeout(url, timeout_s)
         started = time.perf_counter()
         sent = False
         self.in_flight += 1
@@ -116,6 +113,18 @@ class Transport:
             raise _failure(error, url, proxy, timeout_s, sent=sent) from None
         finally:
             self.in_flight -= 1
+
+    def _timeout(self, url: str, timeout_s: float) -> aiohttp.ClientTimeout:
+        """The time limits of a request. A limit that takes a TLS handshake in costs a timer for each request."""
+        import aiohttp  # noqa: PLC0415 (see above)
+
+        limit = _connect_s(timeout_s)
+        if url.startswith("https:"):
+            found = aiohttp.ClientTimeout(total=timeout_s, connect=limit)
+        else:
+            found = aiohttp.ClientTimeout(total=timeout_s, sock_connect=limit)
+        self._timeouts[url[:6], timeout_s] = found
+        return found
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp  # noqa: PLC0415 (see above)
