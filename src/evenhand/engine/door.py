@@ -251,7 +251,7 @@ def _few_collections() -> Iterator[None]:
     """Inside, the cycle collector looks seldom: what is here already stays, and trials make few cycles."""
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 100)
+    gc.set_threshold(100_000, 50, 100)
     try:
         yield
     finally:
