@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evenhand.cli.exits import code_for
-from evenhand.cli.streams import tell
+from evenhand.cli.streams import set_apart, tell
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -279,14 +279,15 @@ def _settle(
     if progress is not None:
         progress.start(heading(plan) + (" · replies replayed, no key needed" if replayed else ""))
     try:
-        return door.run(
-            plan,
-            settings,
-            resume=file,
-            progress=progress.update if progress else None,
-            note=progress.note if progress else _note,
-            resumed=_resumed,
-        )
+        with set_apart():
+            return door.run(
+                plan,
+                settings,
+                resume=file,
+                progress=progress.update if progress else None,
+                note=progress.note if progress else _note,
+                resumed=_resumed,
+            )
     finally:
         if progress is not None:
             progress.stop()

@@ -42,6 +42,26 @@ def printing() -> Iterator[None]:
         ) from error
 
 
+@contextlib.contextmanager
+def set_apart() -> Iterator[None]:
+    """Inside, what user code and the programs it starts write to file number 1 goes to stderr: stdout is for results.
+
+    What it prints in Python is kept with its trial; this is for what passes Python by.
+    """
+    try:
+        sys.stdout.flush()
+        kept = os.dup(1)
+    except (OSError, ValueError):  # there is no stdout to keep clean
+        yield
+        return
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
 def tell(line: str) -> None:
     """Writes a line to stderr; that nobody can read it any more is no reason to stop anything."""
     from evenhand.report.words import put_quietly  # noqa: PLC0415 (seldom)

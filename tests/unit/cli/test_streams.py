@@ -90,3 +90,23 @@ def test_what_is_opened_later_does_not_take_the_place_of_a_closed_stream(folder:
     )
     (folder / "promptfooconfig.yaml").write_text(text, "utf-8")
     assert evenhand(folder, "evenhand run >&- 2>&-")[0] == 0
+
+
+def test_what_user_code_writes_past_python_does_not_get_into_the_document(folder: Path):
+    """C code and programs that a grader starts write to file number 1: that goes to stderr."""
+    (folder / "grader.py").write_text(
+        "import os\n"
+        "def get_assert(output, context):\n"
+        "    os.write(1, b'RAW')\n"
+        "    return os.system('echo SUB') == 0\n",
+        "utf-8",
+    )
+    text = CONFIG.replace(
+        "{type: contains, value: VALUE}", "{type: python, value: file://grader.py}"
+    )
+    (folder / "promptfooconfig.yaml").write_text(text, "utf-8")
+    line = "evenhand run --json --no-progress | python3 -c 'import json, sys; json.load(sys.stdin)'"
+    code, said = evenhand(folder, f"set -o pipefail; {line}")
+    assert code == 0, said
+    assert "RAW" in said
+    assert "SUB" in said
