@@ -7,25 +7,14 @@ from pathlib import Path
 
 import click
 
+from evenhand.cli.selecting import selecting
 from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError
 
 
 @click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
 @click.argument("path", default=".", type=click.Path(path_type=Path))
-@click.option(
-    "--filter",
-    "filter_",
-    default="",
-    metavar="REGEX",
-    help="Only tests whose description or variables match.",
-)
-@click.option("--first", type=click.IntRange(1), metavar="N", help="Only the first N tests.")
-@click.option(
-    "--sample", type=click.IntRange(1), metavar="N", help="Only N tests, drawn at random."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="For --sample.")
-@click.option("--repeat", type=click.IntRange(1), metavar="N", help="Ask everything N times.")
+@selecting
 @click.option(
     "--strict-prompts", is_flag=True, help="Read prompt functions as `run --strict-prompts` does."
 )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evenhand.cli.exits import code_for
+from evenhand.cli.selecting import selecting
 from evenhand.cli.streams import set_apart, tell
 from evenhand.core.errors import UsageError
 
@@ -77,19 +78,7 @@ def _spending(command: F) -> F:
 
 @click.command(short_help="Run prompts × models × tests, and say what passed.")
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...")
-@click.option(
-    "--filter",
-    "filter_",
-    default="",
-    metavar="REGEX",
-    help="Only tests whose description or variables match.",
-)
-@click.option("--first", type=click.IntRange(1), metavar="N", help="Only the first N tests.")
-@click.option(
-    "--sample", type=click.IntRange(1), metavar="N", help="Only N tests, drawn at random."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="For --sample.")
-@click.option("--repeat", type=click.IntRange(1), metavar="N", help="Ask everything N times.")
+@selecting
 @click.option("-k", "names", default="", metavar="NAME", help="Only evals with this in their name.")
 @click.option("--tag", default="", help="Only evals with this tag.")
 @_spending

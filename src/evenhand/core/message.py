@@ -97,15 +97,6 @@ class Reply:
     attempts: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Embeddings:
-    """Vectors, one for each text, in the order of the texts."""
-
-    vectors: tuple[tuple[float, ...], ...]
-    usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = None
-
-
 class Model(Protocol):
     """What a run lends to a body or a scorer: something that answers. Nobody else opens a connection."""
 
