@@ -102,7 +102,6 @@ class Account:
         self.name = name
         self.limit: float = float(min(start, ceiling))
         self.in_flight = 0
-        self.history: list[tuple[float, int, str]] = []
         self._ceiling = ceiling
         self._policy = policy
         self._clock = clock
@@ -312,7 +311,7 @@ class Account:
             return
         self._cut_until = now + max(EPISODE_S, retry_after_s or 0.0)
         self._slow_start = False
-        self._set(max(1.0, self.limit * CUT), "rate limited")
+        self.limit = max(1.0, self.limit * CUT)
 
     def _grow(self) -> None:
         """Counts a clean answer. A round is as many answers as the limit lets through at once."""
@@ -324,14 +323,9 @@ class Account:
         saturated = self.in_flight >= SATURATED * int(self.limit) or bool(self._waiters)
         if self._clean and saturated:
             step = self.limit if self._slow_start else max(1.0, self.limit * GROWTH)
-            self._set(min(float(self._ceiling), self.limit + step), "clean round")
+            self.limit = min(float(self._ceiling), self.limit + step)
         self._round = 0
         self._clean = True
-
-    def _set(self, limit: float, why: str) -> None:
-        if int(limit) != int(self.limit):
-            self.history.append((self._clock(), int(limit), why))
-        self.limit = limit
 
 
 def _sent_away(name: str, error: ProviderError, seconds: float) -> ProviderError:

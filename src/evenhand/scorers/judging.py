@@ -85,7 +85,9 @@ async def asked(
         try:
             return reply, _read(reply, read)
         except JudgeError as second:
-            raise JudgeError(f"asked twice: {second.message}", hint=second.hint) from error
+            # Its words are kept, as all that was paid for: resuming reads them again.
+            way = "`evenhand run --no-cache` asks anew"
+            raise JudgeError(f"asked twice: {second.message}; {way}", hint=second.hint) from error
 
 
 def _read(reply: Reply, read: Callable[[str], T]) -> T:
