@@ -35,6 +35,7 @@ from typing import Any, TypeVar, cast
 
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.engine.capture import captured, current, user_code
+from evenhand.engine.neighbours import look_first_in
 
 T = TypeVar("T")
 
@@ -325,18 +326,12 @@ def _user_frame(error: BaseException) -> str:
 
 
 _import_lock = threading.Lock()
-_folders: set[Path] = set()
-"""Where files were imported from. Only what comes from these is ever set aside."""
 
 
 def _import(path: Path) -> ModuleType:
-    """Imports a file under a name of its own. Its folder goes on `sys.path`, so that it finds its neighbours.
-
-    While it is imported, neighbours that another folder's file had imported under the same plain name are set aside.
-    """
+    """Imports a file under a name of its own. It finds its neighbours, whatever other folders have."""
     resolved = path.resolve()
     name = f"evenhand_user_{hashlib.sha256(str(resolved).encode()).hexdigest()[:16]}_{path.stem}"
-    folder = str(resolved.parent)
     with _import_lock:
         spec = importlib.util.spec_from_file_location(name, resolved)
         if spec is None or spec.loader is None:
@@ -344,10 +339,7 @@ def _import(path: Path) -> ModuleType:
                 f"{path} cannot be imported", hint="It has to be a Python file that exists."
             )
         module = importlib.util.module_from_spec(spec)
-        _set_aside(resolved.parent)
-        if folder in sys.path:
-            sys.path.remove(folder)
-        sys.path.insert(0, folder)
+        look_first_in(resolved.parent)
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
@@ -357,26 +349,6 @@ def _import(path: Path) -> ModuleType:
                 raise CodeError(f"{path} does not exist") from None
             raise _import_error(path, error) from error
         return module
-
-
-def _set_aside(folder: Path) -> None:
-    """Forgets what other folders' files imported from beside them under a name that this folder has, too."""
-    _folders.add(folder)
-    names = {path.stem for path in folder.glob("*.py")} | {
-        path.parent.name for path in folder.glob("*/*.py")
-    }
-    for name in names & sys.modules.keys():
-        home = _home(sys.modules[name])
-        if home in _folders and home != folder:
-            for known in [k for k in sys.modules if k == name or k.startswith(f"{name}.")]:
-                del sys.modules[known]
-
-
-def _home(module: ModuleType) -> Path | None:
-    """The folder that a module or a package lies in."""
-    inside = list(getattr(module, "__path__", ()))
-    file = inside[0] if inside else getattr(module, "__file__", None)
-    return Path(file).resolve().parent if file else None
 
 
 def _import_error(path: Path, error: BaseException) -> CodeError:

@@ -12,6 +12,7 @@ from typing import Self, cast
 
 import msgspec
 
+from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, Totals, TrialResult
 from evenhand.core.score import State
@@ -68,6 +69,13 @@ class _Text(msgspec.Struct):
 _texts = msgspec.json.Decoder(_Text)
 
 
+def _text(result: bytes) -> _Text:
+    try:
+        return _texts.decode(result)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
+        return msgspec.convert(decode(result), _Text)
+
+
 class RunFile:
     """One run, as far as it has come."""
 
@@ -78,7 +86,7 @@ class RunFile:
             row = db.execute("select meta from run").fetchone()
             if row is None:
                 raise StoreError(f"{path} holds no run: it was cut off while being made")
-            self.meta = msgspec.json.decode(cast(bytes, row[0]), type=RunMeta)
+            self.meta = msgspec.convert(decode(cast(bytes, row[0])), RunMeta)
 
     @classmethod
     def open(cls, path: Path) -> RunFile:
@@ -213,7 +221,7 @@ class RunFile:
             for (result,) in self._db.execute(
                 "select result from latest join result using (idx, take)"
             ):
-                found = _texts.decode(result)
+                found = _text(result)
                 if isinstance(found.output, str):
                     n, words = totals.get(found.variant, (0, 0))
                     totals[found.variant] = n + 1, words + len(found.output.split())
