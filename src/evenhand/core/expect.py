@@ -117,6 +117,8 @@ def outcome_of(expectation: Expectation, score: Score) -> Outcome:
         metadata={**expectation.metadata, **score.metadata}
         if expectation.metadata
         else score.metadata,
+        at_least=expectation.at_least,
+        at_most=expectation.at_most,
     )
 
 
