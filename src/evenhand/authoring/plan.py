@@ -14,7 +14,7 @@ from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import ConfigError, NothingSelected, Problem, UsageError
+from evenhand.core.errors import CodeError, ConfigError, NothingSelected, Problem, UsageError
 from evenhand.core.expect import all_pass
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
@@ -43,6 +43,7 @@ class EvalPlan:
     source: str = ""
     hints: Sequence[Problem] = ()
     options: RunOptions = field(default_factory=RunOptions)
+    strict: bool = False
     _fingerprint: str = ""
 
     @property
@@ -81,8 +82,37 @@ class EvalPlan:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """What the sets are called."""
-        return {"sets": [evals.name for evals in self.sets]}
+        """The sets: where they stand, what they run over, and which of their evals are run."""
+        return {
+            "sets": [
+                {
+                    "name": evals.name,
+                    "file": str(evals.path),
+                    "line": evals.line,
+                    "tags": sorted(evals.tags),
+                    "model": _id(evals.model),
+                    "judge": _id(evals.judge),
+                    "over": {
+                        axis: [_label(value) for value in values]
+                        for axis, values in evals.over.items()
+                    },
+                    "cases": len(self.cases[id(evals)]),
+                    "repeats": self._repeats(evals),
+                    "data": None if evals.data is None else evals.data.fingerprint,
+                    "evals": [
+                        {
+                            "name": eval_.name,
+                            "file": str(eval_.path),
+                            "line": eval_.first,
+                            "tags": sorted(eval_.tags),
+                            "description": eval_.description,
+                        }
+                        for eval_ in dict.fromkeys(column.body.eval for column in columns)
+                    ],
+                }
+                for evals, columns in self.columns
+            ]
+        }
 
     @property
     def fingerprint(self) -> str:
@@ -104,6 +134,7 @@ class EvalPlan:
     def steps(self) -> Iterator[Step]:
         """The trials."""
         index = 0
+        rule = something_expected if self.strict else share_passed
         for evals, columns in self.columns:
             for case in self.cases[id(evals)]:
                 for repeat in range(self._repeats(evals)):
@@ -114,7 +145,7 @@ class EvalPlan:
                             column.variant,
                             repeat,
                             column.body,
-                            rule=share_passed,
+                            rule=rule,
                             judge=column.body.judge,
                         )
                         index += 1
@@ -142,6 +173,19 @@ def share_passed(outcomes: Sequence[Outcome]) -> Verdict:
     return Verdict(verdict.outcome, share, verdict.reason, verdict.named_scores)
 
 
+def something_expected(outcomes: Sequence[Outcome]) -> Verdict:
+    """The same, for those who want no trial to pass because nothing was asked of it.
+
+    Raises:
+        CodeError: Nothing is expected.
+    """
+    if not outcomes:
+        raise CodeError(
+            "the eval expects nothing", hint="Call expect(…) in it, or run without --strict."
+        )
+    return share_passed(outcomes)
+
+
 def plan_of(
     sets: Sequence[EvalSet],
     selection: Selection | None = None,
@@ -152,6 +196,7 @@ def plan_of(
     lines: Sequence[tuple[Path, int]] = (),
     title: str = "",
     source: str = "",
+    strict: bool = False,
 ) -> EvalPlan:
     """The plan of these sets.
 
@@ -161,6 +206,7 @@ def plan_of(
         names: Only evals whose name, or whose set's name, has this text in it.
         tag: Only evals with this tag.
         lines: Of a file that has lines here, by path and number: only evals that one of them stands in.
+        strict: A trial that expects nothing is an error.
 
     Raises:
         ConfigError: All that is wrong with the sets.
@@ -190,6 +236,7 @@ def plan_of(
                     provider_id=model.id if model is not None else "",
                     axes={name: _label(value) for name, value in axes.items()},
                     eval=f"{evals.name}: {eval_.name}",
+                    where=f"{eval_.path}:{eval_.first}",
                 )
                 made.append(Column(variant, EvalBody(evals, eval_, others, model, judge)))
                 count += 1
@@ -198,7 +245,9 @@ def plan_of(
         raise ConfigError(list(dict.fromkeys(problems)))
     cases = {id(evals): _cases(evals, selection) for evals, _ in columns}
     title = title or (f"{len(picked)} eval sets" if several else "".join(s.name for s, _ in picked))
-    plan = EvalPlan([evals for evals, _ in picked], columns, cases, selection, title, source)
+    plan = EvalPlan(
+        [evals for evals, _ in picked], columns, cases, selection, title, source, strict=strict
+    )
     if not plan.size:
         there = ", ".join(e.name for evals in sets for e in evals.evals[:10])
         raise NothingSelected(
@@ -258,6 +307,17 @@ def _provider(
     except UsageError as error:
         problems.append(Problem(str(evals.path), evals.line, 0, error.message, error.hint))
         return None
+
+
+def _id(given: object) -> str | None:
+    """A model as it was asked for."""
+    return (
+        None
+        if given is None
+        else given
+        if isinstance(given, str)
+        else str(getattr(given, "id", type(given).__name__))
+    )
 
 
 def _label(value: object) -> str:

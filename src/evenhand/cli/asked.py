@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import Problem, UsageError
+from evenhand.core.errors import ConfigError, Problem, UsageError
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
@@ -29,6 +29,7 @@ class Asked:
         offline: Answer from offline.jsonl.
         names: Only evals with this text in their name.
         tag: Only evals with this tag.
+        strict: What would be warned of is an error.
     """
 
     paths: tuple[str, ...]
@@ -41,6 +42,7 @@ class Asked:
     offline: bool = False
     names: str = ""
     tag: str = ""
+    strict: bool = False
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:
@@ -88,6 +90,7 @@ class Asked:
                 tag=self.tag,
                 lines=found.lines,
                 source=str(self.folder),
+                strict=self.strict,
             )
             return plan, found.problems
         only, *others = self.paths
@@ -102,7 +105,10 @@ class Asked:
             )
         from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
 
-        return load(Path(only), selection, strict_prompts=self.strict_prompts), []
+        plan = load(Path(only), selection, strict_prompts=self.strict_prompts)
+        if self.strict and plan.hints:
+            raise ConfigError(plan.hints)
+        return plan, []
 
     @staticmethod
     def _is_evals(path: str) -> bool:
