@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import msgspec
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
+from evenhand.core.message import CallRole
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, Totals, TrialResult
 from evenhand.core.score import State
 from evenhand.store.encoding import read_result, read_text
@@ -45,6 +47,31 @@ class Spend:
     wasted: int
     in_doubt: int
     in_doubt_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one model was asked in one role, over all sessions and all takes: the calls that were answered.
+
+    Attributes:
+        role: subject, judge or setup.
+        model: As it was asked for.
+        answered: As the answers named it; more than one where an alias moved.
+        calls: How many, replayed ones included.
+        cached: Those of them that the cache answered.
+        tokens_in: In all answers that said so.
+        tokens_out: The same.
+        cost_usd: What the provider charged; None where a price is not known.
+    """
+
+    role: CallRole
+    model: str
+    answered: tuple[str, ...]
+    calls: int
+    cached: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +265,48 @@ class RunFile:
             ):
                 yield TrialOutcome(*row)
 
+    def tallies(self) -> Iterator[tuple[int, str, int, int]]:
+        """For each variant and case with a verdict: how many of its trials passed, and how many there were.
+
+        As (variant, case, passed, n), variant by variant, the cases in the plan's order.
+        """
+        with _readable(self.path):
+            yield from self._db.execute(
+                """
+                select variant, case_id, sum(outcome = 'pass'), count(*) from latest
+                where outcome in ('pass', 'fail') group by variant, case_id order by variant, min(idx)
+                """
+            )
+
+    def unasked(self) -> list[int]:
+        """For each variant, in the order of `meta.variants`: how many trials passed though nothing was expected."""
+        found = [0] * len(self.meta.variants)
+        with _readable(self.path):
+            for (result,) in self._db.execute(
+                """
+                select result from latest join result using (idx, take)
+                where outcome = 'pass' and score is null
+                """
+            ):
+                trial = read_result(result)
+                found[trial.variant] += not trial.outcomes
+        return found
+
+    def warned(self, start: str) -> Iterator[TrialResult]:
+        """The trials in whose outcomes a scorer left a `warning` that begins so, in the plan's order."""
+        sign = json.dumps(start)[
+            :-1
+        ]  # a quote in text is escaped: these bytes are a key and its value
+        with _readable(self.path):
+            for (result,) in self._db.execute(
+                """
+                select result from latest join result using (idx, take)
+                where instr(result, ?) order by idx
+                """,
+                (f'"warning":{sign}'.encode(),),
+            ):
+                yield read_result(result)
+
     def calls(self, trial: int | None = None) -> Iterator[CallRecord]:
         """The journaled calls in the order in which they were begun; of one trial, or of all."""
         where = "" if trial is None else "where call.trial = ?"
@@ -292,6 +361,34 @@ class RunFile:
             ).fetchone()
         return most
 
+    def usage(self) -> list[Usage]:
+        """What each model was asked in each role: subjects first, then judges."""
+        found: dict[tuple[CallRole, str], Usage] = {}
+        with _readable(self.path):
+            for role, asked, answered, *numbers, unpriced, cost in self._db.execute(
+                """
+                select role, provider, model, count(*), sum(origin != 'provider'), total(tokens_in), total(tokens_out),
+                       sum(origin = 'provider' and cost_usd is null),
+                       total(case when origin = 'provider' then cost_usd end)
+                from call join reply on reply.call = call.id where error = ''
+                group by role, provider, model order by role = 'subject' desc, role, min(call.id)
+                """
+            ):
+                calls, cached, tokens_in, tokens_out = map(int, numbers)
+                more = Usage(
+                    role,
+                    asked,
+                    (answered,) if answered else (),
+                    calls,
+                    cached,
+                    tokens_in,
+                    tokens_out,
+                    None if unpriced else cost,
+                )
+                before = found.get((role, asked))
+                found[role, asked] = added(before, more) if before else more
+        return list(found.values())
+
     def spend(self) -> Spend:
         """What its calls came to, over all sessions."""
         with _readable(self.path):
@@ -311,6 +408,21 @@ class RunFile:
             in_doubt=len(doubtful),
             in_doubt_usd=None if None in bounds else sum(b for b in bounds if b is not None),
         )
+
+
+def added(first: Usage, second: Usage) -> Usage:
+    """Two usages as one, under the first one's role and model."""
+    costs = (first.cost_usd, second.cost_usd)
+    return Usage(
+        first.role,
+        first.model,
+        tuple(dict.fromkeys((*first.answered, *second.answered))),
+        first.calls + second.calls,
+        first.cached + second.cached,
+        first.tokens_in + second.tokens_in,
+        first.tokens_out + second.tokens_out,
+        None if None in costs else sum(cost for cost in costs if cost is not None),
+    )
 
 
 _CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"
