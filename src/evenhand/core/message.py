@@ -31,6 +31,8 @@ class Prompt:
         config: Settings of this call that go over the provider's own (temperature, max_tokens, tools …).
         vars: The case's variables, for providers that are functions.
         label: The prompt's name in reports.
+        schema: The JSON Schema that the answer has to fit; None for any answer. Its keys are asked for in its order.
+            A provider that can hold its model to it does; to others it is nothing: say in words what you want as well.
     """
 
     messages: tuple[Message, ...]
@@ -38,6 +40,7 @@ class Prompt:
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
     label: str = ""
+    schema: Mapping[str, Any] | None = None
 
     @staticmethod
     def of(text: str, **config: Any) -> Prompt:

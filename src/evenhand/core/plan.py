@@ -32,6 +32,8 @@ class Step:
         body: What happens.
         rule: How the outcomes become a verdict.
         judge: Who judges, for scorers that name nobody.
+        models: Makes a provider of an id, the same one each time, for scorers that name a model in words; raises a
+            UsageError for an id that nobody knows. None where no model can be named so.
     """
 
     index: int
@@ -41,6 +43,7 @@ class Step:
     body: Body
     rule: VerdictRule = all_pass
     judge: Provider | None = None
+    models: Callable[[str], Provider] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from evenhand.core.case import Case
-from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
+from evenhand.core.errors import (
+    BudgetStop,
+    CodeError,
+    EvenhandError,
+    ProviderError,
+    StoreError,
+    UsageError,
+)
 from evenhand.core.expect import Expectation, outcome_of
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.plan import Step
@@ -151,6 +158,11 @@ class LiveTrial:
     @property
     def judge(self) -> Provider | None:
         return self.step.judge
+
+    def provider(self, id: str) -> Provider:  # noqa: A002 (the word that users write)
+        if self.step.models is None:
+            raise UsageError(f"no model can be named here, and '{id}' is", hint="Give a provider.")
+        return self.step.models(id)
 
     def model(self, provider: Provider, role: CallRole) -> Model:
         return LentModel(self, self._asker, provider, role)

@@ -143,7 +143,7 @@ class CustomJudge(Generic[S]):
             return value, read_judgement(self.schema, value)
 
         keys = "which fits the schema that you were given"
-        reply, (value, judgement) = await asked(model, prompt, read, keys)
+        reply, (value, judgement) = await asked(model, prompt, read, keys, schema)
         sure = value.get("confidence")
         confidence = float(sure) if isinstance(sure, (int, float)) else None
         metadata: dict[str, Any] = {

@@ -47,6 +47,11 @@ class Jury:
     of: Judged = field(kw_only=True)
 
     def __post_init__(self) -> None:
+        if isinstance(self.judges, str):
+            raise UsageError(
+                f"Jury: {self.judges!r} is a text, not a list",
+                hint="Write Jury([one, another], of=…).",
+            )
         object.__setattr__(self, "judges", tuple(self.judges))
         if not self.judges:
             raise UsageError("Jury: there are no judges")

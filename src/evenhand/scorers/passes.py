@@ -14,6 +14,7 @@ from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object
 from evenhand.scorers.judging import (
     UNSURE,
     Judge,
+    answer_schema,
     asked,
     check_judge,
     judged_text,
@@ -23,6 +24,7 @@ from evenhand.scorers.judging import (
 from evenhand.scorers.text import quoted, text_of
 
 _KEYS = 'with the keys "reasoning", "passes" (true or false) and "confidence" (from 0 to 1)'
+_SCHEMA = answer_schema(passes={"type": "boolean"})
 _EXAMPLE = frozenset({"output", "passes", "reasoning"})
 
 
@@ -81,7 +83,7 @@ class Passes:
                 "output": text,
             },
         )
-        reply, (passed, reasoning, confidence) = await asked(model, prompt, _read, _KEYS)
+        reply, (passed, reasoning, confidence) = await asked(model, prompt, _read, _KEYS, _SCHEMA)
         metadata = {
             "passes": passed,
             "reasoning": reasoning,

@@ -19,6 +19,7 @@ from evenhand.scorers.judge_reply import confidence_of, reasoning_of, shown, the
 from evenhand.scorers.judging import (
     UNSURE,
     Judge,
+    answer_schema,
     asked,
     check_judge,
     judged_text,
@@ -135,7 +136,8 @@ class Preferred:
             return place, reasoning_of(value), confidence_of(value)
 
         keys = f'with the keys "reasoning", "winner" ({" or ".join(words)}) and "confidence" (from 0 to 1)'
-        reply, (place, reasoning, confidence) = await asked(model, prompt, read, keys)
+        schema = answer_schema(winner={"type": "string", "enum": words})
+        reply, (place, reasoning, confidence) = await asked(model, prompt, read, keys, schema)
         winner: Winner = "tie"
         if place != "tie":
             winner = "output" if (place == "first") is mine_first else "other"

@@ -13,6 +13,7 @@ from evenhand.scorers.judge_reply import confidence_of, number, reasoning_of, th
 from evenhand.scorers.judging import (
     UNSURE,
     Judge,
+    answer_schema,
     asked,
     check_judge,
     judged_text,
@@ -75,7 +76,8 @@ class Rating:
         keys = (
             f'with the keys "reasoning", "score" ({rubric.scores}) and "confidence" (from 0 to 1)'
         )
-        reply, (found, reasoning, confidence) = await asked(model, prompt, read, keys)
+        schema = answer_schema(score=rubric.schema)
+        reply, (found, reasoning, confidence) = await asked(model, prompt, read, keys, schema)
         metadata = {
             "score": found,
             "reasoning": reasoning,

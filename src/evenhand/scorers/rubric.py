@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, UsageError
 
@@ -77,6 +77,15 @@ class Rubric:
         if any(not isinstance(key, (int, float)) for key in self.levels):
             return f"a whole number from {low:g} to {high:g}"
         return "one of " + ", ".join(f"{score:g}" for score in self._scores())
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Which scores there are, as a JSON Schema."""
+        if isinstance(self.levels, str):
+            return {"type": "number", "minimum": self.scale[0], "maximum": self.scale[1]}
+        scores = sorted(self._scores())
+        whole = all(isinstance(score, int) for score in scores)
+        return {"type": "integer" if whole else "number", "enum": scores}
 
     def checked(self, score: float) -> float:
         """The score, if the rubric has it.

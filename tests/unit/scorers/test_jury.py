@@ -129,7 +129,8 @@ async def test_an_error_that_no_retry_mends_stops_the_run(trial):
     [
         ([], Passes("x"), "no judges"),
         ([None], Passes("x"), "a judge is None"),
-        (["openai:gpt-5-mini"], Passes("x"), "judge= takes a model"),
+        ([3], Passes("x"), "judge= takes a model"),
+        ("openai:gpt-5-mini", Passes("x"), "is a text, not a list"),
         (votes(True), Passes("x", judge=votes(True)[0]), "has a judge of its own"),
     ],
 )
