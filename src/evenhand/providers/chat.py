@@ -99,7 +99,7 @@ class ChatProvider:
             {str(k): str(v) for k, v in (self.config.get("headers") or {}).items()}
         )
         # Keys in canonical order: body, url, version.
-        tail = encode({"url": _address(self.url), "version": self.dialect.version})
+        tail = encode({"url": address_of(self.url), "version": self.dialect.version})
         self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
         self._settings = self.dialect.settings(self.model, self.config)
         self._parsed = _wants_object(self.config)
@@ -119,7 +119,7 @@ class ChatProvider:
             payload=body,
             deterministic=settings.get("temperature") == 0 or "seed" in settings,
             tokens_in=len(body) // 4,
-            cost_bound_usd=bound(self.price, len(body), int(limit) * _choices(settings)),
+            cost_bound_usd=bound(self.price, len(body), int(limit) * choices(settings)),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:
@@ -157,7 +157,7 @@ class ChatProvider:
         return self.key_variable or self.dialect.key_variable
 
 
-def _choices(settings: Mapping[str, Any]) -> int:
+def choices(settings: Mapping[str, Any]) -> int:
     """How many answers are asked for in one call: each is paid for, though only the first is read."""
     asked = settings.get("n")
     return asked if type(asked) is int and asked > 1 else 1
@@ -168,7 +168,7 @@ _SECRET = re.compile(
 )
 
 
-def _address(url: str) -> str:
+def address_of(url: str) -> str:
     """An address without who asks: no user, password or key in it, so that none is kept with the request."""
     start, slashes, rest = url.partition("//")
     host, slash, path = rest.partition("/")
