@@ -26,6 +26,7 @@ from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.limits import Limits
+from evenhand.engine.order import InOrder, Tell
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.journal import Journal
 
@@ -62,6 +63,7 @@ class Runner:
         concurrency: int,
         progress: ShowProgress | None = None,
         note: Note | None = None,
+        tell: Tell | None = None,
     ) -> None:
         self._plan = plan
         self._journal = journal
@@ -72,6 +74,7 @@ class Runner:
         self._concurrency = concurrency
         self._progress = progress
         self._note = note or (lambda _: None)
+        self._order = InOrder(tell) if tell else None
         self._draining = False
         self._ending = Ending()
         self._workers: list[asyncio.Task[None]] = []
@@ -112,15 +115,21 @@ class Runner:
             if step is None:
                 return
             self._under_way += 1
+            if self._order is not None:
+                self._order.begin(step.index)
+            kept: TrialResult | None = None
             try:
                 result = await self._settle(step)
                 if result is not None:
                     await self._journal.settle(result)
                     self._counts[result.outcome] += 1
+                    kept = result
             except StoreError as error:
                 self._halt("stopped", error)
             finally:
                 self._under_way -= 1
+                if self._order is not None:
+                    self._order.end(step.index, kept)
             if time.monotonic() - self._turned_at > TURN_S:
                 # Trials that wait for nothing would keep signals, progress and everybody else waiting.
                 await asyncio.sleep(0)

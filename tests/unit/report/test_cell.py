@@ -143,7 +143,7 @@ async def test_a_cell_shows_all_that_is_known_of_it(make_run: Make) -> None:
         "      one failed\n"
         "      ✓ fine\n"
         "      ✗ no date\n"
-        "  – rag\n"
+        "  – rag  not applicable\n"
         "      no context\n"
         "\n"
         "  calls\n"

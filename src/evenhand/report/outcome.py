@@ -1,0 +1,128 @@
+"""One settled expectation for people, whole: what was expected, the number and its bounds, why, and what was kept."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenhand.core.score import Outcome
+from evenhand.report.ink import Ink
+from evenhand.report.words import clip, columns, number, safe
+
+REASON_LINES = 12
+KEPT_LINES = 3
+UNSURE = "low confidence"
+"""How the warning of a judgement begins that the judge is not sure of."""
+
+_WORDS = {"error": "error", "not_applicable": "not applicable"}
+_OF_JUDGES = ("judge", "prompt", "confidence")
+_SAID = frozenset({*_OF_JUDGES, "warning", "suspect", "reasoning", "passed", "score", "components"})
+
+
+def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") -> list[str]:
+    """The lines of one expectation.
+
+    Args:
+        outcome: It.
+        width: The columns that there are.
+        ink: For the marks.
+        indent: Before each line.
+    """
+    inner = indent + "    "
+    head = wrapped(_head(outcome), width - 2, indent, KEPT_LINES)
+    lines = [f"{indent}{ink.mark(outcome.outcome)} {head[0].removeprefix(indent)}"]
+    lines += [f"  {line}" for line in head[1:]]
+    if outcome.reason:
+        lines += wrapped(outcome.reason, width, inner, REASON_LINES)
+    lines += _components(outcome, width, ink, inner)
+    kept = outcome.metadata
+    for name in ("warning", "suspect"):
+        if kept.get(name):
+            told = ("worth a look: " if name == "suspect" else "") + text_of(kept[name])
+            lines += [
+                f"{inner}{ink(line, 'yellow')}" for line in wrapped(f"! {told}", width - 6, "", 2)
+            ]
+    judged = " · ".join(f"{name} {text_of(kept[name])}" for name in _OF_JUDGES if name in kept)
+    if judged:
+        lines += [ink(line, "dim") for line in wrapped(judged, width, inner, KEPT_LINES)]
+    for name, value in _kept(outcome):
+        lines += [
+            ink(line, "dim")
+            for line in wrapped(f"{safe(name)}  {text_of(value)}", width, inner, KEPT_LINES)
+        ]
+    return lines
+
+
+def unsure(outcome: Outcome) -> bool:
+    """Whether a judge said that it is not sure; of a jury, any of them."""
+    answers: list[Any] = [outcome.metadata]
+    jury = outcome.metadata.get("jury")
+    if isinstance(jury, list):
+        answers += jury
+    return any(
+        isinstance(answer, Mapping) and str(answer.get("warning", "")).startswith(UNSURE)
+        for answer in answers
+    )
+
+
+def wrapped(text: str, width: int, indent: str, most: int) -> list[str]:
+    """Foreign text in lines of this width, its own line breaks kept; cut, and its length told, where there are more."""
+    lines: list[str] = []
+    for line in safe(text, multiline=True).split("\n"):
+        wide = columns(line)
+        room = width if wide <= len(line) else max(20, width * len(line) // wide)
+        lines += textwrap.wrap(
+            line,
+            room,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+            replace_whitespace=False,
+        ) or [""]
+        if len(lines) > most:
+            return [*lines[:most], f"{indent}… ({len(text):,} characters in all)"]
+    return lines
+
+
+def text_of(value: object) -> str:
+    """A value as one text: text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _head(outcome: Outcome) -> str:
+    """The label, the number, and what decides."""
+    text = safe(outcome.name) or "(no label)"
+    score = outcome.score
+    if score is not None:
+        text += f"  {number(score)}"
+    if outcome.outcome in _WORDS:
+        text += f"  {_WORDS[outcome.outcome]}"
+    by: list[str] = []
+    if outcome.at_least is not None:
+        by.append(f"at least {number(outcome.at_least)}")
+    if outcome.at_most is not None:
+        by.append(f"at most {number(outcome.at_most)}")
+    if outcome.weight != 1:
+        by.append(f"weight {number(outcome.weight)}")
+    return text + (f"  ({', '.join(by)})" if by else "")
+
+
+def _components(outcome: Outcome, width: int, ink: Ink, indent: str) -> Iterator[str]:
+    parts = outcome.metadata.get("components")
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, Mapping):
+            mark = ink.mark("pass" if part.get("pass") else "fail")
+            yield f"{indent}{mark} {clip(safe(str(part.get('reason') or '')), width - 10)}"
+
+
+def _kept(outcome: Outcome) -> Iterator[tuple[str, object]]:
+    """What the user and the scorer attached, without what stands elsewhere already."""
+    for name, value in outcome.metadata.items():
+        if name not in _SAID or (
+            name == "reasoning" and value and str(value) not in outcome.reason
+        ):
+            yield name, value
