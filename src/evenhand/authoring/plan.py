@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
+from evenhand.authoring.foreseen import problems_of
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import CodeError, ConfigError, NothingSelected, Problem, UsageError
@@ -197,6 +198,7 @@ def plan_of(
     title: str = "",
     source: str = "",
     strict: bool = False,
+    broken: list[Problem] | None = None,
 ) -> EvalPlan:
     """The plan of these sets.
 
@@ -207,30 +209,38 @@ def plan_of(
         tag: Only evals with this tag.
         lines: Of a file that has lines here, by path and number: only evals that one of them stands in.
         strict: A trial that expects nothing is an error.
+        broken: Where to put what is wrong, to go on without the sets that it is wrong with. There may be some already.
 
     Raises:
-        ConfigError: All that is wrong with the sets.
+        ConfigError: All that is wrong with the sets; with `broken`, where it leaves nothing to run.
         NothingSelected: Nothing is left to run.
     """
     selection = selection or Selection()
-    problems = [problem for evals in sets for problem in evals.problems()]
+    problems: list[Problem] = [] if broken is None else broken
+    ready: list[tuple[EvalSet, Sequence[Eval], _Models]] = []
+    taken: dict[str, Eval] = {}
+    for evals in dict.fromkeys(sets):
+        chosen = [e for e in evals.evals if _wanted(e, evals, names, tag, lines)]
+        wrong = [*problems_of(evals), *_taken(evals, taken)]
+        models = _Models(evals, env, wrong) if chosen else None
+        problems += dict.fromkeys(wrong)
+        if models is not None and not wrong:
+            ready.append((evals, chosen, models))
+    if problems and (broken is None or not ready):
+        raise ConfigError(problems)
+    several = len(ready) > 1
     columns: list[tuple[EvalSet, list[Column]]] = []
-    count = 0
-    picked = [(s, [e for e in s.evals if _wanted(e, s, names, tag, lines)]) for s in sets]
-    picked = [(evals, chosen) for evals, chosen in picked if chosen]
-    several = len(picked) > 1
-    for evals, chosen in picked:
+    count = itertools.count()
+    for evals, chosen, models in ready:
         made: list[Column] = []
-        judge = _provider(evals.judge, evals, env, problems) if evals.judge is not None else None
         for eval_ in chosen:
             for axes in _combinations(evals.over):
-                model_of = axes.get("model", evals.model)
-                model = None if model_of is None else _provider(model_of, evals, env, problems)
+                model = models.of(axes.get("model", evals.model))
                 others = {name: value for name, value in axes.items() if name != "model"}
                 label = f"{evals.name}: {eval_.name}" if several else eval_.name
                 label += "".join(f" · {_label(value)}" for value in others.values())
                 variant = Variant(
-                    count,
+                    next(count),
                     label,
                     model.label if model is not None else "",
                     provider_id=model.id if model is not None else "",
@@ -238,15 +248,13 @@ def plan_of(
                     eval=f"{evals.name}: {eval_.name}",
                     where=f"{eval_.path}:{eval_.first}",
                 )
-                made.append(Column(variant, EvalBody(evals, eval_, others, model, judge)))
-                count += 1
+                body = EvalBody(evals, eval_, others, model, models.of(evals.judge))
+                made.append(Column(variant, body))
         columns.append((evals, made))
-    if problems:
-        raise ConfigError(list(dict.fromkeys(problems)))
     cases = {id(evals): _cases(evals, selection) for evals, _ in columns}
-    title = title or (f"{len(picked)} eval sets" if several else "".join(s.name for s, _ in picked))
+    title = title or (f"{len(ready)} eval sets" if several else "".join(s.name for s, _ in columns))
     plan = EvalPlan(
-        [evals for evals, _ in picked], columns, cases, selection, title, source, strict=strict
+        [s for s, _ in columns], columns, cases, selection, title, source, strict=strict
     )
     if not plan.size:
         there = ", ".join(e.name for evals in sets for e in evals.evals[:10])
@@ -254,6 +262,16 @@ def plan_of(
             "the selection leaves no eval to run", hint=f"There are: {there or 'none'}."
         )
     return plan
+
+
+def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:
+    """Evals whose name, with their set's, another one has already: nobody could tell them apart."""
+    for eval_ in evals.evals:
+        name = f"{evals.name}: {eval_.name}"
+        earlier = taken.setdefault(name, eval_)
+        if earlier is not eval_:
+            what = f"'{name}' is there already, in {earlier.path}:{earlier.first}"
+            yield Problem(str(eval_.path), eval_.first, 0, what, "Rename the eval, or its set.")
 
 
 def _wanted(
@@ -297,16 +315,22 @@ def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]
         yield dict(zip(over, values, strict=True))
 
 
-def _provider(
-    given: object, evals: EvalSet, env: Mapping[str, str], problems: list[Problem]
-) -> Provider | None:
-    if not isinstance(given, str):
-        return given  # type: ignore[return-value]  # pyright: ignore[reportReturnType] (a provider of the user's own)
-    try:
-        return create(given, env=env, base=evals.path.parent)
-    except UsageError as error:
-        problems.append(Problem(str(evals.path), evals.line, 0, error.message, error.hint))
-        return None
+class _Models:
+    """The models that a set names, each made once."""
+
+    def __init__(self, evals: EvalSet, env: Mapping[str, str], problems: list[Problem]) -> None:
+        self._made: dict[str, Provider] = {}
+        for given in (*evals.over.get("model", [evals.model]), evals.judge):
+            if isinstance(given, str) and given not in self._made:
+                try:
+                    self._made[given] = create(given, env=env, base=evals.path.parent)
+                except UsageError as error:
+                    place = (str(evals.path), evals.line, 0)
+                    problems.append(Problem(*place, error.message, error.hint))
+
+    def of(self, given: object) -> Provider | None:
+        """The model of this id; or the user's own provider, as it is."""
+        return self._made[given] if isinstance(given, str) else cast("Provider | None", given)
 
 
 def _id(given: object) -> str | None:

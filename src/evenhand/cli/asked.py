@@ -91,8 +91,9 @@ class Asked:
                 lines=found.lines,
                 source=str(self.folder),
                 strict=self.strict,
+                broken=found.problems,
             )
-            return plan, found.problems
+            return plan, sorted(found.problems)
         only, *others = self.paths
         if others:
             raise UsageError(
