@@ -16,14 +16,16 @@ from urllib.parse import urlsplit
 import msgspec
 
 from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.errors import AuthError, BadReply, UsageError
+from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
 from evenhand.core.message import Message, Prompt, Reply
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import http
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound
+from evenhand.providers.structured import WithSchema, with_schema
 
 T = TypeVar("T")
+_UNHEARD_OF = (400, 422)  # what servers say of a field that they do not know
 LONGEST_REPLY = 128_000
 """Tokens that a reply is assumed to be able to have where no limit is set."""
 
@@ -39,6 +41,8 @@ class Dialect:
         headers: The headers for a key (empty for none) and a config.
         messages: The part of the body that carries the conversation.
         settings: The rest of the body, from model and config.
+        structured: The key of the body, and its value, that hold the model to a schema; None where the settings have
+            asked for another form already.
         read: The reply in an answer's body; `parsed` says that its text is to be JSON.
         rates: What an answer's headers say of the account's limits.
     """
@@ -49,6 +53,7 @@ class Dialect:
     headers: Callable[[str, Mapping[str, Any]], dict[str, str]]
     messages: Callable[[Sequence[Message]], dict[str, Any]]
     settings: Callable[[str, Mapping[str, Any]], dict[str, Any]]
+    structured: Callable[[Mapping[str, Any], Mapping[str, Any]], tuple[str, object] | None]
     read: Callable[[bytes, bool, Price | None], Reply]
     rates: Callable[[Mapping[str, str], float], RateLimits | None]
 
@@ -76,6 +81,7 @@ class ChatProvider:
     _suffix: bytes = field(init=False, repr=False)
     _settings: dict[str, Any] = field(init=False, repr=False)
     _parsed: bool = field(init=False, repr=False)
+    _schemaless: bool = field(init=False, repr=False, default=False)
 
     def __post_init__(self) -> None:
         try:
@@ -108,7 +114,13 @@ class ChatProvider:
         settings = self._settings
         if prompt.config:
             settings = self.dialect.settings(self.model, {**self.config, **prompt.config})
-        body = encode({**settings, **self.dialect.messages(prompt.messages)})
+        whole = {**settings, **self.dialect.messages(prompt.messages)}
+        body = encode(whole)
+        payload: bytes | WithSchema = body
+        form = None if prompt.schema is None else self.dialect.structured(prompt.schema, settings)
+        if form is not None:
+            payload = with_schema(whole, *form, plain=body)
+            body = payload.body
         identity = b"".join((self._prefix, body, self._suffix))
         limit = settings.get("max_tokens") or settings.get("max_completion_tokens")
         if not isinstance(limit, (int, float)):
@@ -116,7 +128,7 @@ class ChatProvider:
         return Request(
             identity=identity,
             key=digest(identity),
-            payload=body,
+            payload=payload,
             deterministic=settings.get("temperature") == 0 or "seed" in settings,
             tokens_in=len(body) // 4,
             cost_bound_usd=bound(self.price, len(body), int(limit) * choices(settings)),
@@ -128,9 +140,21 @@ class ChatProvider:
             raise AuthError(
                 f"no API key for {self.id}", hint=f"Set {self.key_name} in the environment."
             )
-        answer = await http.transport().post(
-            self.url, self._headers, request.payload, self.timeout_s
-        )
+        payload = request.payload
+        if not isinstance(payload, WithSchema):
+            return await self._post(payload)
+        if not self._schemaless:
+            try:
+                return await self._post(payload.body)
+            except BadRequest as error:
+                if error.status not in _UNHEARD_OF:
+                    raise
+        answer = await self._post(payload.plain)
+        self._schemaless = True
+        return answer
+
+    async def _post(self, body: bytes) -> Answer:
+        answer = await http.transport().post(self.url, self._headers, body, self.timeout_s)
         if answer.status != 200:
             raise fault(answer, host=self._host, key_hint=f"Look at the key in {self.key_name}.")
         problem = unreadable(answer, host=self._host)

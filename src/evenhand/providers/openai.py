@@ -23,6 +23,7 @@ from evenhand.providers.chat import (
 )
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration
+from evenhand.providers.structured import RARE, fitted, is_strict
 
 HOME = "https://api.openai.com/v1"
 _REASONING = re.compile(r"^(o\d|gpt-5)")
@@ -113,6 +114,16 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     body.update(passed_on(config, _NAMES))
     body.update(config.get("passthrough") or {})
     return body
+
+
+def _structured(
+    schema: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[str, object] | None:
+    if "response_format" in settings:
+        return None
+    sent = fitted(schema, RARE)
+    form = {"name": "answer", "strict": is_strict(sent), "schema": sent}
+    return "response_format", {"type": "json_schema", "json_schema": form}
 
 
 class _Details(msgspec.Struct):
@@ -272,6 +283,7 @@ DIALECT = Dialect(
     headers=_headers,
     messages=_messages,
     settings=_settings,
+    structured=_structured,
     read=_read,
     rates=_rates,
 )

@@ -96,7 +96,7 @@ async def asked(
     Args:
         read: Reads a reply's text, or raises a JudgeError. It trusts no schema.
         keys: What the answer must hold, in words, for the second question.
-        schema: What models that can be held to a schema are held to.
+        schema: What models that can be held to a schema are held to; the second time they are asked in words alone.
 
     Raises:
         JudgeError: It could not be read the second time either.
@@ -113,7 +113,7 @@ async def asked(
         )
         said = Message("assistant", reply.text or "(nothing)")
         messages = (*prompt.messages, said, Message("user", again))
-        reply = await model.generate(replace(prompt, messages=messages, text=again))
+        reply = await model.generate(replace(prompt, messages=messages, text=again, schema=None))
         try:
             return reply, _read(reply, read)
         except JudgeError as second:

@@ -47,6 +47,7 @@ class Scripted:
             "model": self.id,
             "messages": [[m.role, m.content] for m in prompt.messages],
             "config": prompt.config,
+            **({} if prompt.schema is None else {"schema": prompt.schema}),
         }
         identity = encode(said)
         return Request(
