@@ -27,7 +27,8 @@ from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.limits import Limits
 from evenhand.engine.order import InOrder, Tell
-from evenhand.engine.trial import LiveTrial
+from evenhand.engine.present import Home
+from evenhand.engine.trial import LiveTrial, present
 from evenhand.store.journal import Journal
 
 DRAIN_S = 60.0
@@ -78,6 +79,7 @@ class Runner:
         self._draining = False
         self._ending = Ending()
         self._workers: list[asyncio.Task[None]] = []
+        self._home: Home | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
         self._under_way = 0
@@ -94,6 +96,7 @@ class Runner:
         steps = (step for step in self._plan.steps() if step.index not in settled)
         ticker = asyncio.create_task(self._tick()) if self._progress else None
         count = max(1, min(self._concurrency, self._plan.size))
+        self._home = Home(asyncio.get_running_loop())
         try:
             with self._signals():
                 self._workers = [asyncio.create_task(self._work(steps)) for _ in range(count)]
@@ -104,6 +107,7 @@ class Runner:
             if ticker is not None:
                 ticker.cancel()
                 self._show()
+            await self._home.close()
         for outcome in done:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -139,7 +143,9 @@ class Runner:
         """The trial's result; None where the run has to end before it has one."""
         trial = LiveTrial(step, self._desk, self._host)
         trial.log = Sink(str(step.case))
+        trial.home = self._home
         current.set(trial.log)
+        present.set(trial)
         try:
             return await trial.settle()
         except BudgetStop as error:

@@ -13,6 +13,7 @@ import inspect
 import math
 import numbers
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
@@ -34,6 +35,7 @@ from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
+from evenhand.engine.present import Home, OwnCalls, during, phase
 
 T = TypeVar("T")
 
@@ -115,13 +117,16 @@ class LiveTrial:
     """One step while it happens. Implements `evenhand.core.expect.Trial`."""
 
     __slots__ = (
-        "_asker",
         "_expectations",
         "_host",
         "_seen",
         "_settled",
+        "asker",
+        "home",
         "log",
         "metadata",
+        "over",
+        "own",
         "prompt_text",
         "reply",
         "spending",
@@ -131,7 +136,7 @@ class LiveTrial:
 
     def __init__(self, step: Step, asker: Asker, host: Host) -> None:
         self.step = step
-        self._asker = asker
+        self.asker = asker
         self._host = host
         self._expectations: list[Expectation] = []
         self._seen: dict[str, int] = {}
@@ -142,6 +147,9 @@ class LiveTrial:
         self.metadata: Mapping[str, Any] = step.case.metadata
         self.spending = Spending()
         self.log: Sink | None = None
+        self.home: Home | None = None
+        self.own: OwnCalls | None = None  # made when the application asks a model by itself
+        self.over = False
 
     @property
     def case(self) -> Case:
@@ -165,7 +173,7 @@ class LiveTrial:
         return self.step.models(id)
 
     def model(self, provider: Provider, role: CallRole) -> Model:
-        return LentModel(self, self._asker, provider, role)
+        return LentModel(self, self.asker, provider, role)
 
     def expect(self, expectation: Expectation) -> None:
         self._expectations.append(expectation)
@@ -173,7 +181,8 @@ class LiveTrial:
     async def now(self, expectation: Expectation) -> Outcome:
         place = len(self._expectations)
         self._expectations.append(expectation)
-        outcome = await _settled_now(expectation, self)
+        with during("judge"):
+            outcome = await _settled_now(expectation, self)
         self._settled[place] = outcome
         return outcome
 
@@ -199,6 +208,10 @@ class LiveTrial:
         self._seen[key] = seen + 1
         return seen
 
+    def unasked(self, key: str) -> None:
+        """Takes the last one back: it got no answer, and who asks again means the same."""
+        self._seen[key] -= 1
+
     async def settle(self) -> TrialResult:
         """Runs the body, settles what it expects, and sums up.
 
@@ -210,15 +223,27 @@ class LiveTrial:
         step = self.step
         outcomes: tuple[Outcome, ...] = ()
         output: object = None
+        phase.set("subject")
         try:
             output = await step.body(self)
+            if self.own is not None:
+                await self.own.over()
+            phase.set("judge")
             outcomes = await self._outcomes()
+            if self.own is not None:
+                await self.own.over()
             verdict = step.rule(outcomes)
-        except _ANYTHING as error:  # whatever a body raises is the trial's error, not the run's
+        except _ANYTHING as raised:  # whatever a body raises is the trial's error, not the run's
+            error: BaseException = raised
+            if self.own is not None:
+                self.own.cancel()
+                error = self.own.halted or raised
             raise_if_final(error)
             return self._result(
                 output, outcomes, Verdict("error", None, first_line(error)), trial_error(error)
             )
+        finally:
+            self.over = True
         problem: TrialError | None = None
         if verdict.outcome == "error":
             broken = next((o for o in outcomes if o.outcome == "error"), None)
@@ -298,6 +323,10 @@ class LiveTrial:
             metadata=self.metadata,
             log=self.log.text() if self.log else "",
         )
+
+
+present: ContextVar[LiveTrial | None] = ContextVar("evenhand_trial", default=None)
+"""The trial for which code is running."""
 
 
 async def _settled_now(expectation: Expectation, trial: LiveTrial) -> Outcome:
