@@ -71,6 +71,7 @@ def test_good(expect):
             "✗ test_bot.py:10  adds up: sums*",
             "✗ test_bot.py:14  seconds: 3, wanted at most 2",
             "! test_bot.py:12  can be read: code: KeyError: 'total'",
+            "    *test_bot.py:13: raise KeyError*",
             "*expectations call*",
             '✓ test_bot.py:8  contains "30 days"',
             "evenhand: 6 expectations: 2 met, 3 missed, 1 in error · evenhand show *",

@@ -52,6 +52,7 @@ class Outcome:
         error: The slug of what went wrong, for an error.
         at_least: The bound that the score had to reach; None for none.
         at_most: The bound that it had to stay under; None for none.
+        hint: What to do about an error, or where it was raised; empty where there is nothing to say.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Outcome:
     error: str = ""
     at_least: float | None = None
     at_most: float | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
