@@ -247,8 +247,10 @@ class LiveTrial:
         problem: TrialError | None = None
         if verdict.outcome == "error":
             broken = next((o for o in outcomes if o.outcome == "error"), None)
-            problem = TrialError(
-                broken.error if broken else "error", broken.reason if broken else verdict.reason
+            problem = (
+                TrialError(broken.error, broken.reason, broken.hint)
+                if broken
+                else TrialError("error", verdict.reason)
             )
         return self._result(output, outcomes, verdict, problem)
 
@@ -384,6 +386,7 @@ def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
         metric=expectation.metric,
         metadata=expectation.metadata,
         error=slug_of(error),
+        hint=error.hint if isinstance(error, EvenhandError) else "",
     )
 
 
