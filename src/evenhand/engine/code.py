@@ -44,6 +44,9 @@ ABANDONED = 20
 SLOT = 256
 HINT_LIMIT = 4096
 
+_here = threading.local()
+"""In a thread of ours: `worker_of`, the host that it works for, and the loop that this one is on."""
+
 
 @dataclass(slots=True)
 class _Job:
@@ -83,6 +86,7 @@ class CodeHost:
         self._workers: list[_Worker] = []
         self._busy = 0
         self._abandoned = 0
+        self._waiting = 0
         self._modules: dict[Path, asyncio.Future[ModuleType]] = {}
         self._functions: dict[tuple[Path, str], Callable[..., Any]] = {}
         self._deadlines: list[tuple[float, int, _Job]] = []
@@ -193,7 +197,7 @@ class CodeHost:
     def _hire_if_short(self, wanted: int) -> None:
         if wanted <= len(self._workers) - self._abandoned:
             return
-        if len(self._workers) >= self._threads + min(self._abandoned, ABANDONED):
+        if len(self._workers) >= self._threads + self._waiting + min(self._abandoned, ABANDONED):
             return
         taken = {worker.slot for worker in self._workers}
         worker = _Worker(next(slot for slot in itertools.count() if slot not in taken))
@@ -202,6 +206,12 @@ class CodeHost:
         )
         self._workers.append(worker)
         worker.thread.start()
+
+    def wait(self, more: int) -> None:
+        """Counts one more, or one less, plain function that waits for another's; called on the loop."""
+        self._waiting += more
+        if more > 0:
+            self._hire_if_short(self._busy)
 
     def _work(self, worker: _Worker) -> None:
         while not worker.abandoned:
@@ -212,6 +222,7 @@ class CodeHost:
                 continue
             job.started_at = time.monotonic()
             job.worker = worker
+            _here.worker_of = (self, job.future.get_loop())
             if self._crumbs is not None:
                 sink = job.context.get(current)
                 self._crumbs.write(worker.slot, f"{job.name}  {sink.label if sink else ''}")
@@ -264,6 +275,24 @@ class CodeHost:
             self._abandoned += 1
         job.future.set_exception(_too_long(job.name, job.limit_s))
         self._hire_if_short(self._busy - 1)
+
+
+@contextlib.contextmanager
+def waiting() -> Iterator[None]:
+    """Around what a plain function waits for until another trial is done: meanwhile its thread is not counted.
+
+    Otherwise, with all threads waiting, none would be left for the one that they wait for.
+    """
+    host, loop = getattr(_here, "worker_of", (None, None))
+    if host is None or loop is None:
+        yield
+        return
+    loop.call_soon_threadsafe(host.wait, 1)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody counts any more
+            loop.call_soon_threadsafe(host.wait, -1)
 
 
 def _cancelled(error: BaseException) -> bool:
@@ -388,7 +417,8 @@ class _Breadcrumbs:
 
     def write(self, slot: int, text: str) -> None:
         data = text.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0")
-        with contextlib.suppress(ValueError):  # closed while an abandoned thread was still running
+        # Closed while an abandoned thread was still running; or a thread more than there are slots, as some wait.
+        with contextlib.suppress(ValueError, IndexError):
             self._map[slot * SLOT : (slot + 1) * SLOT] = data
 
     def close(self) -> None:
