@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.core.errors import ConfigError, EvenhandError, Problem
+from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
+from evenhand.core.reading import Named, reading
 from evenhand.engine.neighbours import look_first_in
+from evenhand.providers.catalog import create
 
 PATTERN = "*_evals.py"
 SETUP = "setup.py"
@@ -92,6 +95,8 @@ def _read(file: Path, found: Found, read: dict[Path, bool]) -> bool:
         read[setup] = not setup.is_file() or _imported(setup, found.problems) is not None
     if setup is not None and not read[setup]:
         return False
+    if setup is not None and _name(setup) in sys.modules:
+        sys.modules["setup"] = sys.modules[_name(setup)]  # `from setup import …`, without loading it twice
     module = _imported(file, found.problems)
     if module is None:
         return False
@@ -108,8 +113,13 @@ def _stands_in(evals: EvalSet, file: Path) -> bool:
     return any(path.resolve() == file for path in (evals.path, *(e.path for e in evals.evals)))
 
 
+def _name(file: Path) -> str:
+    """What its module is called: files of one name in two folders are two."""
+    return f"evenhand_evals_{blake2b(str(file).encode(), digest_size=6).hexdigest()}_{file.stem}"
+
+
 def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
-    name = f"evenhand_evals_{blake2b(str(file).encode(), digest_size=6).hexdigest()}_{file.stem}"
+    name = _name(file)
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
@@ -120,12 +130,25 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
     sys.modules[name] = module
     look_first_in(_project(file), file.parent, Path.cwd())
     try:
-        spec.loader.exec_module(module)
+        with reading(file) as named:
+            spec.loader.exec_module(module)
+        wrong = list(_unknown(file, named))
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a user's file may raise anything)
+        wrong = _told(file, error)
+    if wrong:
         del sys.modules[name]
-        problems += _told(file, error)
+        problems += wrong
         return None
     return module
+
+
+def _unknown(file: Path, named: Sequence[Named]) -> Iterator[Problem]:
+    """The models that scorers of a file name, and that nobody knows."""
+    for model in dict.fromkeys(named):
+        try:
+            create(model.id, env=os.environ, base=file.parent)
+        except UsageError as error:
+            yield Problem(str(file), model.line, 0, error.message, error.hint)
 
 
 def _told(file: Path, error: BaseException) -> list[Problem]:

@@ -184,12 +184,12 @@ class EvalSet:
             raise UsageError(f"file {name!r} does not exist", hint=f"Looked in {folder}.")
         return path
 
-    def names(self) -> frozenset[str]:
-        """All that an eval of this set may ask for."""
+    def names(self, *, judged: bool) -> frozenset[str]:
+        """All that an eval of this set may ask for. `judged`: somebody is named to judge, by the set or elsewhere."""
         given = {"case", "expect", "repeat", *self.over, *self.fixtures}
         if self.model is not None:
             given.add("model")
-        if self.judge is not None:
+        if judged:
             given.add("judge")
         return frozenset(given)
 

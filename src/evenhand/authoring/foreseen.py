@@ -13,18 +13,23 @@ import difflib
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.evalset import GIVEN, EvalSet
+from evenhand.authoring.models import Models
 from evenhand.core.errors import EvenhandError, Problem
+from evenhand.core.reading import reading
+from evenhand.scorers.judging import NAME_A_JUDGE
 
 _UNKNOWN = object()
 _PURE = ("evenhand.scorers.", "evenhand.authoring.prompt")
 """Classes of these modules do nothing when they are made but look at their arguments."""
 
 
-def problems_of(evals: EvalSet) -> list[Problem]:
+def problems_of(evals: EvalSet, models: Models) -> list[Problem]:
     """All that is wrong with a set's evals and fixtures, in the order of its file."""
+    there = evals.names(judged=models.judged)
     if not evals.evals:
         what = f"EvalSet {evals.name!r} has no evals"
         return [
@@ -38,15 +43,15 @@ def problems_of(evals: EvalSet) -> list[Problem]:
         )
     for eval_ in evals.evals:
         place = (str(eval_.path), eval_.first)
-        found += _asked(evals, eval_.name, eval_.function, *place)
+        found += _asked(there, eval_.name, eval_.function, *place)
         if _yields(eval_.function):
             what = f"{eval_.name} has a yield, so that calling it runs none of it"
             found.append(Problem(*place, 0, what, "A fixture may yield; an eval expects."))
-        found += _expected(eval_.function, *place)
+        found += _expected(eval_.function, models, *place)
     for name, function in evals.fixtures.items():
         code = inspect.unwrap(function).__code__
         place = (code.co_filename, code.co_firstlineno)
-        found += _asked(evals, name, function, *place)
+        found += _asked(there, name, function, *place)
         if name in evals.over or name in GIVEN:
             what = f"a fixture cannot be called '{name}', which evals are given already"
             found.append(Problem(*place, 0, what, "Rename it."))
@@ -58,10 +63,9 @@ def problems_of(evals: EvalSet) -> list[Problem]:
 
 
 def _asked(
-    evals: EvalSet, name: str, function: Callable[..., Any], path: str, line: int
+    there: frozenset[str], name: str, function: Callable[..., Any], path: str, line: int
 ) -> Iterator[Problem]:
     """What a function asks for and nobody provides."""
-    there = evals.names()
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
@@ -71,8 +75,10 @@ def _asked(
         elif parameter.name not in there and parameter.default is parameter.empty:
             near = difflib.get_close_matches(parameter.name, sorted(there), n=1)
             hint = f"Did you mean '{near[0]}'? " if near else ""
-            if parameter.name in ("model", "judge"):
-                hint = f"Name one: EvalSet(…, {parameter.name}='openai:chat:gpt-5-mini'). "
+            if parameter.name == "model":
+                hint = "Name one: EvalSet(…, model='openai:chat:gpt-5-mini'). "
+            if parameter.name == "judge":
+                hint = f"{NAME_A_JUDGE} "
             what = f"{name} asks for '{parameter.name}', which nothing provides"
             yield Problem(path, line, 0, what, f"{hint}There are: {', '.join(sorted(there))}.")
 
@@ -99,7 +105,9 @@ def _circle(start: str, fixtures: Mapping[str, Callable[..., Any]]) -> list[str]
     return found if found and min(found) == start else []
 
 
-def _expected(function: Callable[..., Any], path: str, first: int) -> Iterator[Problem]:
+def _expected(
+    function: Callable[..., Any], models: Models, path: str, first: int
+) -> Iterator[Problem]:
     """What is plainly wrong with the scorers in an eval's lines, and with what it expects of them."""
     function = inspect.unwrap(function)
     try:
@@ -107,27 +115,35 @@ def _expected(function: Callable[..., Any], path: str, first: int) -> Iterator[P
     except (OSError, SyntaxError):  # there is no file; or its lines are part of a longer expression
         return
     known = _Known(function)
+    told: set[str] = set()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
         line = first + node.lineno - 1
         try:
-            known.value(node)
+            with reading(Path(path)) as named:
+                known.value(node)
         except Exception as error:  # noqa: BLE001 (whatever is wrong with the arguments)
             what = error.message if isinstance(error, EvenhandError) else str(error)
             hint = error.hint if isinstance(error, EvenhandError) else ""
             yield Problem(path, line, 0, what, hint)
             continue
+        for model in named:
+            wrong = None if model.id in told else models.wrong(model.id)
+            if wrong is not None:
+                told.add(model.id)
+                yield Problem(path, line, 0, wrong.message, wrong.hint)
         called = node.func
-        if isinstance(called, ast.Attribute) and called.attr == "now":
+        at_once = isinstance(called, ast.Attribute) and called.attr == "now"
+        if isinstance(called, ast.Attribute) and at_once:
             called = called.value
         if isinstance(called, ast.Name) and called.id == "expect":
-            what, hint = _undecided(node, known)
+            what, hint = _undecided(node, known, at_once=at_once)
             if what:
                 yield Problem(path, line, 0, f"expect: {what}", hint)
 
 
-def _undecided(call: ast.Call, known: _Known) -> tuple[str, str]:
+def _undecided(call: ast.Call, known: _Known, *, at_once: bool) -> tuple[str, str]:
     """What keeps an expectation from being decided, and what to do; empty where it can be, or who knows."""
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in named or any(isinstance(arg, ast.Starred) for arg in call.args):
@@ -145,6 +161,8 @@ def _undecided(call: ast.Call, known: _Known) -> tuple[str, str]:
         scorer = known.quiet(call.args[1])
         if scorer is _UNKNOWN and isinstance(call.args[1], ast.Call):
             scorer = known.quiet(call.args[1].func)
+        if at_once and hasattr(scorer, "judgement"):  # the eval looks at the answer itself
+            return "", ""
         if scorer is not _UNKNOWN and getattr(scorer, "measures", False) is True:
             said = scorer.__name__ if isinstance(scorer, type) else scorer
             return f"{said} gives a number, and has no bound", "Write at_least= or at_most=."

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.foreseen import problems_of
+from evenhand.authoring.models import Models
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import CodeError, ConfigError, NothingSelected, Problem, UsageError
@@ -21,7 +22,6 @@ from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
-from evenhand.providers.catalog import create
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Column:
 
     variant: Variant
     body: EvalBody
+    models: Models
 
 
 @dataclass(slots=True)
@@ -76,7 +77,7 @@ class EvalPlan:
         found: dict[int, Provider] = {}
         for _, columns in self.columns:
             for column in columns:
-                for provider in (column.body.model, column.body.judge):
+                for provider in (column.body.model, *column.models.made):
                     if provider is not None:
                         found[id(provider)] = provider
         return tuple(found.values())
@@ -92,7 +93,7 @@ class EvalPlan:
                     "line": evals.line,
                     "tags": sorted(evals.tags),
                     "model": _id(evals.model),
-                    "judge": _id(evals.judge),
+                    "judge": _id(columns[0].body.judge),
                     "over": {
                         axis: [_label(value) for value in values]
                         for axis, values in evals.over.items()
@@ -127,6 +128,7 @@ class EvalPlan:
                 if evals.data is not None:
                     parts.append(evals.data.fingerprint)
                 parts += [str(column.variant) for column in columns]
+                parts += [str(_id(column.body.judge)) for column in columns[:1]]
             s = self.selection
             parts.append(encode([s.filter, s.first, s.sample, s.seed, s.repeats]))
             self._fingerprint = digest(*parts)
@@ -148,6 +150,7 @@ class EvalPlan:
                             column.body,
                             rule=rule,
                             judge=column.body.judge,
+                            models=column.models,
                         )
                         index += 1
 
@@ -217,14 +220,15 @@ def plan_of(
     """
     selection = selection or Selection()
     problems: list[Problem] = [] if broken is None else broken
-    ready: list[tuple[EvalSet, Sequence[Eval], _Models]] = []
+    ready: list[tuple[EvalSet, Sequence[Eval], Models]] = []
     taken: dict[str, Eval] = {}
     for evals in dict.fromkeys(sets):
         chosen = [e for e in evals.evals if _wanted(e, evals, names, tag, lines)]
-        wrong = [*problems_of(evals), *_taken(evals, taken)]
-        models = _Models(evals, env, wrong) if chosen else None
-        problems += dict.fromkeys(wrong)
-        if models is not None and not wrong:
+        models = Models(evals, env)
+        wrong = [*problems_of(evals, models), *_taken(evals, taken)]
+        wrong += models.problems if chosen else []
+        problems += [problem for problem in dict.fromkeys(wrong) if problem not in problems]
+        if chosen and not wrong:
             ready.append((evals, chosen, models))
     if problems and (broken is None or not ready):
         raise ConfigError(problems)
@@ -248,8 +252,8 @@ def plan_of(
                     eval=f"{evals.name}: {eval_.name}",
                     where=f"{eval_.path}:{eval_.first}",
                 )
-                body = EvalBody(evals, eval_, others, model, models.of(evals.judge))
-                made.append(Column(variant, body))
+                body = EvalBody(evals, eval_, others, model, models.judge)
+                made.append(Column(variant, body, models))
         columns.append((evals, made))
     cases = {id(evals): _cases(evals, selection) for evals, _ in columns}
     title = title or (f"{len(ready)} eval sets" if several else "".join(s.name for s, _ in columns))
@@ -313,24 +317,6 @@ def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:
 def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     for values in itertools.product(*over.values()):
         yield dict(zip(over, values, strict=True))
-
-
-class _Models:
-    """The models that a set names, each made once."""
-
-    def __init__(self, evals: EvalSet, env: Mapping[str, str], problems: list[Problem]) -> None:
-        self._made: dict[str, Provider] = {}
-        for given in (*evals.over.get("model", [evals.model]), evals.judge):
-            if isinstance(given, str) and given not in self._made:
-                try:
-                    self._made[given] = create(given, env=env, base=evals.path.parent)
-                except UsageError as error:
-                    place = (str(evals.path), evals.line, 0)
-                    problems.append(Problem(*place, error.message, error.hint))
-
-    def of(self, given: object) -> Provider | None:
-        """The model of this id; or the user's own provider, as it is."""
-        return self._made[given] if isinstance(given, str) else cast("Provider | None", given)
 
 
 def _id(given: object) -> str | None:

@@ -22,9 +22,9 @@ Judge = str | Provider | Model
 UNSURE = 0.5
 """A confidence below this is warned of, unless a scorer says otherwise."""
 
-NO_JUDGE = (
-    "nobody is named to judge: give the scorer judge='…', or the set, EvalSet(…, judge='…'); write judge = '…' below "
-    "[tool.evenhand] in pyproject.toml; or set EVENHAND_JUDGE"
+NAME_A_JUDGE = (
+    "Name one: for the scorer, judge='anthropic:claude-sonnet-4-5'; for a set, EvalSet(…, judge='…'); for a project, "
+    "judge = '…' below [tool.evenhand] in pyproject.toml; or in EVENHAND_JUDGE."
 )
 
 _TO_THE_JUDGE = re.compile(
@@ -61,7 +61,7 @@ def lent_judge(judge: Judge | None, trial: Trial) -> Model:
     """
     chosen = trial.judge if judge is None else judge
     if chosen is None:
-        raise UsageError(NO_JUDGE)
+        raise UsageError("nobody is named to judge", hint=NAME_A_JUDGE)
     if isinstance(chosen, str):
         chosen = trial.provider(chosen)
     if hasattr(chosen, "generate"):
