@@ -11,7 +11,7 @@ from evenhand.core.run import CallRecord, TrialResult
 from evenhand.report.grid import Grid, row_case
 from evenhand.report.ink import Ink
 from evenhand.report.outcome import outcome_lines, wrapped
-from evenhand.report.words import clip, money, number, safe, seconds, short_id
+from evenhand.report.words import clip, money, number, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
 
 LINES = 40
@@ -129,7 +129,7 @@ def _call(call: CallRecord, width: int) -> list[str]:
         told = f"{end.origin} · {seconds(end.latency_s)}"
         told += " · price not known" if end.cost_usd is None else f" · {money(end.cost_usd)}"
         if end.tokens_in is not None and end.tokens_out is not None:
-            told += f" · {end.tokens_in:,} → {end.tokens_out:,} tokens"
+            told += f" · {tokens(end.tokens_in, end.tokens_out)}"
         if end.attempts > 1:
             told += f" · {end.attempts} attempts"
     lines = [f"    {call.start.role:<8} {safe(call.start.provider)}   {told}"]

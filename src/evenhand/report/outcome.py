@@ -36,6 +36,8 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
     lines += [f"  {line}" for line in head[1:]]
     if outcome.reason:
         lines += wrapped(outcome.reason, width, inner, REASON_LINES)
+    if outcome.hint:
+        lines += wrapped(outcome.hint, width, inner, KEPT_LINES)
     lines += _components(outcome, width, ink, inner)
     kept = outcome.metadata
     for name in ("warning", "suspect"):
@@ -50,7 +52,7 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
     for name, value in _kept(outcome):
         lines += [
             ink(line, "dim")
-            for line in wrapped(f"{safe(name)}  {text_of(value)}", width, inner, KEPT_LINES)
+            for line in wrapped(f"{safe(str(name))}  {text_of(value)}", width, inner, KEPT_LINES)
         ]
     return lines
 
@@ -87,9 +89,13 @@ def wrapped(text: str, width: int, indent: str, most: int) -> list[str]:
 
 
 def text_of(value: object) -> str:
-    """A value as one text: text as it is, anything else as JSON."""
+    """A value as one text for people: text as it is, names and values of a dict, anything else as JSON."""
     if isinstance(value, str):
         return value
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return " · ".join(f"{name} {text_of(item)}" for name, item in value.items())
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -97,7 +103,8 @@ def _head(outcome: Outcome) -> str:
     """The label, the number, and what decides."""
     text = safe(outcome.name) or "(no label)"
     score = outcome.score
-    if score is not None:
+    bounded = outcome.at_least is not None or outcome.at_most is not None
+    if score is not None and (bounded or score != (outcome.outcome == "pass")):
         text += f"  {number(score)}"
     if outcome.outcome in _WORDS:
         text += f"  {_WORDS[outcome.outcome]}"
@@ -120,9 +127,13 @@ def _components(outcome: Outcome, width: int, ink: Ink, indent: str) -> Iterator
 
 
 def _kept(outcome: Outcome) -> Iterator[tuple[str, object]]:
-    """What the user and the scorer attached, without what stands elsewhere already."""
+    """What the user and the scorer attached, without what stands elsewhere already; what is nested in several lines."""
     for name, value in outcome.metadata.items():
-        if name not in _SAID or (
-            name == "reasoning" and value and str(value) not in outcome.reason
-        ):
+        if name in _SAID and (name != "reasoning" or not value or str(value) in outcome.reason):
+            continue
+        if isinstance(value, Mapping):
+            yield from value.items()
+        elif isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
+            yield from ((f"{name} {i}", v) for i, v in enumerate(value, 1))
+        else:
             yield name, value

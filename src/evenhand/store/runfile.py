@@ -75,6 +75,17 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """How many of a case's `n` trials passed, in one variant; `first` is the place in the plan of one of them."""
+
+    variant: int
+    case: str
+    first: int
+    passed: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class TrialOutcome:
     """What became of one trial. `case` may differ from the case's id where that is not ASCII."""
 
@@ -116,7 +127,7 @@ class RunFile:
             self.meta = msgspec.convert(decode(cast(bytes, row[0])), RunMeta)
 
     @classmethod
-    def open(cls, path: Path) -> RunFile:
+    def open(cls, path: Path) -> Self:
         """Opens a run file for reading.
 
         Raises:
@@ -265,18 +276,16 @@ class RunFile:
             ):
                 yield TrialOutcome(*row)
 
-    def tallies(self) -> Iterator[tuple[int, str, int, int]]:
-        """For each variant and case with a verdict: how many of its trials passed, and how many there were.
-
-        As (variant, case, passed, n), variant by variant, the cases in the plan's order.
-        """
+    def tallies(self) -> Iterator[Tally]:
+        """What the trials with a verdict came to, variant by variant, the cases in the plan's order."""
         with _readable(self.path):
-            yield from self._db.execute(
+            for row in self._db.execute(
                 """
-                select variant, case_id, sum(outcome = 'pass'), count(*) from latest
+                select variant, case_id, min(idx), sum(outcome = 'pass'), count(*) from latest
                 where outcome in ('pass', 'fail') group by variant, case_id order by variant, min(idx)
                 """
-            )
+            ):
+                yield Tally(*row)
 
     def unasked(self) -> list[int]:
         """For each variant, in the order of `meta.variants`: how many trials passed though nothing was expected."""

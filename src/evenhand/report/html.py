@@ -1,0 +1,75 @@
+"""A run as a piece of HTML, for a notebook: the verdict, the table, what failed and why, what the data can say.
+
+It stands alone: no script, no style sheet, no address. All text is escaped, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from evenhand.core.run import verdict
+from evenhand.report.failures import failure_lines
+from evenhand.report.findings import findings, usage_line, warnings
+from evenhand.report.grid import Grid
+from evenhand.report.ink import Ink
+from evenhand.report.rates import HEADS, rate_cells
+from evenhand.report.words import count, money, safe, short_id, tokens
+from evenhand.store.runfile import RunFile
+
+WIDTH = 110
+_COLORS = {"passed": "#1a7f37", "failed": "#cf222e", "undecided": "#9a6700"}
+
+
+def html(run: RunFile) -> str:
+    """The run as a `div`."""
+    return "".join(_parts(run))
+
+
+def _parts(run: RunFile) -> Iterator[str]:
+    meta, totals = run.meta, run.totals()
+    word = verdict(totals, meta.planned, meta.pass_rate)
+    facts = [f"{totals.passed:,} of {totals.passed + totals.failed:,} passed"]
+    if totals.errors:
+        facts.append(count(totals.errors, "error"))
+    if totals.not_applicable:
+        facts.append(f"{totals.not_applicable:,} not applicable")
+    if meta.planned > totals.trials:
+        facts.append(f"{meta.planned - totals.trials:,} not run")
+    if totals.calls:
+        facts.append(count(totals.calls, "call"))
+        if totals.tokens_in or totals.tokens_out:
+            facts.append(tokens(totals.tokens_in, totals.tokens_out))
+        cost = run.spend().cost_usd
+        facts.append("cost not known" if cost is None else money(cost))
+    yield f'<div><p><b>{_text(meta.title)}</b>: <b style="color:{_COLORS[word]}">{word}</b> · '
+    yield f"{_text(' · '.join(facts))} · run <code>{short_id(meta.id)}</code></p>"
+    if totals.trials:
+        grid = Grid(run)
+        yield from _table(run, grid)
+        used = usage_line(run)
+        lines = failure_lines(run, grid, WIDTH, Ink(False)) + findings(run, grid)
+        lines += [used] if used else []
+        yield from _block(lines + [f"! {text}" for text in warnings(run)])
+    yield "</div>"
+
+
+def _table(run: RunFile, grid: Grid) -> Iterator[str]:
+    yield "<table><thead><tr>"
+    yield from (f"<th>{head}</th>" for head in HEADS)
+    yield "</tr></thead><tbody>"
+    for name, *cells in rate_cells(run, grid.names):
+        yield f'<tr><th style="text-align:left">{_text(name)}</th>'
+        yield from (f"<td>{_text(cell)}</td>" for cell in cells)
+        yield "</tr>"
+    yield "</tbody></table>"
+
+
+def _block(lines: list[str]) -> Iterator[str]:
+    if lines:
+        text = "\n".join(line.removeprefix("  ") for line in lines)
+        yield f'<pre style="white-space:pre-wrap">{_text(text)}</pre>'
+
+
+def _text(text: str) -> str:
+    return escape(safe(text, multiline=True))
