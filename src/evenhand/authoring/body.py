@@ -13,6 +13,7 @@ from evenhand.authoring.expect import Expect, Raised
 from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.provider import Provider
+from evenhand.engine.present import during
 from evenhand.isolation.kept import one_trial
 
 LIMIT_S = 600.0
@@ -61,7 +62,8 @@ class EvalBody:
         except Exception as error:  # noqa: BLE001 (whatever the eval raises is one error among its expectations)
             trial.expect(Expectation(None, Raised("the eval runs to its end", error)))
         finally:
-            await self._tear_down_all(teardowns, trial)
+            with during("setup"):
+                await self._tear_down_all(teardowns, trial)
         if result is None and trial.reply is not None:
             result = trial.reply.text
         return result
@@ -77,7 +79,8 @@ class EvalBody:
     ) -> None:
         for parameter in inspect.signature(function).parameters:
             if parameter not in given and parameter in self.evals.fixtures:
-                await self._make(parameter, given, teardowns, trial)
+                with during("setup"):
+                    await self._make(parameter, given, teardowns, trial)
         wanted = {
             p.name: given[p.name]
             for p in inspect.signature(function).parameters.values()

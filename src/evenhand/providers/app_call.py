@@ -326,7 +326,9 @@ def _plain(content: object) -> str:
         return content
     if isinstance(content, list):
         return "\n\n".join(filter(None, map(_plain, cast("list[object]", content))))
-    part = _mapping(content)
+    if not isinstance(content, dict):
+        return ""
+    part = cast("dict[str, Any]", content)
     return _plain(part.get("text") or part.get("content"))
 
 
