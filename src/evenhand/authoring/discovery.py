@@ -96,7 +96,9 @@ def _read(file: Path, found: Found, read: dict[Path, bool]) -> bool:
     if setup is not None and not read[setup]:
         return False
     if setup is not None and _name(setup) in sys.modules:
-        sys.modules["setup"] = sys.modules[_name(setup)]  # `from setup import …`, without loading it twice
+        sys.modules["setup"] = sys.modules[
+            _name(setup)
+        ]  # `from setup import …`, without loading it twice
     module = _imported(file, found.problems)
     if module is None:
         return False

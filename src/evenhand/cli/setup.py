@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import click
@@ -11,14 +12,19 @@ from evenhand.cli.exits import PASSED, USAGE
 
 
 @click.command(name="init", short_help="Make a small folder that runs at once.")
-@click.argument("folder", default=".", type=click.Path(path_type=Path, file_okay=False))
-def init(folder: Path) -> int:
-    """Make a small folder of prompts, tests and scripted replies that runs at once. Never overwrites a file."""
+@click.argument("folder", default=".", type=click.Path(path_type=Path))
+@click.option("--python", is_flag=True, help="Eval sets in Python, instead of a promptfoo config.")
+def init(folder: Path, *, python: bool) -> int:
+    """Make a small folder of prompts, tests and scripted replies that runs at once. Never overwrites a file.
+
+    With --python, the tests are functions: evals/*_evals.py, a setup.py that is loaded first, a dataset, and the
+    application that they call.
+    """
     from evenhand.cli.init import init as scaffold  # noqa: PLC0415 (once it is known what is asked)
 
-    for path in scaffold(folder):
+    for path in scaffold(folder, "python" if python else "config"):
         click.echo(f"  {path}")
-    where = "" if folder == Path() else f" {folder}"
+    where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{where} --offline")
     return PASSED
 
