@@ -44,9 +44,8 @@ async def would_be_printed(case: Case, model: Model, expect: Expect) -> None:
     document = evals.file(case.id).read_text("utf-8")
     summary = await summarise(model, document)
 
-    outcome = await expect.now(summary, SummaryJudge(document=document), at_least=4)
+    judged = await expect.now(summary, SummaryJudge(document=document), at_least=4)
     with expect.that("nothing is wrong in it"):
-        judged = SummaryJudge.judgement(outcome)
         assert judged.accuracy.score == 5, judged.accuracy.reasoning
 
 

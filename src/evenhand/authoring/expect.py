@@ -8,11 +8,13 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast, overload
 
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
-from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.expect import Asks, Expectation, Scorer, Trial
 from evenhand.core.score import Outcome, Score, check
+
+J = TypeVar("J")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,35 @@ class Expect:
             self._expectation(value, scorer, at_least, at_most, label, weight, metric, metadata)
         )
 
+    @overload
+    async def now(
+        self,
+        value: Any,
+        scorer: Asks[J],
+        /,
+        *,
+        at_least: float | None = ...,
+        at_most: float | None = ...,
+        label: str = ...,
+        weight: float = ...,
+        metric: str = ...,
+        **metadata: Any,
+    ) -> J: ...
+    @overload
+    async def now(
+        self,
+        value: Any,
+        scorer: Scorer,
+        /,
+        *,
+        at_least: float | None = ...,
+        at_most: float | None = ...,
+        label: str = ...,
+        weight: float = ...,
+        metric: str = ...,
+        **metadata: Any,
+    ) -> Outcome: ...
+
     async def now(
         self,
         value: Any,
@@ -115,13 +146,24 @@ class Expect:
         weight: float = 1.0,
         metric: str = "",
         **metadata: Any,
-    ) -> Outcome:
-        """Records an expectation and settles it at once, for evals that go on by the outcome."""
+    ) -> object:
+        """Records an expectation and settles it at once, for evals that go on by what it comes to.
+
+        Returns:
+            The outcome; for a judge of your own, what it answered, as an object of its schema. Such a judge needs no
+            bound here: expect what you want of its answer.
+
+        Raises:
+            JudgeError: A judge of your own gave no answer. The outcome is recorded; caught, the eval can go on.
+        """
         self.count += 1
         expectation = self._expectation(
-            value, scorer, at_least, at_most, label, weight, metric, metadata
+            value, scorer, at_least, at_most, label, weight, metric, metadata, at_once=True
         )
-        return await self._trial.now(expectation)
+        outcome = await self._trial.now(expectation)
+        if not hasattr(scorer, "judgement"):
+            return outcome
+        return cast("Asks[object]", scorer).judgement(outcome)
 
     @contextmanager
     def that(self, label: str, /, **metadata: Any) -> Iterator[None]:
@@ -152,11 +194,14 @@ class Expect:
         weight: float,
         metric: str,
         metadata: dict[str, Any],
+        *,
+        at_once: bool = False,
     ) -> Expectation:
         bounded = at_least is not None or at_most is not None
         if isinstance(scorer, str):
             label, scorer = scorer, None
-        what, hint = _undecided(value, scorer, label, bounded)
+        answers = at_once and hasattr(scorer, "judgement")  # the eval looks at the answer itself
+        what, hint = _undecided(value, scorer, label, bounded or answers)
         if what:
             wrong = UsageError(f"{_place()}: expect: {what}", hint=hint)
             asked = Raised(label or str(scorer or "expect"), wrong)
@@ -172,6 +217,8 @@ class Expect:
 def _undecided(value: Any, scorer: Scorer | None, label: str, bounded: bool) -> tuple[str, str]:
     """What keeps an expectation from being decided, and what to do; empty where it can be."""
     if scorer is not None:
+        if isinstance(scorer, type):
+            return f"{scorer.__name__} is a class", f"Write {scorer.__name__}(…)."
         if not hasattr(scorer, "score"):
             return f"{scorer!r} is no scorer", "`evenhand scorers` lists those that there are."
         if getattr(scorer, "measures", False) and not bounded:

@@ -10,8 +10,7 @@ class SummaryJudge(CustomJudge[SummaryJudgement]):
     def messages(self, output: str) -> list[Message]:
         return [Message("user", f"Rate this summary.\n{output}\nOf this text:\n{self.fenced(self.original)}")]
 
-outcome = await expect.now(summary, SummaryJudge(original=text))
-judged = SummaryJudge.judgement(outcome)
+judged = await expect.now(summary, SummaryJudge(original=text))
 expect(judged.accuracy.score, at_least=4, label="accuracy")
 """
 
@@ -52,6 +51,7 @@ from evenhand.scorers.judging import (
 )
 
 S = TypeVar("S")
+_NUMBERS = (float, int, "float", "int")
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
@@ -66,12 +66,15 @@ class CustomJudge(Generic[S]):
 
     Attributes:
         version: Of your words; kept with each answer. Change it when you change them.
+        measures: Whether an answer comes to a number, so that a bound decides. Known from the schema, or from what your
+            `overall` says that it returns.
         judge: Who judges; the set's judge by default.
         unsure_below: Where the schema has a field `confidence`: one below this is warned of.
     """
 
     version: ClassVar[str] = "1"
     schema: ClassVar[type]
+    measures: ClassVar[bool] = False
 
     judge: Judge | None = field(default=None, repr=False)
     unsure_below: float = UNSURE
@@ -90,6 +93,10 @@ class CustomJudge(Generic[S]):
         schema_of(cls.schema)
         if cls.overall is CustomJudge.overall and not comes_to_one(cls.schema):
             raise _unclear(cls)
+        if cls.overall is CustomJudge.overall:
+            cls.measures = bool(grades_of(cls.schema))
+        else:
+            cls.measures = cls.overall.__annotations__.get("return") in _NUMBERS
         dataclass(kw_only=True, eq=False)(cls)
 
     def messages(self, output: str) -> Sequence[Message]:
