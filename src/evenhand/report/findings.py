@@ -25,12 +25,14 @@ def findings(run: RunFile, grid: Grid) -> list[str]:
 def warnings(run: RunFile) -> list[str]:
     """The evals that let trials pass without asking anything of them, each once."""
     if not any(variant.where for variant in run.meta.variants):
-        return []
+        return []  # and nothing is read
     passed: dict[tuple[str, str], int] = {}
     trials: dict[tuple[str, str], int] = {}
     for variant, unasked, totals in zip(
         run.meta.variants, run.unasked(), run.by_variant(), strict=True
     ):
+        if not variant.where:
+            continue
         eval_ = variant.where, variant.eval
         passed[eval_] = passed.get(eval_, 0) + unasked
         trials[eval_] = trials.get(eval_, 0) + totals.trials
@@ -60,7 +62,11 @@ def usage_line(run: RunFile) -> str:
     roles = by_role(run.usage())
     if len(roles) < 2:
         return ""
-    return " · ".join(f"{_ROLES.get(role, role)}: {_used(used)}" for role, used in roles.items())
+    parts = [f"{_ROLES.get(role, role)}: {_used(used)}" for role, used in roles.items()]
+    again = run.totals().calls - sum(used.calls for used in roles.values())
+    if again > 0:
+        parts.append(f"{again:,} answered by earlier calls of the run")
+    return " · ".join(parts)
 
 
 def _used(used: Usage) -> str:

@@ -73,19 +73,25 @@ def wrapped(text: str, width: int, indent: str, most: int) -> list[str]:
     """Foreign text in lines of this width, its own line breaks kept; cut, and its length told, where there are more."""
     lines: list[str] = []
     for line in safe(text, multiline=True).split("\n"):
-        wide = columns(line)
-        room = width if wide <= len(line) else max(20, width * len(line) // wide)
-        lines += textwrap.wrap(
-            line,
-            room,
-            initial_indent=indent,
-            subsequent_indent=indent,
-            break_on_hyphens=False,
-            replace_whitespace=False,
-        ) or [""]
+        found = _filled(line, width, indent)
+        if not line.isascii() and any(columns(part) > width for part in found):
+            # As if all of it were wide: textwrap counts characters.
+            found = _filled(line, len(indent) + (width - len(indent)) // 2, indent)
+        lines += found or [""]
         if len(lines) > most:
             return [*lines[:most], f"{indent}… ({len(text):,} characters in all)"]
     return lines
+
+
+def _filled(line: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        line,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
 
 
 def text_of(value: object) -> str:

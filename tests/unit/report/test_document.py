@@ -5,7 +5,7 @@ import json
 import tracemalloc
 
 import pytest
-from tests.unit.report.conftest import ID, Make, result
+from tests.unit.report.conftest import ID, SUMMARIES, Make, result
 
 from evenhand.core.encoding import encode
 from evenhand.core.run import TrialError
@@ -103,7 +103,7 @@ async def test_the_document_says_what_was_run_and_how(summaries_run: RunFile) ->
         "evenhand fingerprint cases repeats pass_rate variants settings config".split()
     )
     assert (found["cases"], found["repeats"]) == (8, 1)
-    assert [v["prompt"] for v in found["variants"]] == [f"prompts.py:{p}" for p in ("basic", "better", "best")]  # fmt: skip
+    assert [v["prompt"] for v in found["variants"]] == [v.prompt for v in SUMMARIES]
     assert [(used["role"], used["calls"], used["cached"]) for used in read["usage"]] == [
         ("subject", 24, 0),
         ("judge", 24, 0),
