@@ -227,7 +227,8 @@ def plan_of(
         models = Models(evals, env)
         wrong = [*problems_of(evals, models), *_taken(evals, taken)]
         wrong += models.problems if chosen else []
-        problems += [problem for problem in dict.fromkeys(wrong) if problem not in problems]
+        told = set(map(str, problems))
+        problems += [problem for problem in wrong if str(problem) not in told]
         if chosen and not wrong:
             ready.append((evals, chosen, models))
     if problems and (broken is None or not ready):
