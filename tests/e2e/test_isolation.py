@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, async_sessionmaker, create_async
 from sqlalchemy.ext.asyncio import AsyncSession as PlainAsyncSession
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 from sqlalchemy.orm import scoped_session as scoped
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import NullPool, StaticPool
 
 from evenhand import EvalSet, Expect, Model, run
 from evenhand.authoring import body
@@ -167,6 +167,18 @@ def leaves_it_open(session: Session) -> None:
     session.flush()
 
 
+def stop() -> None:
+    """Raises what nobody expects."""
+    raise LookupError
+
+
+def ends_it_in_sql(session: Session) -> None:
+    """What cannot be prevented."""
+    session.add(Note(text="second"))
+    session.flush()
+    session.execute(text("COMMIT"))
+
+
 WORK = [
     commits,
     rolls_back,
@@ -185,9 +197,13 @@ def test_whatever_the_application_does_is_undone(
 ):
     """Commits, rollbacks, savepoints, errors and new tables, whether the block raises or not; and then again."""
     for _ in range(2):
-        with pytest.raises(IndexError) if raises else nullcontext(), rolled_back(engine) as session:
+        with (
+            pytest.raises(LookupError) if raises else nullcontext(),
+            rolled_back(engine) as session,
+        ):
             work(session)
-            [1][raises]
+            if raises:
+                stop()
         assert notes(engine) == ["first"]
     with Session(engine) as session:  # what is written outside stays, as ever
         session.add(Note(text="kept"))
@@ -264,13 +280,9 @@ def test_a_commit_of_the_connection_is_refused(engine: Engine):
 
 def test_a_commit_in_sql_is_told(engine: Engine):
     """It cannot be prevented, so it is an error at the end; what comes after it is still undone."""
-    with (
-        pytest.raises(CodeError, match="what it had written stays"),
-        rolled_back(engine) as session,
-    ):
-        session.add(Note(text="second"))
-        session.flush()
-        session.execute(text("COMMIT"))
+    stays = pytest.raises(CodeError, match="what it had written stays")
+    with stays, rolled_back(engine) as session:
+        ends_it_in_sql(session)
     assert notes(engine) == ["first", "second"]
     with rolled_back(engine) as session:
         session.add(Note(text="third"))
@@ -334,6 +346,43 @@ def test_plain_trials_run_side_by_side(engine: Engine):
     assert ran(evals) == [("pass", [])] * 40
     assert notes(engine) == ["first"]
     assert len(threads) > 1
+
+
+@pytest.mark.parametrize("kinds", ["plain", "async", "plain and async"])
+def test_locks_never_bring_a_run_to_a_halt(postgresql: str, kinds: str):
+    """All write the same unique value, and wait for each other in the database: in threads, and on the loop itself."""
+    engine = create_engine(
+        f"postgresql+psycopg://postgres@/postgres?host={postgresql}", poolclass=NullPool
+    )
+    Base.metadata.drop_all(engine)
+    Base.metadata.create_all(engine)
+    evals = EvalSet("locks", data=[{"id": str(i)} for i in range(20)])
+
+    @evals.fixture
+    def session():
+        with rolled_back(engine) as session:
+            yield session
+
+    if "plain" in kinds:
+
+        @evals.eval
+        def writes(session: Session, expect: Expect):
+            session.add(Note(text="the same for all"))
+            session.commit()
+            time.sleep(0.002)
+            expect(session.scalar(select(func.count()).select_from(Note)) == 1, "is alone")
+
+    if "async" in kinds:
+
+        @evals.eval
+        async def writes_and_waits(session: Session, expect: Expect):
+            session.add(Note(text="the same for all"))
+            session.commit()
+            await asyncio.sleep(0.002)
+            expect(session.scalar(select(func.count()).select_from(Note)) == 1, "is alone")
+
+    assert ran(evals) == [("pass", [])] * 20 * len(evals.evals)
+    assert notes(engine) == []
 
 
 async def test_async_trials_run_side_by_side(async_engine: AsyncEngine):
@@ -406,7 +455,6 @@ def test_a_body_that_takes_too_long_is_undone(
 
 def test_model_calls_survive_the_rollback(engine: Engine):
     """What a trial asked of a model is in the run, though all that it wrote to the database is gone."""
-
     evals = EvalSet("asks", model="echo", data=[{"id": "a"}, {"id": "b"}])
 
     @evals.fixture

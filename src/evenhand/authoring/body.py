@@ -31,8 +31,21 @@ class EvalBody:
     judge: Provider | None
 
     async def __call__(self, trial: Trial) -> object:
-        with one_trial():
+        with one_trial(self._waits):
             return await self._run(trial)
+
+    def _waits(self) -> bool:
+        """Whether the eval, or a fixture that it needs, is async."""
+        asked, seen = [self.eval.function], set[str]()
+        while asked:
+            function = asked.pop()
+            if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+                return True
+            for name in inspect.signature(function).parameters:
+                if name in self.evals.fixtures and name not in seen:
+                    seen.add(name)
+                    asked.append(self.evals.fixtures[name])
+        return False
 
     async def _run(self, trial: Trial) -> object:
         expect = Expect(trial)

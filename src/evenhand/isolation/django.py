@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from typing import Any
 
+from asgiref.sync import ThreadSensitiveContext
 from django.core.exceptions import ImproperlyConfigured
 from django.db import Error, connections, transaction
 
 from evenhand.core.errors import CodeError, UsageError
-from evenhand.isolation.kept import Kept, claimed, kept, peek
-from evenhand.isolation.turns import Turns
+from evenhand.isolation.kept import Kept, claimed, kept, must_be_alone, peek
+from evenhand.isolation.turns import PLAIN, Turns
 
 _OVER = object()
 _installing = threading.Lock()
@@ -33,7 +34,7 @@ class RolledBack:
     def __init__(self, using: Sequence[str]) -> None:
         # In one order everywhere, or two trials would wait for each other.
         self._using = sorted(set(using))
-        self._turns = [turns for alias in self._using if (turns := _turns_of(alias))]
+        self._turns = [_turns_of(alias) for alias in self._using]
         self._stack = ExitStack()
         self._async_stack = AsyncExitStack()
 
@@ -46,7 +47,7 @@ class RolledBack:
         with ExitStack() as stack:
             self._claim(stack)
             for turns in self._turns:
-                stack.enter_context(turns.taken())
+                stack.enter_context(turns.taken(alone=must_be_alone()))
             self._open(stack, stack.enter_context(kept()))
             self._stack = stack.pop_all()
 
@@ -59,6 +60,9 @@ class RolledBack:
             here = stack.enter_context(kept())  # in this task, whose context the threads copy
             for turns in self._turns:
                 await stack.enter_async_context(turns.awaited())
+            # A thread of its own for what the trial gives to sync_to_async: in the one that Django has for all,
+            # it could wait for another trial's lock, and that one for the thread.
+            await stack.enter_async_context(ThreadSensitiveContext())
             stack.push_async_callback(_in_thread, self._stack.close)
             await _in_thread(self._open, self._stack, here)
             self._async_stack = stack.pop_all()
@@ -159,8 +163,8 @@ class _ByTrial:
         delattr(self._store, alias)
 
 
-def _turns_of(alias: str) -> Turns | None:
-    """The queue for a database of which there is one writer at a time; None for the others.
+def _turns_of(alias: str) -> Turns:
+    """The queue for a database: SQLite has one writer at a time.
 
     Raises:
         UsageError: There is no such database, or Django is not set up.
@@ -179,7 +183,7 @@ def _turns_of(alias: str) -> Turns | None:
     connection: Any = connections.create_connection(alias)  # not connected yet
     _install()
     if connection.vendor != "sqlite":
-        return None
+        return _turns.setdefault(alias, Turns(PLAIN))
     if connection.is_in_memory_db():
         raise UsageError(
             f"the database {alias!r} is in memory, and so each connection has its own",

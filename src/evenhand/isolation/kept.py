@@ -6,7 +6,7 @@ the same dict: what a fixture puts there in one thread, the eval finds in anothe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -19,20 +19,22 @@ class Kept(dict[object, Any]):
 
     Attributes:
         trial: Whether it belongs to a trial of a run, rather than to a script or a test of its own.
+        waits: Says whether some function of the trial is async.
     """
 
     trial = False
+    waits: Callable[[], bool] = staticmethod(lambda: False)
 
 
 _kept: ContextVar[Kept | None] = ContextVar("evenhand_kept", default=None)
 
 
 @contextmanager
-def one_trial() -> Iterator[None]:
+def one_trial(waits: Callable[[], bool]) -> Iterator[None]:
     """Inside, what is kept belongs to this trial alone."""
-    kept = Kept()
-    kept.trial = True
-    token = _kept.set(kept)
+    here = Kept()
+    here.trial, here.waits = True, waits
+    token = _kept.set(here)
     try:
         yield
     finally:
@@ -57,6 +59,16 @@ def peek(key: object) -> Any:
     """What is kept for this, or None."""
     found = _kept.get()
     return found.get(key) if found else None
+
+
+def must_be_alone() -> bool:
+    """Whether what is opened here with a plain `with` has to have its database for itself.
+
+    An async function that calls a plain driver keeps the loop waiting. If that waits for a lock that another trial
+    holds, the other one never gets to let it go.
+    """
+    found = _kept.get()
+    return found is not None and found.waits()
 
 
 @contextmanager

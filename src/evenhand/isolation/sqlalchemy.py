@@ -11,6 +11,7 @@ transaction is begun by hand, unless the engine's own events have done so.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -24,8 +25,8 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import AssertionPool, QueuePool, SingletonThreadPool, StaticPool
 
 from evenhand.core.errors import CodeError, UsageError
-from evenhand.isolation.kept import claimed
-from evenhand.isolation.turns import Turns
+from evenhand.isolation.kept import claimed, must_be_alone
+from evenhand.isolation.turns import PLAIN, Turns
 
 SAVEPOINT = "evenhand"
 
@@ -50,7 +51,7 @@ def _session(engine: Engine, sessions: Callable[..., Any]) -> Iterator[Any]:
     _check_pool(engine)
     with (
         claimed(engine, str(engine)),
-        _turns_of(engine).taken(),
+        _turns_of(engine, PLAIN).taken(alone=must_be_alone()),
         engine.connect() as connection,
     ):
         transaction = _Transaction(connection)
@@ -66,7 +67,10 @@ def _session(engine: Engine, sessions: Callable[..., Any]) -> Iterator[Any]:
 async def _async_session(engine: AsyncEngine, sessions: Callable[..., Any]) -> AsyncIterator[Any]:
     _check_pool(engine.sync_engine)
     with claimed(engine.sync_engine, str(engine.sync_engine)):
-        async with _turns_of(engine.sync_engine).awaited(), engine.connect() as connection:
+        async with (
+            _turns_of(engine.sync_engine, math.inf).awaited(),
+            engine.connect() as connection,
+        ):
             transaction = await connection.run_sync(_Transaction)
             await connection.run_sync(lambda _: transaction.begin())
             session = _made(sessions, AsyncSession, connection)
@@ -85,23 +89,23 @@ def _check_pool(engine: Engine) -> None:
         )
 
 
-def _turns_of(engine: Engine) -> Turns:
+def _turns_of(engine: Engine, most: float) -> Turns:
     with _turns_lock:
         found = _turns.get(engine)
         if found is None:
-            found = _turns[engine] = Turns(_room(engine))
+            found = _turns[engine] = Turns(min(most, _room(engine)))
     return found
 
 
-def _room(engine: Engine) -> int | None:
+def _room(engine: Engine) -> float:
     """How many trials may hold a transaction open at a time: SQLite has one writer, a pool so many connections."""
     pool = engine.pool
     if engine.dialect.name == "sqlite" or isinstance(pool, (StaticPool, AssertionPool)):
         return 1
     if not isinstance(pool, QueuePool):
-        return None
+        return math.inf
     overflow: int = getattr(pool, "_max_overflow", 0)  # there is no public way to ask
-    return None if overflow < 0 else max(1, pool.size() + overflow)
+    return math.inf if overflow < 0 else max(1, pool.size() + overflow)
 
 
 def _made(sessions: Callable[..., Any], kind: type, connection: object) -> Any:
