@@ -44,7 +44,7 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
         if kept.get(name):
             told = ("worth a look: " if name == "suspect" else "") + text_of(kept[name])
             lines += [
-                f"{inner}{ink(line, 'yellow')}" for line in wrapped(f"! {told}", width - 6, "", 2)
+                ink(line, "yellow") for line in wrapped(f"! {told}", width, inner, KEPT_LINES)
             ]
     judged = " · ".join(f"{name} {text_of(kept[name])}" for name in _OF_JUDGES if name in kept)
     if judged:
