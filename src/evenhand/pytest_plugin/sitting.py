@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import inspect
 import itertools
 import os
@@ -43,6 +44,7 @@ from evenhand.engine.trial import (
     raise_if_final,
     trial_error,
 )
+from evenhand.providers.catalog import create
 from evenhand.providers.chat import ChatProvider
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
@@ -52,8 +54,9 @@ from evenhand.store.journal import Journal
 T = TypeVar("T")
 
 NAME_A_JUDGE = (
-    "Write evenhand_judge = anthropic:claude-sonnet-4-5 in pytest's configuration, give --evenhand-judge, "
-    "or write a fixture `judge` of your own."
+    "Write evenhand_judge = anthropic:claude-sonnet-4-5 in pytest's configuration, give --evenhand-judge, write a "
+    "fixture `judge` of your own or judge='…' for the scorer, judge = '…' below [tool.evenhand] in pyproject.toml, or "
+    "set EVENHAND_JUDGE."
 )
 _OURS = f"{Path(__file__).parent.parent}{os.sep}"
 _LIBRARY = contextlib.__file__  # `with expect.that(…)` comes through here
@@ -170,6 +173,7 @@ class Sitting:
         self._count = itertools.count()
         self._settled = 0
         self._asked: dict[int, Provider] = {}
+        self._models = functools.cache(functools.partial(create, env=os.environ, base=root))
         home = home_for(root)
         meta = RunMeta(
             id=new_id(),
@@ -219,7 +223,9 @@ class Sitting:
         async def body(trial: Trial) -> object:
             return await made.shown(trial)
 
-        step = Step(next(self._count), row, variant, repeat, body, judge=judge)
+        step = Step(
+            next(self._count), row, variant, repeat, body, judge=judge, models=self._models
+        )
         made = TestTrial(step, self, self._host, self._loop)
         return made
 
