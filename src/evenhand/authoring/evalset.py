@@ -12,6 +12,7 @@ from typing import Any, TypeVar, overload
 from evenhand.authoring.dataset import Dataset
 from evenhand.core.case import Case
 from evenhand.core.errors import Problem, UsageError
+from evenhand.core.provider import Provider
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,8 +67,8 @@ class EvalSet:
         name: str,
         *,
         data: Dataset | Iterable[Case | Mapping[str, Any]] | None = None,
-        model: object = None,
-        judge: object = None,
+        model: str | Provider | None = None,
+        judge: str | Provider | None = None,
         over: Mapping[str, Sequence[Any]] | None = None,
         repeats: int = 1,
         tags: Iterable[str] = (),
