@@ -139,7 +139,7 @@ def test_async_clients_are_recorded_with_tokens_cost_and_time(
 def test_roles_follow_where_a_call_is_made_or_what_is_said(
     plain: Callable[..., openai.OpenAI], settle: Callable[..., Run]
 ):
-    """Set-up in fixtures, judge in scorers, subject elsewhere; `role(…)` and a client made with a role say otherwise."""
+    """Set-up in fixtures, judge in scorers, subject elsewhere; `role(…)` and a client with a role say otherwise."""
     client, grader = plain(), plain(role="judge")
 
     def ask(text: str, asked: openai.OpenAI = client) -> str:
@@ -343,7 +343,7 @@ def test_a_rate_limit_is_waited_out_by_the_run_alone(
 def test_the_vendors_refusals_are_the_errors_that_the_application_knows(
     fake: FakeProvider, client: openai.AsyncOpenAI, settle: Callable[..., Run]
 ):
-    """With the vendor's words and headers; not even a bad key ends the run, as there may be something to fall back on."""
+    """With the vendor's words and headers; not even a bad key ends the run: there may be something to fall back on."""
     evals = EvalSet("refused")
 
     @evals.eval
