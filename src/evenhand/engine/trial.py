@@ -103,12 +103,15 @@ class LentModel:
 
     async def generate(self, prompt: Prompt | str) -> Reply:
         prompt = Prompt.of(prompt) if isinstance(prompt, str) else prompt
-        trial = self._trial
-        if self._role == "subject":
-            trial.prompt_text = prompt.text
-        reply = await self._asker.ask(trial, self._provider, prompt, self._role)
-        trial.spending.add(reply, self._role)
-        if self._role == "subject":
+        trial, role = self._trial, self._role
+        if role == "subject":
+            if phase.get() == "setup":  # lent to an eval, and asked by what prepares it
+                role = "setup"
+            else:
+                trial.prompt_text = prompt.text
+        reply = await self._asker.ask(trial, self._provider, prompt, role)
+        trial.spending.add(reply, role)
+        if role == "subject":
             trial.reply = reply
         return reply
 
