@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -159,6 +161,25 @@ def test_a_reader_who_has_seen_enough_does_not_end_the_run(folder: Path):
     assert process.wait(60) == 1
     _, out, _ = evenhand("show", "--json", cwd=folder)
     assert json.loads(out)["totals"]["trials"] == 4
+
+
+def test_the_documentation_shows_what_is_printed(tmp_path: Path):
+    """Two trials of the shipped example, to the letter but for times."""
+    root = Path(__file__).resolve().parents[2]
+    pages = (root / "docs" / "eval-sets.md").read_text("utf-8")
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", pages, re.DOTALL | re.MULTILINE)
+    example = shutil.copytree(
+        root / "examples" / "documents",
+        tmp_path / "documents",
+        ignore=shutil.ignore_patterns(".evenhand"),
+    )
+    _, out, _ = evenhand("run", "--offline", "-v", cwd=example)
+    assert steady(shown) in steady(out)
+
+
+def steady(text: str) -> str:
+    """What is printed, without times."""
+    return re.sub(r"\b[\d.]+ m?s\b", "… s", text)
 
 
 def test_an_eval_that_expects_nothing_is_warned_of_once(folder: Path):

@@ -101,7 +101,8 @@ def text_of(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Mapping):
-        return " · ".join(f"{name} {text_of(item)}" for name, item in value.items())
+        items = sorted(value.items(), key=lambda item: item[0] == "reasoning")  # the longest last
+        return " · ".join(f"{name} {text_of(item)}" for name, item in items)
     return json.dumps(value, ensure_ascii=False, default=str)
 
 

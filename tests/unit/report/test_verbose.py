@@ -69,7 +69,7 @@ def test_a_judgement_tells_who_judged_and_how_sure_they_were():
 def test_what_is_nested_gets_lines_of_its_own():
     """A judgement's fields and a jury's answers, one a line; a list stays a list."""
     kept = {
-        "judgement": {"accuracy": {"score": 4, "reasoning": "right"}, "overall": 3},
+        "judgement": {"accuracy": {"reasoning": "right", "score": 4}, "overall": 3},
         "jury": [{"judge": "a", "score": 1.0}, {"judge": "b", "score": 0.0}],
         "scale": [1, 5],
         "reasoning": "longer than the reason",
