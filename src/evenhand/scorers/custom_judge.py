@@ -7,6 +7,9 @@ class SummaryJudgement(Judgement):
 class SummaryJudge(CustomJudge[SummaryJudgement]):
     original: str
 
+    def __post_init__(self) -> None:
+        check_judge(self.judge)
+
     def messages(self, output: str) -> list[Message]:
         return [Message("user", f"Rate this summary.\n{output}\nOf this text:\n{self.fenced(self.original)}")]
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from evenhand.core.errors import JudgeError, ProviderError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
+from evenhand.scorers.given import need_list
 from evenhand.scorers.judging import Judge, check_judge, side_by_side
 
 
@@ -47,10 +48,11 @@ class Jury:
     of: Judged = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        if isinstance(self.judges, str):
+        need_list("Jury", self.judges, "Write Jury([one, another], of=…).")
+        if isinstance(self.of, type) or not hasattr(self.of, "judged_by"):
             raise UsageError(
-                f"Jury: {self.judges!r} is a text, not a list",
-                hint="Write Jury([one, another], of=…).",
+                f"Jury: no judge answers {self.of!r}",
+                hint="Write of=Passes(…), Rating(…), Preferred(…) or a CustomJudge of yours.",
             )
         object.__setattr__(self, "judges", tuple(self.judges))
         if not self.judges:

@@ -14,6 +14,7 @@ from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.core.score import Score
+from evenhand.scorers.given import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, shown, the_object
 from evenhand.scorers.judging import (
@@ -63,8 +64,11 @@ class Preferred:
 
     def __post_init__(self) -> None:
         check_judge(self.judge)
+        need_text("Preferred", "criteria", self.criteria)
         if not self.criteria.strip():
             raise UsageError("Preferred: there are no criteria", hint="Say by what to compare.")
+        need_text("Preferred", "context", self.context)
+        need_number("Preferred", "unsure_below", self.unsure_below, (0, 1))
         if self.over is None:
             raise UsageError("Preferred: over=None is nothing to compare with")
         if self.ties not in get_args(Ties):

@@ -16,6 +16,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.scorers.given import need_list, need_text
 from evenhand.scorers.text import quoted, same, text_of
 
 Arguments = Mapping[str, Any] | Callable[[Mapping[str, Any]], object]
@@ -77,6 +78,18 @@ class CallsTool:
     negated: bool = False
 
     def __post_init__(self) -> None:
+        need_text("CallsTool", "the tool's name", self.name)
+        if not self.name.strip():
+            raise UsageError("CallsTool: the tool has no name")
+        if not (
+            self.arguments is None
+            or isinstance(self.arguments, Mapping)
+            or callable(self.arguments)
+        ):
+            raise UsageError(
+                f"CallsTool({self.name!r}): arguments are {self.arguments!r}",
+                hint="Write a dict of those that matter, or a function of all of them.",
+            )
         if self.exact and not isinstance(self.arguments, Mapping):
             raise UsageError(
                 f"CallsTool({self.name!r}): exact= is about arguments that are listed",
@@ -136,11 +149,10 @@ class CallsTools:
     order: Order = "any"
 
     def __post_init__(self) -> None:
-        if isinstance(self.wanted, str):
-            raise UsageError(
-                f"CallsTools: {self.wanted!r} is a text, not a list",
-                hint=f"Write CallsTool({self.wanted!r}), or a list of names.",
-            )
+        need_list("CallsTools", self.wanted, "Write a list of names, ['one', 'another'].")
+        for one in self.wanted:
+            if not isinstance(one, CallsTool):
+                need_text("CallsTools", "a tool's name", one)
         if self.order not in get_args(Order):
             raise UsageError(
                 f"CallsTools: order is {self.order!r}", hint="There are: 'any', 'exact', 'subset'."
