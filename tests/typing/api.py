@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, assert_type
 
+import evenhand
+from evenhand import EvalSet, Run, run_async
 from evenhand.core.case import Case
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.plan import Plan, Selection
 from evenhand.core.score import Score, State, check
 from evenhand.engine.door import Finished, Settings, run
 from evenhand.promptfoo.load import load
+from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script, Scripted, example
 
 
@@ -71,6 +74,20 @@ def plans() -> None:
     assert_type(finished.path, Path)
     run("evals")  # pyright: ignore[reportArgumentType]
     Settings(max_costs=1.0)  # pyright: ignore[reportCallIssue]
+
+
+async def sets() -> None:
+    """Eval sets give a run, whichever way they are run; a run is a run file with a face."""
+    evals = EvalSet("support")
+    found = evenhand.run(evals, first=3, strict=True)
+    assert_type(found, Run)
+    assert_type(await run_async(evals, repeats=2), Run)
+    assert_type(Run.open(found.path), Run)
+    assert_type(found.rows(), list[dict[str, Any]])
+    assert_type(found.outcome_rows(), list[dict[str, Any]])
+    kept: RunFile = found
+    assert_type(kept.path, Path)
+    evenhand.run("support")  # pyright: ignore[reportArgumentType]
 
 
 async def fakes() -> None:
