@@ -122,7 +122,7 @@ def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[st
 def _call(call: CallRecord, width: int) -> list[str]:
     end = call.end
     if end is None:
-        told = "in doubt: it was in flight when the run was killed"
+        told = "in doubt: cut off before its end, by a kill or by whoever asked"
     elif end.error:
         told = end.error
     else:
