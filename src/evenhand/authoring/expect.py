@@ -8,6 +8,8 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
 from typing import Any, TypeVar, cast, overload
 
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
@@ -201,10 +203,12 @@ class Expect:
         if isinstance(scorer, str):
             label, scorer = scorer, None
         answers = at_once and hasattr(scorer, "judgement")  # the eval looks at the answer itself
-        what, hint = _undecided(value, scorer, label, bounded or answers)
+        what, hint = _misgiven(at_least, at_most, weight, label, metric), ""
+        if not what:
+            what, hint = _undecided(value, scorer, label, bounded or answers)
         if what:
             wrong = UsageError(f"{_place()}: expect: {what}", hint=hint)
-            asked = Raised(label or str(scorer or "expect"), wrong)
+            asked = Raised(str(label or scorer or "expect"), wrong)
             return Expectation(None, asked, metadata=metadata)
         if scorer is None:
             scorer = Measured(label) if bounded else Stated(label)
@@ -214,13 +218,31 @@ class Expect:
         return Expectation(value, scorer, at_least, at_most, weight, metric, label, metadata)
 
 
+def _misgiven(at_least: Any, at_most: Any, weight: Any, label: Any, metric: Any) -> str:
+    """Which argument is of the wrong kind; empty for none."""
+    for name, number in (("at_least", at_least), ("at_most", at_most), ("weight", weight)):
+        if number is None and name != "weight":
+            continue
+        if type(number) is bool or not isinstance(number, Real) or not isfinite(number):
+            return f"{name} is {number!r}, not a number"
+    if weight < 0:
+        return f"weight is {weight!r}, less than 0"
+    for name, text in (("label", label), ("metric", metric)):
+        if not isinstance(text, str):
+            return f"{name} is {text!r}, not a text"
+    return ""
+
+
 def _undecided(value: Any, scorer: Scorer | None, label: str, bounded: bool) -> tuple[str, str]:
     """What keeps an expectation from being decided, and what to do; empty where it can be."""
     if scorer is not None:
         if isinstance(scorer, type):
             return f"{scorer.__name__} is a class", f"Write {scorer.__name__}(…)."
         if not hasattr(scorer, "score"):
-            return f"{scorer!r} is no scorer", "`evenhand scorers` lists those that there are."
+            return (
+                f"{type(scorer).__name__} {str(scorer)[:60]!r} is no scorer",
+                "`evenhand scorers` lists those that there are.",
+            )
         if getattr(scorer, "measures", False) and not bounded:
             return f"{scorer} gives a number, and has no bound", "Write at_least= or at_most=."
         return "", ""

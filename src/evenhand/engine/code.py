@@ -22,6 +22,7 @@ import importlib.util
 import inspect
 import itertools
 import mmap
+import os
 import queue
 import sys
 import threading
@@ -43,6 +44,7 @@ THREADS = 16
 ABANDONED = 20
 SLOT = 256
 HINT_LIMIT = 4096
+_OURS = f"{Path(__file__).parent.parent}{os.sep}"
 
 _here = threading.local()
 """In a thread of ours: `worker_of`, the host that it works for, and the loop that this one is on."""
@@ -342,11 +344,10 @@ def _code_error(name: str, error: BaseException) -> CodeError:
 
 def _user_frame(error: BaseException) -> str:
     """The last line of the user's own code that the error passed through."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
     own = [
         f
-        for f in frames
-        if "site-packages" not in f.filename and not f.filename.startswith("<frozen")
+        for f in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in f.filename and not f.filename.startswith(("<frozen", _OURS))
     ]
     if not own:
         return ""
