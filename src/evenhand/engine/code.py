@@ -44,7 +44,8 @@ THREADS = 16
 ABANDONED = 20
 SLOT = 256
 HINT_LIMIT = 4096
-_OURS = f"{Path(__file__).parent.parent}{os.sep}"
+_NOBODYS = ("<frozen", "<string>", f"{Path(__file__).parent.parent}{os.sep}")
+"""Frames of these are no lines of the user's: Python's own, those that dataclasses write, and ours."""
 
 _here = threading.local()
 """In a thread of ours: `worker_of`, the host that it works for, and the loop that this one is on."""
@@ -347,7 +348,7 @@ def _user_frame(error: BaseException) -> str:
     own = [
         f
         for f in traceback.extract_tb(error.__traceback__)
-        if "site-packages" not in f.filename and not f.filename.startswith(("<frozen", _OURS))
+        if "site-packages" not in f.filename and not f.filename.startswith(_NOBODYS)
     ]
     if not own:
         return ""
