@@ -136,6 +136,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
     from evenhand.authoring.expect import Expect  # noqa: PLC0415 (only for those who use it)
     from evenhand.core.case import Case  # noqa: PLC0415 (see above)
+    from evenhand.engine.trial import present  # noqa: PLC0415 (see above)
 
     item = cast("pytest.Function", request.node)
     judges = request.getfixturevalue("judge")
@@ -151,7 +152,9 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         cast("Provider | None", judges),
     )
     item.stash[TRIAL] = trial
+    token = present.set(trial)  # what the application under test asks by itself is this test's
     yield Expect(trial)
+    present.reset(token)
     del item.stash[TRIAL]
 
 

@@ -36,6 +36,7 @@ from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.door import CEILING, START
 from evenhand.engine.limits import Limits
+from evenhand.engine.present import Home
 from evenhand.engine.trial import (
     Asker,
     LiveTrial,
@@ -44,6 +45,7 @@ from evenhand.engine.trial import (
     raise_if_final,
     trial_error,
 )
+from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
 from evenhand.providers.chat import ChatProvider
 from evenhand.store.cache import Cache
@@ -200,6 +202,7 @@ class Sitting:
             replaying=False,
         )
         self._loop = asyncio.new_event_loop()
+        self._home = Home(self._loop)
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="evenhand-pytest", daemon=True
         )
@@ -227,13 +230,14 @@ class Sitting:
             next(self._count), row, variant, repeat, body, judge=judge, models=self._models
         )
         made = TestTrial(step, self, self._host, self._loop)
+        made.home = self._home
         return made
 
     async def ask(
         self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole
     ) -> Reply:
         """Asks through the run; a model over the network only where that is allowed."""
-        if self._live or not isinstance(provider, ChatProvider):
+        if self._live or not isinstance(provider, (AppCall, ChatProvider)):
             self._asked[id(provider)] = provider
         else:
             provider = Unplugged(provider)
@@ -275,6 +279,7 @@ class Sitting:
             self._loop.close()
 
     async def _close(self, interrupted: bool) -> None:
+        await self._home.close()
         closing = [provider.close() for provider in self._asked.values()]
         await asyncio.gather(*closing, return_exceptions=True)
         self._cache.close()
