@@ -15,7 +15,7 @@ from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
 from evenhand.promptfoo.assertions import SUPPORTED
 from evenhand.promptfoo.load import load
-from evenhand.scorers.catalog import catalog
+from evenhand.scorers.catalog import catalog, scorers
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -134,6 +134,13 @@ def test_every_assertion_type_is_documented():
     assert [name for name in sorted(SUPPORTED) if f"`{name}`" not in text] == []
     listed = {entry.name for entry in catalog()}
     assert listed >= SUPPORTED
+
+
+def test_every_scorer_is_documented():
+    """Each class of evenhand.scorers that can be asked of an output is used or named on a page."""
+    text = "".join(page.read_text("utf-8") for page in DOCS.rglob("*.md"))
+    missing = [e.name for e in scorers() if not re.search(rf"\b{e.name}\b", text)]
+    assert missing == []
 
 
 def test_every_environment_variable_is_documented():
