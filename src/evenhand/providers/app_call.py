@@ -64,6 +64,7 @@ class AppCall:
         text: The conversation, as people read it.
         streams: Whether the answer is to come in pieces.
         live: Told of the answer while it comes in.
+        tried: Whether it has been sent.
         begun: Whether a part of the answer has been passed on.
     """
 
@@ -77,6 +78,7 @@ class AppCall:
     id: str
     account: str
     live: http.Listener | None = None
+    tried: bool = False
     begun: bool = False
     paid: bool = field(init=False, default=True)
     label: str = field(init=False)
@@ -158,6 +160,7 @@ class AppCall:
 
     async def send(self, request: Request, host: Host) -> Answer:
         del host  # nothing of the user's runs here
+        self.tried = True
         headers = {k: v for k, v in self.headers.items() if k not in _OF_THE_CONNECTION}
         listener = self if self.streams else None
         name = urlsplit(self.url).netloc.rpartition("@")[2]

@@ -161,7 +161,8 @@ class Exchange:
         if own is not None:
             own.tasks.discard(task)
         if task.cancelled():
-            self._count(Reply(""))  # it was asked, and what it cost nobody knows
+            if self._call.tried:
+                self._count(Reply(""))  # what it cost nobody knows
             self.failed = ConnectionFailed("it was given up", billed=None)
         elif (error := task.exception()) is not None:
             if own is not None and isinstance(error, EvenhandError) and is_final(error):

@@ -28,6 +28,7 @@ from evenhand.core.provider import Host, Provider
 from evenhand.core.variant import Variant
 from evenhand.engine.present import Home
 from evenhand.engine.trial import LiveTrial, present
+from evenhand.providers.app_call import AppCall
 
 URL = "http://nobody.invalid/v1/chat/completions"
 BODY: Mapping[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
@@ -153,11 +154,13 @@ async def test_a_call_after_the_run_is_the_applications_own_business():
     assert desk.asked == 0
 
 
-async def test_a_call_that_is_cancelled_is_given_up_and_its_cost_unknown():
-    """As with a time limit of the application's own."""
+@pytest.mark.parametrize("sent", [True, False])
+async def test_a_call_that_is_cancelled_is_given_up_and_its_cost_unknown(sent: bool):
+    """As with a time limit of the application's own. One that was still waiting its turn cost nothing."""
 
     class Slow(Failing):
         async def ask(self, trial: LiveTrial, provider: Provider, prompt: Any, role: str) -> Any:
+            cast("AppCall", provider).tried = sent
             await asyncio.sleep(60)
 
     with inside(Slow(BadRequest(""))) as trial:
@@ -165,7 +168,7 @@ async def test_a_call_that_is_cancelled_is_given_up_and_its_cost_unknown():
             await asyncio.wait_for(post(), 0.02)
         assert trial.own is not None
         assert trial.own.tasks == set()
-    assert (trial.spending.calls, trial.spending.cost_usd) == (1, None)
+    assert (trial.spending.calls, trial.spending.cost_usd) == ((1, None) if sent else (0, 0.0))
 
 
 async def test_a_transport_of_ones_own_sends_what_passes_through():
