@@ -137,8 +137,8 @@ async def judges(expect: Expect) -> None:
     expect(tone.warmth.score, at_least=4, label="warmth")
     outcome = await expect.now("dear", Passes("is kind", judge="openai:gpt-5"))
     assert_type(outcome, Outcome)
-    tone.cold  # pyright: ignore[reportAttributeAccessIssue, reportUnusedExpression]
-    outcome.warmth  # pyright: ignore[reportAttributeAccessIssue, reportUnusedExpression]
+    assert tone.cold  # pyright: ignore[reportAttributeAccessIssue]
+    assert outcome.warmth  # pyright: ignore[reportAttributeAccessIssue]
     ToneJudge()  # pyright: ignore[reportCallIssue]
     ToneJudge(house=3)  # pyright: ignore[reportArgumentType]
     Passes("is kind", judge=3)  # pyright: ignore[reportArgumentType]
