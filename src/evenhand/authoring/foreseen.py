@@ -23,6 +23,7 @@ from evenhand.core.reading import reading
 from evenhand.scorers.judging import NAME_A_JUDGE
 
 _UNKNOWN = object()
+_NOBODY = ""
 _PURE = ("evenhand.scorers.", "evenhand.authoring.prompt")
 """Classes of these modules do nothing when they are made but look at their arguments."""
 
@@ -139,6 +140,9 @@ def _expected(
             called = called.value
         if isinstance(called, ast.Name) and called.id == "expect":
             what, hint = _undecided(node, known, at_once=at_once)
+            if not what and not models.judged and _NOBODY not in told and _wants(node, known):
+                told.add(_NOBODY)
+                what, hint = "a judge is wanted, and nobody is named to judge", NAME_A_JUDGE
             if what:
                 yield Problem(path, line, 0, f"expect: {what}", hint)
 
@@ -167,6 +171,18 @@ def _undecided(call: ast.Call, known: _Known, *, at_once: bool) -> tuple[str, st
             said = scorer.__name__ if isinstance(scorer, type) else scorer
             return f"{said} gives a number, and has no bound", "Write at_least= or at_most=."
     return "", ""
+
+
+def _wants(call: ast.Call, known: _Known) -> bool:
+    """Whether what is expected asks a judge, and names none."""
+    if len(call.args) < 2:
+        return False
+    asked = known.quiet(call.args[1])
+    if asked is _UNKNOWN and isinstance(call.args[1], ast.Call):
+        asked = known.quiet(call.args[1].func)
+        if any(keyword.arg in ("judge", None) for keyword in call.args[1].keywords):
+            return False
+    return hasattr(asked, "judged_by") and (isinstance(asked, type) or asked.judge is None)
 
 
 class _Known:

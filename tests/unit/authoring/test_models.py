@@ -183,6 +183,51 @@ def test_wrong_names_in_a_file_are_told_when_it_is_read_with_their_lines(tmp_pat
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "wants"),
+    [
+        ('Passes("is polite")', True),
+        ("Passes(case.input)", True),
+        ("POLITE", True),
+        ("Rating(CLARITY), at_least=4", True),
+        ('Passes("is polite", judge="openai:x")', False),
+        ("Passes(case.input, judge=JUDGE)", False),
+        ("Passes(case.input, **MORE)", False),
+        ('Jury(["openai:x"], of=POLITE)', False),
+        ('Contains("x")', False),
+    ],
+)
+def test_an_eval_that_wants_a_judge_where_nobody_is_named_is_told_once(
+    tmp_path: Path, line: str, wants: bool
+):
+    """Before anything runs and is paid for, with all the ways to name one."""
+    file = tmp_path / "a_evals.py"
+    text = f"""
+        from evenhand import EvalSet, Expect
+        from evenhand.scorers import CLARITY, Contains, Jury, Passes, Rating
+
+        POLITE, JUDGE, MORE = Passes("is polite"), "openai:x", {{"judge": "openai:x"}}
+        evals = EvalSet("x")
+
+
+        @evals.eval
+        def only(case, expect: Expect) -> None:
+            expect("x", {line})
+            expect("y", {line})
+        """
+    file.write_text(textwrap.dedent(text), "utf-8")
+    sets = find([str(file)]).sets
+    assert plan_of(sets, env={"EVENHAND_JUDGE": "openai:x"}).size == 1
+    if not wants:
+        assert plan_of(sets, env={}).size == 1
+        return
+    with pytest.raises(ConfigError) as caught:
+        plan_of(sets, env={})
+    (problem,) = caught.value.problems
+    assert (problem.line, "nobody is named to judge" in problem.what) == (11, True)
+    assert "EVENHAND_JUDGE" in problem.hint
+
+
 def test_an_eval_may_ask_for_the_judge_of_the_project(tmp_path: Path):
     """And where nobody is named at all, it is told all the ways."""
     evals = EvalSet("x")
