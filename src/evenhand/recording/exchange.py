@@ -101,6 +101,8 @@ class Exchange:
 
     def _answer(self, own: OwnCalls, task: asyncio.Task[AppReply]) -> Head:
         """What became of a call of which nothing was passed on while it was under way."""
+        if task.cancelled() and self.failed is not None:
+            raise self.failed
         try:
             body = task.result().body
         except EvenhandError as error:
@@ -163,7 +165,7 @@ class Exchange:
         if task.cancelled():
             if self._call.tried:
                 self._count(Reply(""))  # what it cost nobody knows
-            self.failed = ConnectionFailed("it was given up", billed=None)
+            self.failed = ConnectionFailed("it was given up with its trial", billed=None)
         elif (error := task.exception()) is not None:
             if own is not None and isinstance(error, EvenhandError) and is_final(error):
                 own.halted = own.halted or error

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from evenhand.core.errors import BadReply, BadRequest, ProviderError, RateLimited
+from evenhand.core.provider import Host
 from evenhand.providers.app_call import AppCall, content_type
+from evenhand.testing import FakeProvider, Rule, Script
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 MESSAGES = "https://api.anthropic.com/v1/messages"
@@ -137,3 +140,44 @@ def test_kept_answers_know_their_kind():
     """JSON, or a stream."""
     assert content_type(b' {"a": 1}') == "application/json"
     assert content_type(b"data: {}\n\n") == "text/event-stream"
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"), [("html", BadReply), ("malformed", BadReply), ("429", RateLimited)]
+)
+async def test_what_is_no_reply_is_an_error_with_the_answer_whole(
+    fault: str, kind: type[ProviderError]
+):
+    """So that it can be asked again, and, in the end, be shown to the application as it came."""
+    with FakeProvider(Script([Rule((), "Hello", fault=fault)])) as fake:
+        asked = made(f"{fake.url}/v1/chat/completions")
+        try:
+            with pytest.raises(kind) as told:
+                await asked.send(asked.asked, cast("Host", None))
+        finally:
+            await asked.close()
+    assert told.value.answer is not None
+    status, headers, body = told.value.answer
+    assert (status, len(body) > 10) == (429 if fault == "429" else 200, True)
+    assert "content-type" in headers
+
+
+async def test_a_wrong_key_is_the_applications_own_to_deal_with():
+    """It would stop a run that had asked by itself."""
+    with FakeProvider(Script([Rule()]), api_key="right") as fake:
+        asked = made(f"{fake.url}/v1/chat/completions")
+        with pytest.raises(BadRequest, match="invalid api key") as told:
+            await asked.send(asked.asked, cast("Host", None))
+        await asked.close()
+    assert not told.value.fatal
+    assert told.value.status == 401
+
+
+async def test_a_stream_that_nobody_listens_to_is_read_to_its_end():
+    """As one whose application is gone."""
+    with FakeProvider(Script([Rule((), "Hello there")])) as fake:
+        asked = made(f"{fake.url}/v1/chat/completions", stream=True)
+        answer = await asked.send(asked.asked, cast("Host", None))
+        await asked.close()
+    assert asked.reply(answer.body).text == "Hello there"
+    assert not asked.begun

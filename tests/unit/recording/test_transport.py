@@ -23,12 +23,13 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.expect import Trial
-from evenhand.core.plan import Step
+from evenhand.core.plan import Body, Step
 from evenhand.core.provider import Host, Provider
 from evenhand.core.variant import Variant
 from evenhand.engine.present import Home
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.providers.app_call import AppCall
+from evenhand.testing import FakeProvider, Rule, Script
 
 URL = "http://nobody.invalid/v1/chat/completions"
 BODY: Mapping[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
@@ -54,9 +55,9 @@ async def nothing(trial: Trial) -> object:
 
 
 @contextmanager
-def inside(desk: Failing) -> Iterator[LiveTrial]:
+def inside(desk: Failing, body: Body = nothing) -> Iterator[LiveTrial]:
     """Inside, code runs for a trial on the running loop."""
-    step = Step(0, Case("a"), Variant(0, "", ""), 0, nothing)
+    step = Step(0, Case("a"), Variant(0, "", ""), 0, body)
     trial = LiveTrial(step, desk, cast("Host", None))
     trial.home = Home(asyncio.get_running_loop())
     token = present.set(trial)
@@ -169,6 +170,44 @@ async def test_a_call_that_is_cancelled_is_given_up_and_its_cost_unknown(sent: b
         assert trial.own is not None
         assert trial.own.tasks == set()
     assert (trial.spending.calls, trial.spending.cost_usd) == ((1, None) if sent else (0, 0.0))
+
+
+async def test_an_eval_that_raises_gives_up_what_it_left_under_way():
+    """Nobody would read it."""
+    left: list[asyncio.Task[Any]] = []
+
+    class Slow(Failing):
+        async def ask(self, trial: LiveTrial, provider: Provider, prompt: Any, role: str) -> Any:
+            self.asked += 1
+            await asyncio.sleep(60)
+
+    async def raises(trial: Trial) -> object:
+        left.append(asyncio.create_task(post()))
+        while not desk.asked:
+            await asyncio.sleep(0.001)
+        raise ValueError("broken")
+
+    desk = Slow(BadRequest(""))
+    with inside(desk, raises) as trial:
+        result = await trial.settle()
+        await asyncio.wait(left)
+    assert result.reason == "ValueError: broken"
+    assert isinstance(left[0].exception(), httpx2.ConnectError)
+
+
+async def test_bare_transports_need_nothing_but_a_client():
+    """What passes through goes by an ordinary client of the same library."""
+    with FakeProvider(Script([Rule((), "Hello")])) as fake:
+        url = f"{fake.url}/v1/chat/completions"
+        with httpx2.Client(transport=recording.Transport()) as client:
+            assert client.post(url, json=BODY).json()["object"] == "chat.completion"
+        async with recording.AsyncTransport() as transport:
+            client = httpx2.AsyncClient(transport=transport)
+            assert (await client.post(url, json=BODY)).status_code == 200
+            await client.aclose()
+        httpx2.Client(transport=recording.Transport()).close()  # never used: nothing to let go of
+        await httpx2.AsyncClient(transport=recording.AsyncTransport()).aclose()
+    assert fake.ledger.total == 2
 
 
 async def test_a_transport_of_ones_own_sends_what_passes_through():
