@@ -500,3 +500,29 @@ def test_what_asks_no_model_passes_through_a_trial(
     found = settle(evals)
     assert [(t.outcome, t.calls) for t in found.trials()] == [("pass", 1)]
     assert len(list(found.calls())) == 1
+
+
+def test_a_function_that_stands_for_a_model_keeps_its_own_prompt_and_reply(
+    tmp_path: Path, fake: FakeProvider, settle: Callable[..., Run]
+):
+    """What it asks in turn is recorded beside it."""
+    (tmp_path / "app.py").write_text(
+        "import openai\n"
+        "from evenhand import recording\n"
+        "def call_api(prompt, options, context):\n"
+        "    with openai.OpenAI(http_client=recording.http_client()) as client:\n"
+        "        messages = [{'role': 'user', 'content': 'inner'}]\n"
+        "        said = client.chat.completions.create(model='gpt-x', messages=messages)\n"
+        "    return {'output': said.choices[0].message.content.upper()}\n"
+    )
+    evals = EvalSet("function", over={"model": [f"python:{tmp_path / 'app.py'}:call_api"]})
+
+    @evals.eval
+    async def asks(model, expect):
+        expect((await model.generate("outer")).text == "AN ANSWER TO INNER", "answers")
+
+    found = settle(evals)
+    (trial,) = found.trials()
+    assert (trial.outcome, trial.calls) == ("pass", 2), trial
+    assert (trial.prompt, trial.output) == ("outer", "AN ANSWER TO INNER")
+    assert fake.ledger.total == 1

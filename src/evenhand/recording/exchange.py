@@ -154,7 +154,10 @@ class Exchange:
     def _count(self, reply: Reply) -> None:
         trial = self._trial
         trial.spending.add(reply, self._role)
-        if self._role == "subject" and self._call.speaks and isinstance(reply, AppReply):
+        # A prompt without a reply: a model that the run lent is being asked, and is a function that asks in turn.
+        inside = trial.prompt_text and trial.reply is None
+        shown = self._role == "subject" and self._call.speaks and not inside
+        if shown and isinstance(reply, AppReply):
             trial.prompt_text = self._call.text
             trial.reply = reply
 
