@@ -41,7 +41,7 @@ class EvalBody:
             function = asked.pop()
             if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
                 return True
-            for name in inspect.signature(function).parameters:
+            for name in parameters_of(function):
                 if name in self.evals.fixtures and name not in seen:
                     seen.add(name)
                     asked.append(self.evals.fixtures[name])
@@ -90,15 +90,12 @@ class EvalBody:
         trial: Trial,
         results: list[object],
     ) -> None:
-        for parameter in inspect.signature(function).parameters:
+        names = parameters_of(function)
+        for parameter in names:
             if parameter not in given and parameter in self.evals.fixtures:
                 with during("setup"):
                     await self._make(parameter, given, teardowns, trial)
-        wanted = {
-            p.name: given[p.name]
-            for p in inspect.signature(function).parameters.values()
-            if p.name in given
-        }
+        wanted = {name: given[name] for name in names if name in given}
         results.append(
             await trial.call(functools.partial(function, **wanted), name=name, limit_s=LIMIT_S)
         )
@@ -109,10 +106,11 @@ class EvalBody:
         """Makes a fixture, and those that it asks for itself."""
         function = self.evals.fixtures[name]
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            for parameter in inspect.signature(function).parameters:
+            names = parameters_of(function)
+            for parameter in names:
                 if parameter not in given and parameter in self.evals.fixtures:
                     await self._make(parameter, given, teardowns, trial)
-            wanted = {p: given[p] for p in inspect.signature(function).parameters if p in given}
+            wanted = {name: given[name] for name in names if name in given}
             generator = function(**wanted)
             step = functools.partial(_first, generator)
             if inspect.isasyncgen(generator):
@@ -151,6 +149,12 @@ class EvalBody:
             raise
         except Exception as error:  # noqa: BLE001 (see above)
             trial.expect(Expectation(None, Raised(f"tear-down of {name}", error)))
+
+
+@functools.lru_cache(maxsize=4096)
+def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters. Looked up once: a trial cannot afford it."""
+    return tuple(inspect.signature(function).parameters)
 
 
 _NOTHING = object()
