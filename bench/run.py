@@ -68,7 +68,7 @@ def write_folder(folder: Path, rows: int) -> None:
     (folder / "evals" / "bench_evals.py").write_text(EVALS, "utf-8")
 
 
-EVALS = '''
+EVALS = """
 from evenhand import Case, Dataset, EvalSet, Expect, Model
 from evenhand.scorers import Contains
 
@@ -90,7 +90,7 @@ async def three_expectations(case: Case, expect: Expect) -> None:
     expect(text, Contains("number"))
     expect(len(text), at_most=100, label="characters")
     expect(text.isascii(), "is plain")
-'''
+"""
 
 
 def main() -> None:

@@ -196,7 +196,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         trial = item.stash.get(TRIAL, None)
         if trial is not None and trial.places:
             _settle(item, trial, body_failed=True)
-            if getattr(error, "slug", "") == "judge":  # `expect.now` had no answer to give: no verdict
+            if (
+                getattr(error, "slug", "") == "judge"
+            ):  # `expect.now` had no answer to give: no verdict
                 item.stash[TOLD]["undecided"] = "fail" not in item.stash[TOLD]["states"]
         raise
     trial = item.stash.get(TRIAL, None)

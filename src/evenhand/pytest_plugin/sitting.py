@@ -226,9 +226,7 @@ class Sitting:
         async def body(trial: Trial) -> object:
             return await made.shown(trial)
 
-        step = Step(
-            next(self._count), row, variant, repeat, body, judge=judge, models=self._models
-        )
+        step = Step(next(self._count), row, variant, repeat, body, judge=judge, models=self._models)
         made = TestTrial(step, self, self._host, self._loop)
         made.home = self._home
         return made
