@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -33,15 +34,19 @@ def postgresql() -> Iterator[str]:
     """The folder with the socket of a server that lives as long as the tests; user and database `postgres`."""
     binaries = _binaries()
     root = os.geteuid() == 0  # whom PostgreSQL refuses to work for
-    if root and (shutil.which("runuser") is None or subprocess.call(["id", "-u", "postgres"]) != 0):
-        _missing("root has no user 'postgres' to run PostgreSQL as")
+    if root:
+        try:
+            pwd.getpwnam("postgres")
+        except KeyError:
+            _missing("root has no user 'postgres' to run PostgreSQL as")
+    user = "postgres" if root else None
     home = Path(tempfile.mkdtemp(prefix="evenhand-pg-"))
     if root:
         shutil.chown(home, "postgres")
 
     def do(*words: object) -> None:
-        command = [*(["runuser", "-u", "postgres", "--"] if root else []), *map(str, words)]
-        subprocess.run(command, cwd=home, check=True, capture_output=True, timeout=60)
+        command = [str(word) for word in words]
+        subprocess.run(command, cwd=home, check=True, capture_output=True, timeout=60, user=user)
 
     data = home / "data"
     serve = f"-k {home} -c listen_addresses= -c fsync=off -c max_connections=60"
