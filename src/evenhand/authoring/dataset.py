@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import inspect
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -124,7 +125,7 @@ def _rows(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Mapping[st
         yield from _table(file, text, "\t" if suffix == ".tsv" else ",", problems)
         return
     if suffix == ".jsonl":
-        for line, row in enumerate(text.splitlines(), 1):
+        for line, row in enumerate(text.split("\n"), 1):
             if row.strip():
                 value = _json(file, line, row, problems)
                 if value is not None:
@@ -146,7 +147,7 @@ def _table(
     file: Path, text: str, delimiter: str, problems: list[Problem]
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The rows of a table with a header, each with its first line."""
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header = [name.strip() for name in next(reader, [])]
     before = reader.line_num
     for cells in reader:

@@ -339,7 +339,7 @@ def _from_file(
     if path.suffix == ".txt":
         pieces = [piece.strip("\r\n") for piece in _SEPARATOR.split(text)]
     elif path.suffix == ".jsonl":
-        pieces = text.splitlines()
+        pieces = text.split("\n")
     elif path.suffix == ".csv":
         return _from_csv(text, label, settings, here)
     else:

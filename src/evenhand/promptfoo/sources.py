@@ -7,6 +7,7 @@ a file is found on the first walk.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -106,7 +107,7 @@ class Csv:
         data = _start(self.path)
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             text = decoded(self.path.read_bytes(), self.path, findings) or ""
-            yield from self._parsed(iter(text.splitlines(keepends=True)), findings)
+            yield from self._parsed(io.StringIO(text, newline=""), findings)
             return
         try:
             with self.path.open(encoding="utf-8-sig", newline="") as lines:

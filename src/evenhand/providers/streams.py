@@ -14,6 +14,9 @@ END = re.compile(
 )
 """The line with which a stream says that it is whole. A model's own text never begins a line of the stream."""
 
+_LINE = re.compile(
+    r"\r\n|\r|\n"
+)  # what Python counts for line ends besides may stand in a model's text
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -37,7 +40,7 @@ def whole(kind: str, body: bytes) -> dict[str, Any] | None:
 
 def _events(body: bytes) -> Iterator[dict[str, Any]]:
     for block in re.split(r"\r?\n\r?\n", body.decode("utf-8", "replace")):
-        lines = [line[5:].lstrip() for line in block.splitlines() if line.startswith("data:")]
+        lines = [line[5:].lstrip() for line in _LINE.split(block) if line.startswith("data:")]
         try:
             yield _mapping(decode("\n".join(lines)))
         except ValueError:  # no data in it, or [DONE]

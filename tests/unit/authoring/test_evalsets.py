@@ -397,6 +397,15 @@ def test_a_dataset_is_read_from_csv_json_and_jsonl(tmp_path: Path):
     assert repr(Dataset.read(tmp_path / "d.csv")) == "<Dataset d: 1 cases>"
 
 
+@pytest.mark.parametrize("odd", ["\u2028", "\u0085", "\x0c"])
+def test_a_row_ends_where_its_format_says(tmp_path: Path, odd: str):
+    """Separators that texts of models and of web pages have in them end no row of CSV or JSONL."""
+    (tmp_path / "d.csv").write_text(f"input\none{odd}two\n", "utf-8")
+    (tmp_path / "d.jsonl").write_text(f'{{"input": "one {odd.strip()}two"}}\n', "utf-8")
+    assert [case.input for case in Dataset.read(tmp_path / "d.csv")] == [f"one{odd}two"]
+    assert len(Dataset.read(tmp_path / "d.jsonl")) == 1
+
+
 def test_all_that_is_wrong_with_a_dataset_is_said_with_its_line(tmp_path: Path):
     """Ragged rows, doubles, what is no JSON."""
     (tmp_path / "d.csv").write_text("id,input\na,1\nb\na,2\n")

@@ -119,6 +119,8 @@ def test_a_table_may_begin_with_a_mark_and_be_utf_16(tmp_path: Path) -> None:
         (test,), wrong = of_file(tmp_path, "t.csv", data)
         assert not wrong
         assert test.variables == {"a": "1", "b": "café"}
+    (test,), wrong = of_file(tmp_path, "t.csv", "a\nline\u2028line\n".encode("utf-16"))
+    assert (test.variables, wrong) == ({"a": "line\u2028line"}, [])
 
 
 def test_a_table_in_another_encoding_is_placed(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_pattern_stands_for_its_files_in_order(tmp_path: Path) -> None:
 def test_jsonl_yaml_and_csv_hold_prompts(tmp_path: Path) -> None:
     """A line each; one chat; a row each, with labels."""
     (tmp_path / "p.jsonl").write_text(
-        '[{"role": "user", "content": "a"}]\n[{"role": "user", "content": "b"}]\n'
+        '[{"role": "user", "content": "a\u2028"}]\n[{"role": "user", "content": "b"}]\n'
     )
     (tmp_path / "p.yaml").write_text("- role: user\n  content: '{{x}}'\n")
     (tmp_path / "p.csv").write_text("prompt,label\nfirst {{x}},one\nsecond,two\n")

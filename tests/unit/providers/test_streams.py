@@ -42,6 +42,15 @@ def test_a_chats_pieces_become_one_message():
     assert (found["model"], found["usage"]) == ("m-1", {"prompt_tokens": 3})
 
 
+@pytest.mark.parametrize("odd", ["\u2028", "\u0085", "\x0c", "\x1c"])
+def test_a_models_text_is_whole_whatever_stands_in_it(odd: str):
+    """Vendors do not escape what only Python takes for the end of a line."""
+    event = json.dumps(delta("stop", content=f"one{odd}two"), ensure_ascii=False)
+    found = whole("chat/completions", f"data: {event}\r\n\r\ndata: [DONE]\r\n\r\n".encode())
+    assert found is not None
+    assert found["choices"][0]["message"]["content"] == f"one{odd}two"
+
+
 def test_tool_calls_come_in_pieces_too():
     """Name and id once, arguments bit by bit, several at a time."""
     parts = [
