@@ -212,7 +212,7 @@ class ProgressSnapshot:
 
     Attributes:
         settled: Trials with a result, in this session.
-        planned: Trials in the plan.
+        planned: Trials that this session has to settle.
         under_way: Trials begun and not settled.
         calls: Model calls asked for, replayed ones included.
         cached: Those of them that were replayed.

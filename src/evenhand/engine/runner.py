@@ -83,6 +83,7 @@ class Runner:
         self._deadline: asyncio.TimerHandle | None = None
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
         self._under_way = 0
+        self._planned = plan.size
         self._unheard_since: float | None = None
         self._started_at = self._turned_at = time.monotonic()
 
@@ -93,6 +94,7 @@ class Runner:
             EvenhandError: The plan itself could not be walked to its end (a tests file that changed, say).
         """
         settled = self._journal.settled()
+        self._planned = self._plan.size - len(settled)
         steps = (step for step in self._plan.steps() if step.index not in settled)
         ticker = asyncio.create_task(self._tick()) if self._progress else None
         count = max(1, min(self._concurrency, self._plan.size))
@@ -125,9 +127,8 @@ class Runner:
             try:
                 result = await self._settle(step)
                 if result is not None:
-                    await self._journal.settle(result)
-                    self._counts[result.outcome] += 1
-                    kept = result
+                    kept = await self._journal.settle(result)
+                    self._counts[kept.outcome] += 1
             except StoreError as error:
                 self._halt("stopped", error)
             finally:
@@ -234,7 +235,7 @@ class Runner:
         self._progress(
             ProgressSnapshot(
                 settled=sum(counts.values()),
-                planned=self._plan.size,
+                planned=self._planned,
                 passed=counts["pass"],
                 failed=counts["fail"],
                 errors=counts["error"],

@@ -50,7 +50,6 @@ from evenhand.providers.catalog import create
 from evenhand.providers.chat import ChatProvider
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
-from evenhand.store.encoding import keep
 from evenhand.store.journal import Journal
 
 T = TypeVar("T")
@@ -247,8 +246,7 @@ class Sitting:
 
     async def _settle(self, trial: TestTrial) -> TrialResult:
         try:
-            result, _ = keep(await trial.settle())
-            await self._journal.settle(result)
+            result = await self._journal.settle(await trial.settle())
         except (ProviderError, BudgetStop, StoreError) as error:
             step = trial.step
             result = TrialResult(

@@ -283,22 +283,27 @@ class Journal:
         )
         self._queue.put((_REPLY, _reply_row(call, end), None))
 
-    async def settle(self, result: TrialResult) -> None:
+    async def settle(self, result: TrialResult) -> TrialResult:
         """Records a result. Returns at once, unless the disk is far behind.
+
+        Returns:
+            The result as it is kept: an error, where what it holds cannot be written.
 
         Raises:
             StoreError: Nothing can be written any more.
         """
+        kept, data = keep(result)
+        row = self._trial_row(kept, data)
         if self.failed is not None:
-            self._spool.append((_TRIAL, self._trial_row(result)))
+            self._spool.append((_TRIAL, row))
             raise self.failed
-        row = self._trial_row(result)
         self._pending += 1
         if self._pending < BACKLOG:
             self._queue.put((_TRIAL, row, None))
-            return
+            return kept
         await self._durable(_TRIAL, row)
         self._pending = 0
+        return kept
 
     async def finish(self, status: RunStatus, message: str = "") -> None:
         """Writes what is left and how the run ended, and makes the run one file again.
@@ -360,8 +365,7 @@ class Journal:
         self._queue.put((kind, row, future))
         await future
 
-    def _trial_row(self, result: TrialResult) -> _Row:
-        result, data = keep(result)  # the counts are of what is kept
+    def _trial_row(self, result: TrialResult, data: bytes) -> _Row:
         return (
             result.index,
             self._takes.get(result.index, 0),

@@ -13,7 +13,7 @@ import pytest
 from evenhand.core.case import Case
 from evenhand.core.errors import AuthError, JudgeError, StoreError, UsageError
 from evenhand.core.expect import Expectation, Trial
-from evenhand.core.run import ProgressSnapshot
+from evenhand.core.run import ProgressSnapshot, TrialResult
 from evenhand.core.score import Score, check
 from evenhand.core.variant import Variant
 from evenhand.engine import door
@@ -190,6 +190,39 @@ async def test_progress_is_told_to_the_end(tmp_path: Path):
     )
     assert finished.ending.status == "finished"
     assert (seen[-1].settled, seen[-1].planned, seen[-1].passed) == (20, 20, 20)
+
+
+async def test_progress_of_a_resumed_run_counts_what_is_left(tmp_path: Path):
+    """Trials with a verdict are not waited for, so no time is reckoned for them."""
+    failing = True
+
+    async def body(trial: Trial) -> object:
+        if failing and trial.case.vars["n"] < 3:
+            raise ValueError("not yet")
+        return ""
+
+    seen: list[ProgressSnapshot] = []
+    first = await door.settle(example(10, body), Settings(home=tmp_path))
+    failing = False
+    await door.settle(
+        example(10, body), Settings(home=tmp_path), resume=first.path, progress=seen.append
+    )
+    assert (seen[-1].settled, seen[-1].planned) == (3, 3)
+
+
+async def test_a_result_is_told_as_it_is_kept(tmp_path: Path):
+    """An output that cannot be written is an error, for whoever looks on as for whoever reads the file."""
+
+    async def body(trial: Trial) -> object:
+        trial.expect(Expectation("output", Scores(check(True))))
+        return object()
+
+    told: list[TrialResult] = []
+    seen: list[ProgressSnapshot] = []
+    _, (trial,) = await settled(example(1, body), tmp_path, tell=told.append, progress=seen.append)
+    assert trial.outcome == "error"
+    assert [t.outcome for t in told] == ["error"]
+    assert (seen[-1].passed, seen[-1].errors) == (0, 1)
 
 
 async def test_draining_finishes_what_was_begun_and_begins_nothing(
