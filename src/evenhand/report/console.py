@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -250,8 +251,9 @@ def _heading(
     prompts, models = len({v.prompt for v in variants}), len({v.model for v in variants})
     sizes = {"prompt": prompts, "model": models, "case": cases}
     if evals:
-        each = len(variants) // evals
-        sizes = {"eval": evals, **({"variant": each} if each > 1 else {}), "case": cases}
+        runs = Counter(v.eval for v in variants).values()
+        columns = max(runs) if len(set(runs)) == 1 else len(variants)  # of each eval; or of all
+        sizes = {"eval": evals, **({"variant": columns} if columns > 1 else {}), "case": cases}
     if repeats > 1:
         sizes["repeat"] = repeats
     parts = [count(number, noun) for noun, number in sizes.items()]

@@ -63,7 +63,12 @@ def usage_line(run: RunFile) -> str:
     if len(roles) < 2:
         return ""
     parts = [f"{_ROLES.get(role, role)}: {_used(used)}" for role, used in roles.items()]
-    again = run.totals().calls - sum(used.calls for used in roles.values())
+    totals = run.totals()
+    # Neither what a model answered for nothing, nor what an earlier session received, was asked for by another trial.
+    again = min(
+        totals.calls - sum(used.calls for used in roles.values()),
+        totals.cached - sum(used.cached for used in roles.values()),
+    )
     if again > 0:
         parts.append(f"{again:,} answered by earlier calls of the run")
     return " · ".join(parts)

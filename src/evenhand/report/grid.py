@@ -111,7 +111,11 @@ def column_names(variants: Sequence[Variant]) -> list[str]:
         return _distinct(models, NAME)
     labels, names = _short(prompts, PROMPT), _short(models, NAME - PROMPT)
     return _distinct(
-        [f"{labels[p]} · {names[m]}" for p, m in zip(prompts, models, strict=True)], 99
+        [
+            f"{labels[p]} · {names[m]}" if m else labels[p]
+            for p, m in zip(prompts, models, strict=True)
+        ],
+        99,
     )
 
 

@@ -196,6 +196,7 @@ def test_columns_have_the_shortest_names_that_tell_them_apart() -> None:
     assert names(("p.py:a", "m"), ("p.py:b", "m")) == ["a", "b"]
     assert names(("p", "m"), ("p", "n")) == ["m", "n"]
     assert names(("x:a", "m"), ("x:b", "n")) == ["a · m", "b · n"]
+    assert names(("a", ""), ("b", "m")) == ["a", "b · m"]
     assert names(("p.py:a", "m")) == ["p.py:a"]
     assert names(("p", "m"), ("p", "m")) == ["p #1", "p #2"]
     assert names(("x:", "m"), ("x:b", "m")) == ["x:", "x:b"]

@@ -94,6 +94,17 @@ async def test_the_heading_can_be_left_out(summaries_run: RunFile) -> None:
     assert "Science" not in shown(summaries_run, with_heading=False)
 
 
+async def test_the_heading_counts_columns_that_differ_from_eval_to_eval(make_run: Make) -> None:
+    """Each eval's, where all have as many; else all there are, and no product."""
+    trials = [result(i, variant=i, case="c") for i in range(4)]
+    evals = ("one", "one", "two", "two"), ("one", "two", "two", "two")
+    even, uneven = (
+        [Variant(i, f"v{i}", "m", eval=name) for i, name in enumerate(names)] for names in evals
+    )
+    assert "2 evals × 2 variants × 1 case = 4 trials" in shown(await make_run(trials, even))
+    assert "2 evals, 4 variants, 1 case: 4 trials" in shown(await make_run(trials, uneven))
+
+
 def test_the_summary_loads_nothing_heavy() -> None:
     """Neither rich nor NumPy nor SciPy nor an event loop is imported to show a run."""
     code = (

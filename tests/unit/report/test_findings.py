@@ -102,12 +102,21 @@ async def test_usage_is_told_by_role(make_run: Make):
         asked(1, "judge", cost=None),
         asked(1, "setup", error="rate-limited"),
     ]
-    run = await make_run([result(0, calls=4), result(1, calls=2)], calls=calls)
+    run = await make_run([result(0, calls=4, cached=2), result(1, calls=2, cached=1)], calls=calls)
     assert usage_line(run) == (
         "subject: 2 calls (1 replayed), 20 → 10 tokens, $0.0100 · "
         "judge: 2 calls, 20 → 10 tokens, cost not known · 2 answered by earlier calls of the run"
     )
     assert [used.answered for used in run.usage()] == [("m-1",), ("m-1",)]
+
+
+async def test_what_costs_nothing_is_not_taken_for_an_earlier_answer(make_run: Make):
+    """Calls of a free model are in no journal; what an earlier session received is there once, and replayed."""
+    calls = [asked(0, "subject"), asked(0, "judge")]
+    run = await make_run([result(0, calls=5, cached=1)], calls=calls)
+    assert "1 answered by earlier calls" in usage_line(run)
+    run = await make_run([result(0, calls=2, cached=2)], calls=calls)
+    assert "earlier" not in usage_line(run)
 
 
 @pytest.mark.parametrize("roles", [(), ("subject",)])
