@@ -79,6 +79,8 @@ class EvalSet:
             wrong.append("a set needs a name of one line")
         if repeats < 1:
             wrong.append(f"repeats is {repeats}, less than 1")
+        if isinstance(tags, str):
+            wrong.append(_no_tags(tags))
         for axis, values in (over or {}).items():
             if isinstance(values, str) or not list(values):
                 wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
@@ -110,7 +112,13 @@ class EvalSet:
     def eval(
         self, function: F | None = None, /, *, tags: Iterable[str] = ()
     ) -> F | Callable[[F], F]:
-        """Adds a function, plain or async, to the set. Its parameters are given by name."""
+        """Adds a function, plain or async, to the set. Its parameters are given by name.
+
+        Raises:
+            UsageError: It is no function, or its tags are no list.
+        """
+        if isinstance(tags, str):
+            raise UsageError(f"EvalSet {self.name!r}: {_no_tags(tags)}")
 
         def add(function: F) -> F:
             code = _code(function)
@@ -196,6 +204,10 @@ class EvalSet:
 
     def __repr__(self) -> str:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
+
+
+def _no_tags(tags: str) -> str:
+    return f"tags is {tags!r}, not a list of tags"
 
 
 def _code(function: Callable[..., Any]) -> CodeType:

@@ -225,6 +225,8 @@ def _misgiven(at_least: Any, at_most: Any, weight: Any, label: Any, metric: Any)
             continue
         if type(number) is bool or not isinstance(number, Real) or not isfinite(number):
             return f"{name} is {number!r}, not a number"
+    if at_least is not None and at_most is not None and at_least > at_most:
+        return f"at_least is {at_least!r}, and at_most is {at_most!r}: no number is both"
     if weight < 0:
         return f"weight is {weight!r}, less than 0"
     for name, text in (("label", label), ("metric", metric)):

@@ -152,10 +152,14 @@ def _undecided(call: ast.Call, known: _Known, *, at_once: bool) -> tuple[str, st
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in named or any(isinstance(arg, ast.Starred) for arg in call.args):
         return "", ""
+    numbers: list[float] = []
     for bound in ("at_least", "at_most"):
         value = known.quiet(named[bound]) if bound in named else _UNKNOWN
         if isinstance(value, (str, bool, list, tuple, dict)):
             return f"{bound} is {value!r}, not a number", ""
+        numbers += [value] if isinstance(value, (int, float)) else []
+    if len(numbers) == 2 and numbers[0] > numbers[1]:
+        return "at_least is {!r}, and at_most is {!r}: no number is both".format(*numbers), ""
     if "at_least" in named or "at_most" in named:
         return "", ""
     if len(call.args) == 1 and "label" not in named:

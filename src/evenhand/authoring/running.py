@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import EvalPlan, plan_of
+from evenhand.core.errors import UsageError
 from evenhand.core.plan import Selection
 from evenhand.engine.door import Settings, settle, waited_for
 from evenhand.engine.runner import ShowProgress
@@ -46,11 +48,12 @@ def run(
 
     Raises:
         ConfigError: All that is wrong with the sets.
+        UsageError: What it was given is no set, or a number is too small.
         NothingSelected: There is nothing to run.
         StoreError: The run cannot be kept.
     """
-    plan = _planned(sets, Selection(first=first, repeats=repeats), strict)
     settings = Settings(home, concurrency, cache, max_cost_usd)
+    plan = _planned(sets, Selection(first=first, repeats=repeats), settings, strict)
     with _shown(plan, progress) as show:
         finished = waited_for(settle(plan, _recorded(settings, plan), progress=show))
     return Run.open(finished.path)
@@ -71,14 +74,28 @@ async def run_async(
 
     For evals that use what belongs to that loop: a connection pool, a client, a server in the same process.
     """
-    plan = _planned(sets, Selection(first=first, repeats=repeats), strict)
     settings = Settings(home, concurrency, cache, max_cost_usd)
+    plan = _planned(sets, Selection(first=first, repeats=repeats), settings, strict)
     with _shown(plan, progress) as show:
         finished = await settle(plan, _recorded(settings, plan), progress=show)
     return Run.open(finished.path)
 
 
-def _planned(sets: Sequence[EvalSet], selection: Selection, strict: bool) -> EvalPlan:
+def _planned(
+    sets: Sequence[EvalSet], selection: Selection, settings: Settings, strict: bool
+) -> EvalPlan:
+    wrong = [
+        f"{type(given).__name__} is no EvalSet"
+        for given in cast("Sequence[object]", sets)
+        if not isinstance(given, EvalSet)
+    ]
+    least = {"first": selection.first, "repeats": selection.repeats}
+    least["concurrency"] = settings.concurrency
+    wrong += [f"{name} is {n}, less than 1" for name, n in least.items() if n is not None and n < 1]
+    if settings.max_cost_usd is not None and settings.max_cost_usd < 0:
+        wrong.append(f"max_cost_usd is {settings.max_cost_usd}, less than 0")
+    if wrong:
+        raise UsageError(f"run: {'; '.join(wrong)}", hint="Write run(evals, others, first=10).")
     # A set that was typed in a notebook or at a prompt has no file: its runs are kept in the current folder.
     file = next((evals.path for evals in sets if evals.path.is_file()), Path.cwd())
     return plan_of(sets, selection, env=os.environ, source=str(file), strict=strict)

@@ -139,6 +139,7 @@ async def test_what_is_recorded_may_be_changed_afterwards(tmp_path: Path):
         (lambda expect: expect("x", 3), "int '3' is no scorer"),
         (lambda expect: expect(True, "x", weight="heavy"), "weight is 'heavy', not a number"),
         (lambda expect: expect(True, "x", weight=-1), "weight is -1, less than 0"),
+        (lambda expect: expect(1, at_least=2, at_most=1, label="n"), "no number is both"),
         (lambda expect: expect(1, at_least="1", label="x"), "at_least is '1', not a number"),
         (lambda expect: expect(1, at_most=float("nan"), label="x"), "at_most is nan"),
         (lambda expect: expect(True, label=3), "label is 3, not a text"),

@@ -13,6 +13,7 @@ import pytest
 
 import evenhand
 from evenhand import EvalSet, Run, run, run_async
+from evenhand.core.errors import UsageError
 from evenhand.testing import Scripted
 
 CELL = '''
@@ -57,6 +58,28 @@ def test_a_script_gets_a_run(tmp_path: Path):
         assert (found.verdict, found.totals().passed) == ("failed", 3)
         assert [row["passed"] for row in found.rows()] == [True, True, True, False]
     assert evenhand.Run is Run
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"first": -1, "repeats": 0}, "run: first is -1, less than 1; repeats is 0, less than 1"),
+        ({"concurrency": 0}, "concurrency is 0"),
+        ({"max_cost_usd": -1}, "max_cost_usd is -1, less than 0"),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused(how: dict[str, Any], says: str):
+    """Minus one is not "all but the last"."""
+    with pytest.raises(UsageError, match=says):
+        run(arithmetic(), **how)
+
+
+async def test_what_is_no_set_is_refused():
+    """A list of sets, or a path, is a slip of whoever writes."""
+    with pytest.raises(UsageError, match="run: list is no EvalSet; str is no EvalSet"):
+        run([arithmetic()], "evals")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="list is no EvalSet"):
+        await run_async([arithmetic()])  # type: ignore[arg-type]
 
 
 async def test_it_runs_inside_a_running_loop(tmp_path: Path):
