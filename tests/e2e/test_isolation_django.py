@@ -207,6 +207,48 @@ async def looks_on(expect):
     expect("not rolled back any more" in tries[0], "was told", tries=tries)
 """
 
+BOTH = """
+import time
+from pathlib import Path
+
+from notes.models import Note
+from sqlalchemy import create_engine, text
+
+from evenhand import EvalSet
+from evenhand.isolation import django_rolled_back, rolled_back
+
+engine = create_engine(f"sqlite:///{Path(__file__).parent}/other.db")
+cases = [{"id": str(i)} for i in range(6)]
+forwards, backwards = EvalSet("forwards", data=cases), EvalSet("backwards", data=cases)
+
+
+def database():
+    with django_rolled_back():
+        time.sleep(0.01)
+        yield
+
+
+def session():
+    with rolled_back(engine) as session:
+        time.sleep(0.01)
+        yield session
+
+
+for evals, fixtures in ((forwards, (database, session)), (backwards, (session, database))):
+    for fixture in fixtures:
+        evals.fixture(fixture)
+
+    @evals.eval
+    def plain(database, session, case, expect):
+        Note.objects.create(text="the same for all")
+        expect(session.scalar(text("SELECT 1")) == 1, "answers")
+
+    @evals.eval
+    async def asynchronous(session, database, case, expect):
+        await Note.objects.acreate(text="the same for all")
+        expect(session.scalar(text("SELECT 1")) == 1, "answers")
+"""
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def project(
@@ -315,3 +357,11 @@ except Exception as error:
     assert "Django is not set up" in first
     assert "django.setup()" in first
     assert "in memory" in second
+
+
+def test_django_and_sqlalchemy_are_held_together(project: Path):
+    """In any order, by plain and by async functions, also where two sets declare them in two orders."""
+    found = ran(project, BOTH)
+    assert left(project) == ["first"]
+    assert len(found) == 4
+    assert [trials for trials in found.values() if trials != [("pass", [])] * 6] == []

@@ -15,6 +15,7 @@ from evenhand.core.expect import Expectation, Trial
 from evenhand.core.provider import Provider
 from evenhand.engine.present import during
 from evenhand.isolation.kept import one_trial
+from evenhand.isolation.turns import Crossed
 
 LIMIT_S = 600.0
 """For one eval: it may ask models many times."""
@@ -36,16 +37,38 @@ class EvalBody:
 
     def _waits(self) -> bool:
         """Whether the eval, or a fixture that it needs, is async."""
-        asked, seen = [self.eval.function], set[str]()
+        functions = [self.eval.function, *map(self.evals.fixtures.__getitem__, self._needed())]
+        return any(
+            inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in functions
+        )
+
+    def _needed(self) -> list[str]:
+        """The fixtures that the eval needs, each after those that it asks for itself.
+
+        All evals of a set have them in one order, that of the file: as far as they hold what others wait for, they do
+        not wait for each other.
+        """
+        fixtures = self.evals.fixtures
+        needed = set[str]()
+        asked = [name for name in parameters_of(self.eval.function) if name in fixtures]
         while asked:
-            function = asked.pop()
-            if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-                return True
-            for name in parameters_of(function):
-                if name in self.evals.fixtures and name not in seen:
-                    seen.add(name)
-                    asked.append(self.evals.fixtures[name])
-        return False
+            name = asked.pop()
+            if name not in needed:
+                needed.add(name)
+                asked += [other for other in parameters_of(fixtures[name]) if other in fixtures]
+        order: dict[str, None] = {}
+
+        def add(name: str) -> None:
+            if name not in order:
+                for other in parameters_of(fixtures[name]):
+                    if other in fixtures:
+                        add(other)
+                order[name] = None
+
+        if needed:
+            for name in fixtures:
+                add(name)
+        return [name for name in order if name in needed]
 
     async def _run(self, trial: Trial) -> object:
         expect = Expect(trial)
@@ -62,10 +85,11 @@ class EvalBody:
         teardowns: list[tuple[str, Any]] = []
         result: object = None
         try:
-            await self._call_with(
-                self.eval.function, self.eval.name, given, teardowns, trial, results := []
+            with during("setup"):
+                await self._prepare(given, teardowns, trial)
+            result = await trial.call(
+                self._called(self.eval.function, given), name=self.eval.name, limit_s=LIMIT_S
             )
-            result = results[0] if results else None
         except (BudgetStop, StoreError):
             raise
         except ProviderError as error:
@@ -81,54 +105,49 @@ class EvalBody:
             result = trial.reply.text
         return result
 
-    async def _call_with(
-        self,
-        function: Callable[..., Any],
-        name: str,
-        given: dict[str, Any],
-        teardowns: list[tuple[str, Any]],
-        trial: Trial,
-        results: list[object],
+    async def _prepare(
+        self, given: dict[str, Any], teardowns: list[tuple[str, Any]], trial: Trial
     ) -> None:
-        names = parameters_of(function)
-        for parameter in names:
-            if parameter not in given and parameter in self.evals.fixtures:
-                with during("setup"):
-                    await self._make(parameter, given, teardowns, trial)
-        wanted = {name: given[name] for name in names if name in given}
-        results.append(
-            await trial.call(functools.partial(function, **wanted), name=name, limit_s=LIMIT_S)
-        )
+        """Makes the fixtures. Where another trial waits for what they hold, and they for it, they are made anew."""
+        made: dict[str, Any] = {}
+        names = self._needed()
+        while len(made) < len(names):
+            name = names[len(made)]
+            try:
+                made[name] = await self._made(name, {**given, **made}, teardowns, trial)
+            except Crossed:
+                made.clear()
+                await self._tear_down_all(teardowns, trial)
+        given.update(made)
 
-    async def _make(
-        self, name: str, given: dict[str, Any], teardowns: list[tuple[str, Any]], trial: Trial
-    ) -> None:
-        """Makes a fixture, and those that it asks for itself."""
-        function = self.evals.fixtures[name]
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            names = parameters_of(function)
-            for parameter in names:
-                if parameter not in given and parameter in self.evals.fixtures:
-                    await self._make(parameter, given, teardowns, trial)
-            wanted = {name: given[name] for name in names if name in given}
-            generator = function(**wanted)
-            step = functools.partial(_first, generator)
-            if inspect.isasyncgen(generator):
-                step = functools.partial(_first_async, generator)
-            made = await trial.call(step, name=f"fixture {name}", limit_s=LIMIT_S)
-            if made is _NOTHING:
-                raise CodeError(f"fixture {name} yields nothing")
-            given[name] = made
-            teardowns.append((name, generator))
-            return
-        results: list[object] = []
-        await self._call_with(function, f"fixture {name}", given, teardowns, trial, results)
-        given[name] = results[0]
+    async def _made(
+        self, name: str, given: Mapping[str, Any], teardowns: list[tuple[str, Any]], trial: Trial
+    ) -> Any:
+        """Makes a fixture."""
+        step = self._called(self.evals.fixtures[name], given)
+        if not (inspect.isgeneratorfunction(step.func) or inspect.isasyncgenfunction(step.func)):
+            return await trial.call(step, name=f"fixture {name}", limit_s=LIMIT_S)
+        generator = step()
+        step = functools.partial(_first, generator)
+        if inspect.isasyncgen(generator):
+            step = functools.partial(_first_async, generator)
+        made = await trial.call(step, name=f"fixture {name}", limit_s=LIMIT_S)
+        if made is _NOTHING:
+            raise CodeError(f"fixture {name} yields nothing")
+        teardowns.append((name, generator))
+        return made
+
+    def _called(
+        self, function: Callable[..., Any], given: Mapping[str, Any]
+    ) -> functools.partial[Any]:
+        names = parameters_of(function)
+        return functools.partial(function, **{name: given[name] for name in names if name in given})
 
     async def _tear_down_all(self, teardowns: list[tuple[str, Any]], trial: Trial) -> None:
         """Tears all fixtures down, the last one first; what ends the run waits until it is done."""
         ending: BaseException | None = None
-        for name, generator in reversed(teardowns):
+        while teardowns:
+            name, generator = teardowns.pop()
             try:
                 await self._tear_down(name, generator, trial)
             except BaseException as error:  # noqa: BLE001 (cancelled, too; the first one is raised below)

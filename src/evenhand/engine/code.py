@@ -48,7 +48,12 @@ _NOBODYS = ("<frozen", "<string>", f"{Path(__file__).parent.parent}{os.sep}")
 """Frames of these are no lines of the user's: Python's own, those that dataclasses write, and ours."""
 
 _here = threading.local()
-"""In a thread of ours: `worker_of`, the host that it works for, and the loop that this one is on."""
+"""In a thread of ours: `at`, the host that it works for and the job that it is at."""
+
+_timer: contextvars.ContextVar[tuple[asyncio.AbstractEventLoop, asyncio.Timeout] | None] = (
+    contextvars.ContextVar("evenhand_timer", default=None)
+)
+"""What ends the async function that is under way, and the loop that it is on."""
 
 
 @dataclass(slots=True)
@@ -62,6 +67,7 @@ class _Job:
     worker: _Worker | None = None
     started_at: float = 0.0
     left_behind: bool = False
+    waits: bool = False
 
 
 @dataclass(slots=True)
@@ -159,6 +165,7 @@ class CodeHost:
     async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
         # Awaited in this very task: in one of its own, sys.exit() would stop the loop.
         timer = asyncio.timeout(limit_s)
+        token = _timer.set((asyncio.get_running_loop(), timer))
         try:
             with user_code():
                 async with timer:
@@ -172,6 +179,8 @@ class CodeHost:
             if isinstance(error, EvenhandError) or _cancelled(error):
                 raise
             raise _code_error(name, error) from error
+        finally:
+            _timer.reset(token)
 
     def _submit(
         self, function: Callable[..., Any], args: tuple[object, ...], name: str, limit_s: float
@@ -225,7 +234,7 @@ class CodeHost:
                 continue
             job.started_at = time.monotonic()
             job.worker = worker
-            _here.worker_of = (self, job.future.get_loop())
+            _here.at = (self, job)
             if self._crumbs is not None:
                 sink = job.context.get(current)
                 self._crumbs.write(worker.slot, f"{job.name}  {sink.label if sink else ''}")
@@ -267,6 +276,8 @@ class CodeHost:
                 job.future.set_exception(_stuck(job.name))
                 return
             left = job.limit_s
+        elif job.waits:
+            left = job.limit_s
         else:
             left = job.started_at + job.limit_s - time.monotonic()
         if left > 0:
@@ -281,21 +292,53 @@ class CodeHost:
 
 
 @contextlib.contextmanager
-def waiting() -> Iterator[None]:
+def waiting(give_up: Callable[[], object]) -> Iterator[None]:
     """Around what a plain function waits for until another trial is done: meanwhile its thread is not counted.
 
-    Otherwise, with all threads waiting, none would be left for the one that they wait for.
+    Otherwise, with all threads waiting, none would be left for the one that they wait for. Nor does this time count
+    for the function's limit, as it is not its own.
+
+    Args:
+        give_up: Ends the wait. Called where nobody wants what the function returns any more: the run is ending.
     """
-    host, loop = getattr(_here, "worker_of", (None, None))
-    if host is None or loop is None:
+    host, job = cast("tuple[CodeHost | None, _Job | None]", getattr(_here, "at", (None, None)))
+    if host is None or job is None:
         yield
         return
-    loop.call_soon_threadsafe(host.wait, 1)
+    loop, since = job.future.get_loop(), time.monotonic()
+
+    def begin() -> None:
+        host.wait(1)
+        job.future.add_done_callback(lambda _: give_up())
+
+    job.waits = True
+    loop.call_soon_threadsafe(begin)
     try:
         yield
     finally:
+        job.started_at += time.monotonic() - since
+        job.waits = False
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody counts any more
             loop.call_soon_threadsafe(host.wait, -1)
+
+
+@contextlib.contextmanager
+def waiting_on_loop() -> Iterator[None]:
+    """The same for an async function: while it waits, its time limit does."""
+    loop = asyncio.get_running_loop()
+    whose, timer = _timer.get() or (None, None)
+    when = timer.when() if timer is not None and whose is loop else None
+    if timer is None or when is None:
+        yield
+        return
+    since = loop.time()
+    with contextlib.suppress(RuntimeError):  # it is over already
+        timer.reschedule(None)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(RuntimeError):
+            timer.reschedule(when + loop.time() - since)
 
 
 def _cancelled(error: BaseException) -> bool:

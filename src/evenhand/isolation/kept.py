@@ -61,6 +61,12 @@ def peek(key: object) -> Any:
     return found.get(key) if found else None
 
 
+def holder() -> object:
+    """Who holds what is taken here: the trial; outside of one, somebody new."""
+    found = _kept.get()
+    return found if found is not None and found.trial else object()
+
+
 def must_be_alone() -> bool:
     """Whether what is opened here with a plain `with` has to have its database for itself.
 
