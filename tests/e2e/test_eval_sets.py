@@ -200,6 +200,23 @@ def test_a_run_with_errors_is_resumed_and_only_they_are_tried_again(folder: Path
     assert (folder / "log").read_text("utf-8") in ("abb", "bab")
 
 
+@pytest.mark.parametrize("name", ["app.py", "evals/setup.py", "evals/one_evals.py"])
+def test_a_run_whose_code_has_changed_is_not_resumed(folder: Path, name: str):
+    """The application under test is part of it; what is only installed or not imported is not."""
+    (folder / "app.py").write_text("def answer():\n    return 1\n", "utf-8")
+    (folder / "beside.py").touch()
+    (folder / "evals" / "setup.py").touch()
+    (folder / "evals" / "one_evals.py").write_text(f"import app\n{ONE}", "utf-8")
+    assert run("run", "evals/one_evals.py", cwd=folder).returncode == 1
+    (folder / "beside.py").write_text("changed = 1\n", "utf-8")
+    assert run("resume", cwd=folder).returncode == 1
+    with (folder / name).open("a") as file:
+        file.write("# changed\n")
+    again = run("resume", cwd=folder)
+    assert again.returncode == 2
+    assert f"cannot be resumed: {name} has changed since" in again.stderr
+
+
 def test_the_example_runs_offline_from_anywhere(tmp_path: Path):
     """One summary has a number wrong, and the judge sees it; the others are fine."""
     shutil.copytree(

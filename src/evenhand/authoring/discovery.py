@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from evenhand.authoring.evalset import EvalSet
+from evenhand.authoring.own_code import project_of
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.reading import Named, reading
 from evenhand.engine.neighbours import look_first_in
@@ -130,7 +131,7 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
         return None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    look_first_in(_project(file), file.parent, Path.cwd())
+    look_first_in(project_of(file), file.parent, Path.cwd())
     try:
         with reading(file) as named:
             spec.loader.exec_module(module)
@@ -163,16 +164,11 @@ def _told(file: Path, error: BaseException) -> list[Problem]:
     hint = ""
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, ModuleNotFoundError):
-        hint = f"Looked in {_project(file)} as well; what is not yours, install."
+        hint = f"Looked in {project_of(file)} as well; what is not yours, install."
     elif frames and frames[-1].filename != str(file) and not isinstance(error, SyntaxError):
         hint = f"It was raised in {frames[-1].filename}:{frames[-1].lineno}."
     what = f"cannot be imported: {type(error).__name__}: {error}"
     return [Problem(str(file), line, 0, what, hint)]
-
-
-def _project(file: Path) -> Path:
-    """The folder that holds `evals`, where the application under test is as a rule; or the file's own."""
-    return next((parent.parent for parent in file.parents if parent.name == "evals"), file.parent)
 
 
 def _line_in(file: Path, error: BaseException) -> int:

@@ -14,6 +14,7 @@ from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.foreseen import problems_of
 from evenhand.authoring.models import Models
+from evenhand.authoring.own_code import files_of
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import CodeError, ConfigError, NothingSelected, Problem, UsageError
@@ -46,6 +47,7 @@ class EvalPlan:
     hints: Sequence[Problem] = ()
     options: RunOptions = field(default_factory=RunOptions)
     strict: bool = False
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
     _fingerprint: str = ""
 
     @property
@@ -86,6 +88,7 @@ class EvalPlan:
     def config(self) -> Mapping[str, Any]:
         """The sets: where they stand, what they run over, and which of their evals are run."""
         return {
+            "files": self.files,
             "sets": [
                 {
                     "name": evals.name,
@@ -113,17 +116,15 @@ class EvalPlan:
                     ],
                 }
                 for evals, columns in self.columns
-            ]
+            ],
         }
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the files that the sets stand in, of their cases and of the selection."""
+        """A hash of the project's own code, of the cases and of the selection."""
         if not self._fingerprint:
-            parts: list[bytes | str] = []
+            parts: list[bytes | str] = [f"{name} {hashed}" for name, hashed in self.files.items()]
             for evals, columns in self.columns:
-                if evals.path.is_file():
-                    parts.append(evals.path.read_bytes())
                 parts += [case.id for case in self.cases[id(evals)]]
                 if evals.data is not None:
                     parts.append(evals.data.fingerprint)
@@ -259,7 +260,14 @@ def plan_of(
     cases = {id(evals): _cases(evals, selection) for evals, _ in columns}
     title = title or (f"{len(ready)} eval sets" if several else "".join(s.name for s, _ in columns))
     plan = EvalPlan(
-        [s for s, _ in columns], columns, cases, selection, title, source, strict=strict
+        [s for s, _ in columns],
+        columns,
+        cases,
+        selection,
+        title,
+        source,
+        strict=strict,
+        files=files_of(evals.path for evals, _ in columns),
     )
     if not plan.size:
         there = ", ".join(e.name for evals in sets for e in evals.evals[:10])

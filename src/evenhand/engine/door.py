@@ -138,7 +138,7 @@ async def settle(
     else:
         with RunFile.open(resume) as earlier:
             if earlier.meta.fingerprint != plan.fingerprint:
-                raise _changed(earlier.meta)
+                raise _changed(earlier.meta, plan)
         words = tuple(last_words(_crumbs(resume)))
         journal = Journal.reopen(resume)
         if resumed is not None:
@@ -309,8 +309,11 @@ def _meta(plan: Plan, settings: Settings) -> RunMeta:
     )
 
 
-def _changed(meta: RunMeta) -> UsageError:
+def _changed(meta: RunMeta, plan: Plan) -> UsageError:
+    before, after = meta.config.get("files", {}), plan.config.get("files", {})
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    what = ", ".join(names) or "its prompts, tests, models or code"
     return UsageError(
-        f"run {meta.id} cannot be resumed: its prompts, tests, models or code have changed since",
+        f"run {meta.id} cannot be resumed: {what} {'has' if len(names) == 1 else 'have'} changed since",
         hint="`evenhand run` starts afresh; what is unchanged comes from the cache and is not paid for again.",
     )

@@ -1,0 +1,51 @@
+"""The project's own code: what decides what its trials do, beside the eval files themselves."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from evenhand.core.encoding import digest
+
+_OURS = f"{Path(__file__).resolve().parent.parent}{os.sep}"
+
+
+def project_of(file: Path) -> Path:
+    """The folder that holds `evals`, where the application under test is as a rule; or the file's own."""
+    return next((parent.parent for parent in file.parents if parent.name == "evals"), file.parent)
+
+
+def files_of(sets: Iterable[Path]) -> dict[str, str]:
+    """A digest of each file of the projects of these eval files that is imported, by its path in its project.
+
+    Application, judges, setup and eval files are; installed packages are not, nor what is read as data.
+    """
+    found: dict[str, str] = {}
+    for file in dict.fromkeys(sets):
+        if not file.is_file():  # typed at a prompt
+            continue
+        folder = project_of(file.resolve())
+        for path in {str(file.resolve()), *_imported_below(folder)}:
+            try:
+                found[os.path.relpath(path, folder)] = digest(Path(path).read_bytes())
+            except OSError:  # gone since, or in an archive
+                continue
+    return dict(sorted(found.items()))
+
+
+def _imported_below(folder: Path) -> Iterator[str]:
+    below = f"{folder}{os.sep}"
+    installed = tuple(
+        f"{prefix}{os.sep}"
+        for prefix in {os.path.realpath(p) for p in (sys.prefix, sys.base_prefix)}
+        if prefix.startswith(below)
+    )
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or "site-packages" in file or "dist-packages" in file:
+            continue
+        path = os.path.abspath(file)  # noqa: PTH100 (resolving all modules there are would take long)
+        if path.startswith(below) and not path.startswith((_OURS, *installed)):
+            yield path
