@@ -326,3 +326,36 @@ def test_results_go_to_ci_and_to_people(folder: Path):
         assert "5 trials written" in done.stderr
     assert 'tests="5" failures="1"' in (folder / "r.xml").read_text("utf-8")
     assert "| `one: misses` | 1/2 |" in (folder / "r.md").read_text("utf-8")
+
+
+def test_a_time_limit_holds_for_evals_and_fixtures(folder: Path):
+    """Plain and async; without the option they have 600 seconds."""
+    (folder / "evals" / "two_evals.py").unlink()
+    (folder / "evals" / "one_evals.py").write_text(
+        textwrap.dedent("""
+            import asyncio, time
+            from evenhand import EvalSet
+            evals = EvalSet("slow")
+
+            @evals.fixture
+            def prepared():
+                time.sleep(0.4)
+                yield
+
+            @evals.eval
+            def waits(prepared, expect):
+                expect(True, "is reached")
+
+            @evals.eval
+            async def sleeps(expect):
+                await asyncio.sleep(0.4)
+                expect(True, "is reached")
+            """),
+        "utf-8",
+    )
+    assert run("run", cwd=folder).returncode == 0
+    done = run("run", "--time-limit", "0.1", "--json", cwd=folder)
+    reasons = [t["error"]["message"] for t in json.loads(done.stdout)["trials"]]
+    assert len(reasons) == 2
+    for name, reason in zip(("fixture prepared", "sleeps"), reasons, strict=True):
+        assert f"{name} took longer than 0.1 s and was given up" in reason

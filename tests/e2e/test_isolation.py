@@ -19,7 +19,7 @@ from sqlalchemy.orm import scoped_session as scoped
 from sqlalchemy.pool import NullPool, StaticPool
 
 from evenhand import EvalSet, Expect, Model, run
-from evenhand.authoring import body
+from evenhand.authoring import plan
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.isolation import rolled_back
 
@@ -411,7 +411,7 @@ def test_a_body_that_takes_too_long_is_undone(
     postgresql: str, monkeypatch: pytest.MonkeyPatch, plain_fixture: bool
 ):
     """In the middle of a statement or not, the trial is an error, and nothing that it wrote stays."""
-    monkeypatch.setattr(body, "LIMIT_S", 0.3)
+    monkeypatch.setattr(plan, "LIMIT_S", 0.3)
     url = f"postgresql+psycopg://postgres@/postgres?host={postgresql}"
     plain, asynchronous = create_engine(url), create_async_engine(url)
     Base.metadata.drop_all(plain)

@@ -174,10 +174,10 @@ import time
 from notes.models import Note
 
 from evenhand import EvalSet
-from evenhand.authoring import body
+from evenhand.authoring import plan
 from evenhand.isolation import django_rolled_back
 
-body.LIMIT_S = 1.0
+plan.LIMIT_S = 1.0
 late = EvalSet("late")
 tries = []
 

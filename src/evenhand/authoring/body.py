@@ -17,9 +17,6 @@ from evenhand.engine.present import during
 from evenhand.isolation.kept import one_trial
 from evenhand.isolation.turns import Crossed
 
-LIMIT_S = 600.0
-"""For one eval: it may ask models many times."""
-
 
 @dataclass(frozen=True, slots=True)
 class EvalBody:
@@ -87,9 +84,7 @@ class EvalBody:
         try:
             with during("setup"):
                 await self._prepare(given, teardowns, trial)
-            result = await trial.call(
-                self._called(self.eval.function, given), name=self.eval.name, limit_s=LIMIT_S
-            )
+            result = await trial.call(self._called(self.eval.function, given), name=self.eval.name)
         except (BudgetStop, StoreError):
             raise
         except ProviderError as error:
@@ -126,12 +121,12 @@ class EvalBody:
         """Makes a fixture."""
         step = self._called(self.evals.fixtures[name], given)
         if not (inspect.isgeneratorfunction(step.func) or inspect.isasyncgenfunction(step.func)):
-            return await trial.call(step, name=f"fixture {name}", limit_s=LIMIT_S)
+            return await trial.call(step, name=f"fixture {name}")
         generator = step()
         step = functools.partial(_first, generator)
         if inspect.isasyncgen(generator):
             step = functools.partial(_first_async, generator)
-        made = await trial.call(step, name=f"fixture {name}", limit_s=LIMIT_S)
+        made = await trial.call(step, name=f"fixture {name}")
         if made is _NOTHING:
             raise CodeError(f"fixture {name} yields nothing")
         teardowns.append((name, generator))
@@ -161,7 +156,7 @@ class EvalBody:
         if inspect.isasyncgen(generator):
             step = functools.partial(_last_async, generator)
         try:
-            if not await trial.call(step, name=f"tear-down of {name}", limit_s=LIMIT_S):
+            if not await trial.call(step, name=f"tear-down of {name}"):
                 twice = CodeError(f"fixture {name} yields more than once")
                 trial.expect(Expectation(None, Raised(f"tear-down of {name}", twice)))
         except (BudgetStop, StoreError):

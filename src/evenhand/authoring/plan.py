@@ -24,6 +24,9 @@ from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 
+LIMIT_S = 600.0
+"""For one eval or fixture, where nobody says otherwise: it may ask models many times."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -45,7 +48,7 @@ class EvalPlan:
     title: str
     source: str = ""
     hints: Sequence[Problem] = ()
-    options: RunOptions = field(default_factory=RunOptions)
+    options: RunOptions = field(default_factory=lambda: RunOptions(time_limit_s=LIMIT_S))
     strict: bool = False
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     _fingerprint: str = ""

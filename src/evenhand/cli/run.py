@@ -74,7 +74,7 @@ def _spending(command: F) -> F:
                 "--time-limit",
                 type=click.FloatRange(0, min_open=True),
                 metavar="SECONDS",
-                help="For one call of a function of yours.  [default: 60]",
+                help="For one call of a function of yours.  [default: 60; 600 in eval sets]",
             ),
         )
     ):

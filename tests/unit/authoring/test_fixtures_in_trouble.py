@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.authoring import body
+from evenhand.authoring import plan
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import BudgetStop
@@ -47,7 +47,7 @@ async def test_after_a_body_that_takes_too_long(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """The trial is an error, and the next thing that happens is the tear-down."""
-    monkeypatch.setattr(body, "LIMIT_S", 0.1)
+    monkeypatch.setattr(plan, "LIMIT_S", 0.1)
     evals, log = logged()
     if kind == "plain":
 
