@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
 from evenhand.core.encoding import decode, encode, refuse_nan
 from evenhand.core.run import TrialError, TrialResult
+from evenhand.core.score import Outcome
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(TrialResult)
@@ -23,26 +25,43 @@ def write_result(result: TrialResult) -> bytes:
 def keep(result: TrialResult) -> tuple[TrialResult, bytes]:
     """The result as it can be kept, and its JSON.
 
-    One that JSON has no form for (NaN in what a function returned, an object of the user's) becomes an error that
-    says so: a result is never lost, and never something it is not.
+    An SDK's object is written as what it holds. A result with something in it that JSON has no form for (NaN in what
+    a function returned, an object of the user's) becomes an error that says so, and keeps the rest: a result is never
+    lost, and never something it is not.
     """
     try:
-        refuse_nan(result.output)
-        refuse_nan(result.metadata)
-        refuse_nan(result.named_scores)
-        refuse_nan(result.score)
-        for outcome in result.outcomes:
-            if outcome.metadata:
-                refuse_nan(outcome.metadata)
-            if outcome.named:
-                refuse_nan(outcome.named)
-        try:
-            return result, _encoder.encode(result)
-        except UnicodeEncodeError:
-            return result, encode(result)
+        return result, _written(result)
     except (ValueError, TypeError, RecursionError) as error:
-        instead = _unwritable(result, error)
-        return instead, encode(instead)
+        try:
+            plain = replace(result, output=msgspec.to_builtins(result.output, enc_hook=_held))
+            return plain, _written(plain)
+        except Exception:  # noqa: BLE001 (an object of the user's may raise anything while it is written)
+            instead = _unwritable(result, error)
+            return instead, encode(instead)
+
+
+def _written(result: TrialResult) -> bytes:
+    refuse_nan(result.output)
+    refuse_nan(result.metadata)
+    refuse_nan(result.named_scores)
+    refuse_nan(result.score)
+    for outcome in result.outcomes:
+        if outcome.metadata:
+            refuse_nan(outcome.metadata)
+        if outcome.named:
+            refuse_nan(outcome.named)
+    try:
+        return _encoder.encode(result)
+    except UnicodeEncodeError:
+        return encode(result)
+
+
+def _held(value: object) -> object:
+    """What an object of pydantic's holds: replies of vendors' SDKs are such, and structured answers."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
+        return dump(mode="json")
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def read_result(data: bytes) -> TrialResult:
@@ -68,19 +87,44 @@ def read_text(data: bytes) -> str:
 
 
 def _unwritable(result: TrialResult, error: Exception) -> TrialResult:
-    message = f"the result cannot be kept: {error}"
+    """The result as an error, with all in it that can be kept."""
+    what = "result" if _writable(result.output) else "output"
+    message = f"the {what} cannot be kept: {error}"
     return replace(
         result,
         outcome="error",
         score=None,
-        output=_shown(result.output, 10_000),
+        output=_kept(result.output, 10_000),
         reason=message,
         error=TrialError("code", message, "Return text, numbers, lists and dicts with text keys."),
-        outcomes=(),
-        named_scores={},
-        metadata={},
-        vars={str(name): _shown(value, 1000) for name, value in result.vars.items()},
+        outcomes=tuple(o if _writable(o) else _mended(o) for o in result.outcomes),
+        named_scores={name: n for name, n in result.named_scores.items() if _writable(n)},
+        metadata=_each_kept(result.metadata),
+        vars=_each_kept(result.vars),
     )
+
+
+def _mended(outcome: Outcome) -> Outcome:
+    named = {name: number for name, number in outcome.named.items() if _writable(number)}
+    score = outcome.score if _writable(outcome.score) else None
+    return replace(outcome, metadata=_each_kept(outcome.metadata), named=named, score=score)
+
+
+def _each_kept(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name): _kept(value, 1000) for name, value in values.items()}
+
+
+def _kept(value: object, length: int) -> object:
+    """The value; in Python's words where it cannot be written."""
+    return value if _writable(value) else _shown(value, length)
+
+
+def _writable(value: object) -> bool:
+    try:
+        encode(value)
+    except Exception:  # noqa: BLE001 (an object of the user's may raise anything while it is written)
+        return False
+    return True
 
 
 def _shown(value: object, length: int) -> str:
