@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from evenhand.authoring.evalset import EvalSet
+from evenhand.authoring.foreseen import problems_beside
 from evenhand.authoring.own_code import project_of
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.reading import Named, reading
@@ -138,6 +139,7 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
         wrong = list(_unknown(file, named))
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a user's file may raise anything)
         wrong = _told(file, error)
+        wrong += problems_beside(file, vars(module), _line_in(file, error))
     if wrong:
         del sys.modules[name]
         problems += wrong

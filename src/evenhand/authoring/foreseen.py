@@ -24,8 +24,15 @@ from evenhand.scorers.judging import NAME_A_JUDGE
 
 _UNKNOWN = object()
 _NOBODY = ""
-_PURE = ("evenhand.scorers.", "evenhand.authoring.prompt")
+_PURE = (
+    "evenhand.scorers.",
+    "evenhand.authoring.prompt",
+    "evenhand.authoring.dataset",
+    "evenhand.authoring.evalset",
+)
 """Classes of these modules do nothing when they are made but look at their arguments."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign)
 
 
 def problems_of(evals: EvalSet, models: Models) -> list[Problem]:
@@ -115,7 +122,54 @@ def _expected(
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, SyntaxError):  # there is no file; or its lines are part of a longer expression
         return
-    known = _Known(function)
+    code = function.__code__
+    own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    yield from _plain(tree, _Known(own, function.__globals__), models, path, first)
+
+
+def problems_beside(file: Path, names: Mapping[str, Any], line: int) -> Iterator[Problem]:
+    """What is plainly wrong with the lines of a file that could not be imported, beside what ended the import.
+
+    Args:
+        names: What the file had made by then.
+        line: Where it ended.
+    """
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    made_later = {
+        name.id
+        for statement in tree.body
+        if (statement.end_lineno or 0) >= line and not isinstance(statement, _FUNCTIONS)
+        for name in ast.walk(statement)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    }
+    for statement in tree.body:
+        own = set(made_later)
+        if isinstance(statement, _FUNCTIONS):
+            if not any(_is_eval(decorator) for decorator in statement.decorator_list):
+                continue
+            own |= {node.arg for node in ast.walk(statement) if isinstance(node, ast.arg)}
+            own |= {
+                node.id
+                for node in ast.walk(statement)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            }
+        elif statement.lineno <= line or not isinstance(statement, _SIMPLE):
+            continue
+        yield from _plain(statement, _Known(own, names), None, str(file), 1)
+
+
+def _is_eval(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(called, ast.Attribute) and called.attr == "eval"
+
+
+def _plain(
+    tree: ast.AST, known: _Known, models: Models | None, path: str, first: int
+) -> Iterator[Problem]:
+    """What is plainly wrong in these lines; nothing of models where the set that names them is not there."""
     told: set[str] = set()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
@@ -130,7 +184,7 @@ def _expected(
             yield Problem(path, line, 0, what, hint)
             continue
         for model in named:
-            wrong = None if model.id in told else models.wrong(model.id)
+            wrong = None if models is None or model.id in told else models.wrong(model.id)
             if wrong is not None:
                 told.add(model.id)
                 yield Problem(path, line, 0, wrong.message, wrong.hint)
@@ -140,7 +194,8 @@ def _expected(
             called = called.value
         if isinstance(called, ast.Name) and called.id == "expect":
             what, hint = _undecided(node, known, at_once=at_once)
-            if not what and not models.judged and _NOBODY not in told and _wants(node, known):
+            nobody = models is not None and not models.judged and _NOBODY not in told
+            if not what and nobody and _wants(node, known):
                 told.add(_NOBODY)
                 what, hint = "a judge is wanted, and nobody is named to judge", NAME_A_JUDGE
             if what:
@@ -192,10 +247,9 @@ def _wants(call: ast.Call, known: _Known) -> bool:
 class _Known:
     """What expressions in a function come to, as far as that can be known without running it."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        code = function.__code__
-        self._own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-        self._globals = function.__globals__
+    def __init__(self, own: set[str], names: Mapping[str, Any]) -> None:
+        self._own = own
+        self._globals = names
 
     def quiet(self, node: ast.expr) -> Any:
         """The value; `_UNKNOWN` also for one that cannot be made."""

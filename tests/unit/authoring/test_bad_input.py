@@ -163,6 +163,44 @@ def test_all_problems_of_all_files_are_told_at_once(tmp_path: Path):
     ]
 
 
+def test_what_ends_an_import_does_not_hide_the_rest(tmp_path: Path):
+    """Values that are made further down and lines of evals, as far as they hang on nothing that was not made."""
+    body = """
+LEVELS = Rubric("r", {1: "a", 3: "b", 4: "c"})
+OTHERS = Rubric("r", {(1, 3): "a", (3, 5): "b"})
+FINE = Rubric("r", {1: "a", 2: "b"})
+def unused():
+    Contains()
+try:
+    Contains()
+except TypeError:
+    pass
+twice = EvalSet("z", data=[{"id": "a"}, {"id": "a"}])
+
+@evals.eval
+def wrong(case, expect):
+    Passes = case.id
+    Passes("  ")
+    expect("x", Rating(FINE))
+    expect("x", Contains())
+
+@evals.eval(tags=["slow"])
+async def wrong_too(case, expect):
+    expect("x", Rating(LEVELS), at_least=2)
+    expect(case.id == 1)
+"""
+    found = problems(written(tmp_path, "many", body))
+    lines = HEAD.count("\n")
+    assert [(p.line - lines, p.what.partition(":")[0]) for p in found] == [
+        (2, "rubric 'r'"),
+        (3, "rubric 'r'"),
+        (11, "two cases have the id 'a'"),
+        (17, "expect"),
+        (18, "Contains"),
+        (23, "expect"),
+    ]
+
+
 def test_a_line_outside_of_every_eval_leaves_the_other_files_running(tmp_path: Path):
     """It is told what evals there are; none of that file runs."""
     one, two = written(tmp_path, "one", GOOD), written(tmp_path, "two", GOOD)
