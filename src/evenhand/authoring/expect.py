@@ -247,7 +247,7 @@ def _undecided(value: Any, scorer: Scorer | None, label: str, bounded: bool) -> 
             )
         if getattr(scorer, "measures", False) and not bounded:
             return f"{scorer} gives a number, and has no bound", "Write at_least= or at_most=."
-        return "", ""
+        return wants_none(scorer) if bounded else ("", "")
     if not label:
         hint = 'Write expect(condition, "what it says").'
         return "a condition or a number needs a label", hint
@@ -258,6 +258,14 @@ def _undecided(value: Any, scorer: Scorer | None, label: str, bounded: bool) -> 
         hint = "Write at_least= or at_most=, or a condition."
         return f"{label}: {value!r} is a number, and has no bound", hint
     return "", ""
+
+
+def wants_none(scorer: object) -> tuple[str, str]:
+    """What is wrong with a bound on this scorer, and what to do; empty where it may have one."""
+    if getattr(scorer, "checks", False) is not True:
+        return "", ""
+    said = scorer.__name__ if isinstance(scorer, type) else scorer
+    return f"{said} is true or false, and has a bound", "Leave at_least= and at_most= out."
 
 
 def _place() -> str:

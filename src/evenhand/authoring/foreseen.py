@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.evalset import GIVEN, EvalSet
+from evenhand.authoring.expect import wants_none
 from evenhand.authoring.models import Models
 from evenhand.core.errors import EvenhandError, Problem
 from evenhand.core.reading import reading
@@ -33,6 +34,21 @@ _PURE = (
 """Classes of these modules do nothing when they are made but look at their arguments."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign)
+_LOOKS = (
+    ast.Expr,
+    ast.Attribute,
+    ast.Subscript,
+    ast.Compare,
+    ast.BoolOp,
+    ast.UnaryOp,
+    ast.BinOp,
+    ast.If,
+    ast.IfExp,
+    ast.While,
+    ast.Assert,
+)
+"""What a coroutine in their place is of no use to."""
+_AWAIT = "Write await expect.now(…), in an async def; or expect(…), which waits for nothing."
 
 
 def problems_of(evals: EvalSet, models: Models) -> list[Problem]:
@@ -171,6 +187,7 @@ def _plain(
 ) -> Iterator[Problem]:
     """What is plainly wrong in these lines; nothing of models where the set that names them is not there."""
     told: set[str] = set()
+    unawaited = _unawaited(tree)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
@@ -198,8 +215,28 @@ def _plain(
             if not what and nobody and _wants(node, known):
                 told.add(_NOBODY)
                 what, hint = "a judge is wanted, and nobody is named to judge", NAME_A_JUDGE
-            if what:
+            if node in unawaited:
+                what, hint = "expect.now(…) is not awaited, and so nothing is expected", _AWAIT
+                yield Problem(path, line, 0, what, hint)
+            elif what:
                 yield Problem(path, line, 0, f"expect: {what}", hint)
+
+
+def _unawaited(tree: ast.AST) -> set[ast.AST]:
+    """The calls of `expect.now` that are plainly never awaited: their value is dropped, or looked at as it is."""
+    above = {inner: outer for outer in ast.walk(tree) for inner in ast.iter_child_nodes(outer)}
+
+    def lost(node: ast.AST) -> bool:
+        outer = above.get(node)
+        if not isinstance(outer, (ast.Assign, ast.AnnAssign)):
+            return isinstance(outer, _LOOKS)
+        targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
+        names = {target.id for target in targets if isinstance(target, ast.Name)}
+        uses = (n for n in above if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+        return bool(names) and all(isinstance(above[n], _LOOKS) for n in uses if n.id in names)
+
+    calls = (node for node in above if isinstance(node, ast.Call))
+    return {call for call in calls if ast.unparse(call.func) == "expect.now" and lost(call)}
 
 
 def _undecided(call: ast.Call, known: _Known, *, at_once: bool) -> tuple[str, str]:
@@ -216,20 +253,29 @@ def _undecided(call: ast.Call, known: _Known, *, at_once: bool) -> tuple[str, st
     if len(numbers) == 2 and numbers[0] > numbers[1]:
         return "at_least is {!r}, and at_most is {!r}: no number is both".format(*numbers), ""
     if "at_least" in named or "at_most" in named:
+        bounds = [named[bound] for bound in ("at_least", "at_most") if bound in named]
+        if len(call.args) == 2 and any(known.quiet(bound) is not None for bound in bounds):
+            return wants_none(_scorer(call, known))
         return "", ""
     if len(call.args) == 1 and "label" not in named:
         hint = 'Write expect(condition, "what it says").'
         return "a condition or a number needs a label", hint
     if len(call.args) == 2:
-        scorer = known.quiet(call.args[1])
-        if scorer is _UNKNOWN and isinstance(call.args[1], ast.Call):
-            scorer = known.quiet(call.args[1].func)
+        scorer = _scorer(call, known)
         if at_once and hasattr(scorer, "judgement"):  # the eval looks at the answer itself
             return "", ""
         if scorer is not _UNKNOWN and getattr(scorer, "measures", False) is True:
             said = scorer.__name__ if isinstance(scorer, type) else scorer
             return f"{said} gives a number, and has no bound", "Write at_least= or at_most=."
     return "", ""
+
+
+def _scorer(call: ast.Call, known: _Known) -> Any:
+    """The scorer that is expected of something, or its class where its arguments are not known, or `_UNKNOWN`."""
+    scorer = known.quiet(call.args[1])
+    if scorer is _UNKNOWN and isinstance(call.args[1], ast.Call):
+        return known.quiet(call.args[1].func)
+    return scorer
 
 
 def _wants(call: ast.Call, known: _Known) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
@@ -15,6 +15,7 @@ from evenhand.scorers.given import need_number
 class Latency:
     """The model answered within so many milliseconds. For a reply from the cache, the original call counts."""
 
+    checks: ClassVar[bool] = True
     at_most_ms: float
 
     def __post_init__(self) -> None:
@@ -38,6 +39,7 @@ class Latency:
 class Cost:
     """The model's answer cost at most so many US dollars. For a reply from the cache, the original call counts."""
 
+    checks: ClassVar[bool] = True
     at_most_usd: float
 
     def __post_init__(self) -> None:

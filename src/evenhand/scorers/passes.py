@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
@@ -49,6 +49,7 @@ class Passes:
         UsageError: There are no criteria, an example is not one, or the judge is none.
     """
 
+    checks: ClassVar[bool] = True
     criteria: str
     strict: bool = field(default=False, kw_only=True)
     examples: Sequence[Mapping[str, Any]] = field(default=(), kw_only=True, hash=False)

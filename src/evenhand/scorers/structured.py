@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import ScoreError, UsageError
@@ -49,6 +49,7 @@ class _Validator(Protocol):
 class IsJson:
     """The whole output is JSON, and fits the schema where one is given (draft 7 unless the schema says)."""
 
+    checks: ClassVar[bool] = True
     schema: str | Mapping[str, Any] = field(default="", hash=False)
 
     def __post_init__(self) -> None:
@@ -81,6 +82,7 @@ class ContainsJson:
     that was cut off at the end of the output is closed. Lists are not looked for by themselves.
     """
 
+    checks: ClassVar[bool] = True
     schema: str | Mapping[str, Any] = field(default="", hash=False)
 
     def __post_init__(self) -> None:

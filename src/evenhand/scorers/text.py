@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import msgspec
 
@@ -73,6 +73,7 @@ class Equals:
     Nothing is trimmed and case counts.
     """
 
+    checks: ClassVar[bool] = True
     wanted: object
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
@@ -103,6 +104,7 @@ class Equals:
 class Contains:
     """The output has this text somewhere in it."""
 
+    checks: ClassVar[bool] = True
     wanted: str
     ignore_case: bool = False
 
@@ -128,6 +130,7 @@ class Contains:
 class ContainsAny:
     """The output has at least one of these texts in it. Of no texts it has none."""
 
+    checks: ClassVar[bool] = True
     wanted: Sequence[str]
     ignore_case: bool = False
 
@@ -151,6 +154,7 @@ class ContainsAny:
 class ContainsAll:
     """The output has each of these texts in it. Of no texts it has all."""
 
+    checks: ClassVar[bool] = True
     wanted: Sequence[str]
     ignore_case: bool = False
 
@@ -174,6 +178,7 @@ class ContainsAll:
 class StartsWith:
     """The output begins with this text; case counts."""
 
+    checks: ClassVar[bool] = True
     wanted: str
 
     def __post_init__(self) -> None:
@@ -197,6 +202,7 @@ class StartsWith:
 class Matches:
     """The output has something in it that this pattern, a JavaScript regular expression, matches."""
 
+    checks: ClassVar[bool] = True
     pattern: str
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, cast, get_args
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError, UsageError
@@ -72,6 +72,7 @@ class CallsTool:
         negated: The question turned round; see `~`.
     """
 
+    checks: ClassVar[bool] = True
     name: str
     arguments: Arguments | None = None
     exact: bool = False
@@ -145,6 +146,7 @@ class CallsTools:
             `subset`: these, and perhaps others, in any order.
     """
 
+    checks: ClassVar[bool] = True
     wanted: Sequence[str | CallsTool]
     order: Order = "any"
 

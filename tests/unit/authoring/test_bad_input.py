@@ -54,7 +54,12 @@ def problems(*paths: Path) -> list[Problem]:
     [
         ('expect("x", Rating(CLARITY))', "rating clarity gives a number, and has no bound"),
         ('expect("x", scorers.Rating("how"), weight=2)', "rating custom gives a number"),
-        ('expect.now("x", Rating(CLARITY))', "has no bound"),
+        ('await expect.now("x", Rating(CLARITY))', "has no bound"),
+        ('expect("x", Contains("b"), at_least=3)', "true or false, and has a bound"),
+        ('expect("x", Equals(case.id), at_most=case.n)', "Equals is true or false, and has a b"),
+        ('expect.now("x", Contains("b"))', "not awaited, and so nothing is expected"),
+        ('if expect.now("x", Contains("b")).outcome == "pass": pass', "not awaited"),
+        ('found = expect.now("x", Contains("b")); assert found.outcome', "not awaited"),
         ('expect("x", Rating(case))', "Rating gives a number"),
         ('expect("x", Rating("how"), at_least="high")', "at_least is 'high', not a number"),
         ('expect(3, at_least=5, at_most=2, label="n")', "at_least is 5, and at_most is 2"),
@@ -71,7 +76,7 @@ def problems(*paths: Path) -> list[Problem]:
 def test_what_a_line_says_plainly_is_known_before_it_runs(tmp_path: Path, line: str, says: str):
     """With the line; nothing of the eval is called."""
     path = written(
-        tmp_path, "plain", f"\n@evals.eval\ndef wrong(case, expect):\n    pass\n    {line}\n"
+        tmp_path, "plain", f"\n@evals.eval\nasync def wrong(case, expect):\n    pass\n    {line}\n"
     )
     (problem,) = problems(path)
     assert says in problem.what
@@ -83,6 +88,11 @@ def test_what_a_line_says_plainly_is_known_before_it_runs(tmp_path: Path, line: 
     [
         'expect("x", Rating(CLARITY), at_least=4)',
         'expect("x", Rating(CLARITY), **case.metadata)',
+        'expect("x", Contains("b"), at_least=None)',
+        'await gather(expect.now("x", scorer), expect.now("y", scorer))',
+        'asked = expect.now("x", scorer); found = await asked; assert found.outcome',
+        'asked = [expect.now(x, scorer) for x in "xy"]',
+        'return expect.now("x", scorer)',
         'expect("x", scorer)',
         "expect(*case.context)",
         'expect("x", Passes(case.expected))',
@@ -95,7 +105,7 @@ def test_what_hangs_on_a_variable_is_left_to_the_run(tmp_path: Path, line: str):
     """A guess would refuse what is right."""
     head = HEAD + 'scorer = Contains("x")\n'
     path = written(
-        tmp_path, "fine", f"\n@evals.eval\ndef fine(case, expect):\n    {line}\n", head=head
+        tmp_path, "fine", f"\n@evals.eval\nasync def fine(case, expect):\n    {line}\n", head=head
     )
     assert read(path)[1] == []
 
