@@ -16,7 +16,9 @@ from evenhand.core.score import Score
 from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
-from evenhand.promptfoo.assertions import SUPPORTED, Assertion, Cell, prepared
+from evenhand.promptfoo.assertions.assertion import Assertion, Cell
+from evenhand.promptfoo.assertions.kinds import SUPPORTED
+from evenhand.promptfoo.assertions.preparing import prepared
 from evenhand.testing import Scripted, check_scorer
 
 SCHEMA = {"type": "object", "required": ["answer"]}

@@ -13,7 +13,7 @@ import yaml
 from evenhand.cli import exits
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
-from evenhand.promptfoo.assertions import SUPPORTED
+from evenhand.promptfoo.assertions.kinds import SUPPORTED
 from evenhand.promptfoo.load import load
 from evenhand.scorers.catalog import catalog
 

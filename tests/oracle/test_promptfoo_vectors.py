@@ -21,15 +21,11 @@ from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
 from evenhand.promptfoo.aggregate import verdict_rule
-from evenhand.promptfoo.assertions import (
-    DEVIATIONS,
-    SUPPORTED,
-    Assertion,
-    Cell,
-    prepared,
-    problems,
-    split,
-)
+from evenhand.promptfoo.assertions.assertion import Assertion, Cell, split
+from evenhand.promptfoo.assertions.deviations import DEVIATIONS
+from evenhand.promptfoo.assertions.kinds import SUPPORTED
+from evenhand.promptfoo.assertions.preparing import prepared
+from evenhand.promptfoo.assertions.problems import problems
 from evenhand.promptfoo.transform import looks_like_javascript
 from evenhand.providers.catalog import create
 

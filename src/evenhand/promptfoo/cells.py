@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from evenhand.promptfoo.assertions import KNOWN
+from evenhand.promptfoo.assertions.kinds import KNOWN
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean
 
 _EXPECTED = re.compile(r"__expected(\d*)")

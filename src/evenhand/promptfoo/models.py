@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
-from evenhand.promptfoo.assertions import transform_problems
+from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean
 from evenhand.promptfoo.transform import split_reference

@@ -15,14 +15,15 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt, Reply
 from evenhand.core.variant import Variant
-from evenhand.promptfoo.assertions import Cell
-from evenhand.promptfoo.cases import PICTURES, Test
+from evenhand.promptfoo.assertions.assertion import Cell
+from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.models import Column
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
 from evenhand.promptfoo.template import names_in, render
 from evenhand.promptfoo.transform import transformed
 from evenhand.promptfoo.tree import read_document
+from evenhand.promptfoo.variables import PICTURES
 
 FILLS_KEPT = 256
 """Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
@@ -120,7 +121,7 @@ class CellBody:
             if code:
                 output = await self._transformed(code, cell, trial)
                 cell.output = output
-        for make in test.asserts:
+        for make in test.expected.makes:
             trial.expect(make(cell))
         return output
 

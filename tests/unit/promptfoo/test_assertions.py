@@ -17,21 +17,13 @@ from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
 from evenhand.promptfoo.aggregate import verdict_rule
-from evenhand.promptfoo.assertions import (
-    DEVIATIONS,
-    KNOWN,
-    SUPPORTED,
-    Assertion,
-    Cell,
-    Not,
-    file_problems,
-    fill_json,
-    prepared,
-    problems,
-    split,
-    transform_problems,
-    unknown_type,
-)
+from evenhand.promptfoo.assertions.assertion import Assertion, Cell, split
+from evenhand.promptfoo.assertions.deviations import DEVIATIONS
+from evenhand.promptfoo.assertions.kinds import KNOWN, SUPPORTED, unknown_type
+from evenhand.promptfoo.assertions.preparing import Not, prepared
+from evenhand.promptfoo.assertions.problems import problems
+from evenhand.promptfoo.chat import fill_json
+from evenhand.promptfoo.code_files import file_problems, transform_problems
 from evenhand.promptfoo.values import comma_list
 from evenhand.scorers.catalog import catalog
 from evenhand.testing.scripted import Scripted

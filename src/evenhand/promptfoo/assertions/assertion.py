@@ -1,0 +1,109 @@
+"""An assertion as a config has it, and what it may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.expect import Expectation
+from evenhand.core.message import Reply
+from evenhand.core.provider import Provider
+from evenhand.scorers.code import plain_copy
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One assertion as a config has it.
+
+    Attributes:
+        type: Without `not-`.
+        negated: It had `not-`.
+        value: As written; schemas and rubrics from files are read already.
+        threshold: As written.
+        weight: Its share in the test's score.
+        metric: Also count its score under this name; may have tags.
+        judge: Who judges, where somebody does.
+        rubric_prompt: The user's own judge prompt; empty for ours.
+        transform: Changes the output before it is looked at.
+        config: Passed to the user's code.
+        base: The folder that paths start from.
+        place: Where it stands, for people.
+        options: The test's options, for types that look at them.
+        context_transform: Takes the context of retrieval types out of the output.
+    """
+
+    type: str
+    negated: bool = False
+    value: Any = None
+    threshold: float | None = None
+    weight: float = 1.0
+    metric: str = ""
+    judge: Provider | None = None
+    rubric_prompt: str = ""
+    transform: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    base: Path = Path()
+    place: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    context_transform: str = ""
+
+    @property
+    def written(self) -> str:
+        """The type as written."""
+        return f"not-{self.type}" if self.negated else self.type
+
+
+@dataclass(slots=True)
+class Cell:
+    """What an assertion may look at, beside the output."""
+
+    output: Any
+    prompt: str
+    variables: Mapping[str, Any]
+    test: Mapping[str, Any]
+    provider_id: str
+    provider_label: str
+    reply: Reply | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    provider_config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def context(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """What user code is given as `context`: plain copies, so that it can change nothing of ours."""
+        reply = self.reply
+        context: dict[str, Any] = {
+            "prompt": self.prompt,
+            "vars": plain_copy(dict(self.variables)),
+            "test": plain_copy(dict(self.test)),
+            "config": plain_copy(dict(config)),
+            "provider": {"id": self.provider_id, "label": self.provider_label},
+            "metadata": plain_copy(dict(self.metadata)),
+            "logProbs": None,
+            "providerResponse": {},
+        }
+        if reply is not None:
+            context["logProbs"] = list(reply.logprobs) if reply.logprobs is not None else None
+            context["providerResponse"] = {
+                "output": plain_copy(self.output),
+                "raw": reply.text,
+                "cost": reply.cost_usd,
+                "cached": reply.origin != "provider",
+                "latencyMs": None if reply.latency_s is None else reply.latency_s * 1000,
+                "finishReason": reply.finish_reason,
+                "tokenUsage": {
+                    "prompt": reply.usage.tokens_in,
+                    "completion": reply.usage.tokens_out,
+                },
+                "metadata": plain_copy(dict(reply.metadata)),
+            }
+        return context
+
+
+Make = Callable[[Cell], Expectation]
+"""Makes the expectation of one output."""
+
+
+def split(type_: str) -> tuple[str, bool]:
+    """A type as written, as the type and whether it is negated."""
+    return (type_[4:], True) if type_.startswith("not-") else (type_, False)

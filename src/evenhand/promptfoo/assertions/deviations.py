@@ -1,0 +1,20 @@
+"""Where we differ from promptfoo on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+DEVIATIONS: Mapping[str, str] = {
+    "errors": "A grader that raises, hangs or returns nothing usable is an error, not a failed assertion with score 0; "
+    "an error is never turned into a pass by not-.",
+    "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error; `{}` is "
+    "not a pass, a score alone decides only where a threshold is set, and two verdicts that differ, an answer that was "
+    "cut off and a score off the scale that our own prompt sets are errors.",
+    "data in code": "A variable filled into Python code stays a value: it is escaped inside quotes and written as a "
+    "literal outside of them.",
+    "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
+    "unknown types": "An unknown assertion type, an invalid pattern or schema and a missing value are found when the "
+    "file is read, before anything is sent.",
+    "cached latency": "A reply from the cache has the latency of the call that made it.",
+}
+"""Where we differ from promptfoo on purpose, by subject."""

@@ -1,0 +1,193 @@
+"""Assertions, read from a config: their judges found, their files read, all that is wrong with them told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.provider import Provider
+from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
+from evenhand.promptfoo.assertions.kind import Kind
+from evenhand.promptfoo.assertions.kinds import KINDS, unknown_type
+from evenhand.promptfoo.assertions.preparing import prepared
+from evenhand.promptfoo.assertions.problems import problems
+from evenhand.promptfoo.config import Config, number
+from evenhand.promptfoo.findings import Findings, did_you_mean
+from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.sources import At
+from evenhand.promptfoo.template import has_tags
+from evenhand.promptfoo.tree import read_document, read_text
+
+_KEYS = frozenset(
+    "type value threshold weight metric provider rubricPrompt transform contextTransform config assert".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a test expects.
+
+    Attributes:
+        makes: What makes its expectations, in their order.
+        judged: The ids of the judges that they ask, once for each that asks.
+    """
+
+    makes: tuple[Make, ...] = ()
+    judged: tuple[str, ...] = ()
+
+    def and_then(self, other: Expected) -> Expected:
+        """Both, these first."""
+        return Expected(self.makes + other.makes, self.judged + other.judged)
+
+
+class AssertionReader:
+    """Reads the assertions of one config."""
+
+    def __init__(self, config: Config, models: Models, findings: Findings) -> None:
+        self._config = config
+        self._models = models
+        self._findings = findings
+        self.files: set[Path] = set()
+        """Files that assertions name."""
+
+    def expected(
+        self, given: object, options: Mapping[str, Any], at: At, *, check: bool
+    ) -> Expected:
+        """What a list of assertions expects.
+
+        Args:
+            given: As written under `assert`.
+            options: The test's, where judges and rubric prompts may be named.
+            at: Where it stands.
+            check: Whether to look for all that may be wrong.
+        """
+        if given is None:
+            return Expected()
+        if not isinstance(given, list):
+            self._findings.problem(
+                at("assert"),
+                f"assert is {given!r}, not a list",
+                "Begin each assertion with '- type: …'.",
+            )
+            return Expected()
+        makes: list[Make] = []
+        judged: list[str] = []
+        for i, item in enumerate(cast("list[object]", given)):
+            assertion = self._assertion(item, i, options, at, check=check)
+            if assertion is not None:
+                makes.append(prepared(assertion))
+                if assertion.judge is not None:
+                    judged.append(assertion.judge.id)
+        return Expected(tuple(makes), tuple(judged))
+
+    def _assertion(
+        self, item: object, i: int, options: Mapping[str, Any], at: At, *, check: bool
+    ) -> Assertion | None:
+        findings = self._findings
+        if not isinstance(item, Mapping):
+            findings.problem(
+                at("assert", i),
+                f"an assertion is {item!r}, not an object",
+                "Write - type: contains, value: …",
+            )
+            return None
+        raw = cast("Mapping[str, Any]", item)
+        written = raw.get("type")
+        if not isinstance(written, str):
+            near = did_you_mean(next(iter(raw), ""), {"type"})
+            findings.problem(
+                at("assert", i),
+                "an assertion has no type",
+                near or "Write - type: contains, value: …",
+            )
+            return None
+        type_, negated = split(written)
+        kind = KINDS.get(type_)
+        if kind is None:
+            what, hint = unknown_type(written)
+            findings.problem(at("assert", i, "type"), what, hint)
+            return None
+        if check:
+            for key in raw:
+                if key not in _KEYS:
+                    findings.hint(
+                        at("assert", i, key),
+                        f"unknown key '{key}' of an assertion is not used",
+                        did_you_mean(key, _KEYS),
+                    )
+        weight, threshold = raw.get("weight"), raw.get("threshold")
+        if weight is not None:
+            weight = number(weight, at("assert", i, "weight"), "weight", findings, 0)
+        if threshold is not None:
+            threshold = number(threshold, at("assert", i, "threshold"), "threshold", findings)
+        assertion = Assertion(
+            type=type_,
+            negated=negated,
+            value=self._value(raw.get("value"), i, at),
+            threshold=threshold,
+            weight=1.0 if weight is None else weight,
+            metric=str(raw.get("metric") or ""),
+            judge=self._judge(kind, raw, options, i, at),
+            rubric_prompt=self._rubric_prompt(
+                raw.get("rubricPrompt") or options.get("rubricPrompt"), at
+            ),
+            transform=_text(raw.get("transform")),
+            config=raw.get("config") or {},
+            base=self._config.base,
+            place=str(at("assert", i)) if kind.negation == "own" else "",
+            options=options,
+            context_transform=_text(raw.get("contextTransform")),
+        )
+        wrong = problems(assertion) if check else []
+        for what, hint in wrong:
+            findings.problem(
+                at("assert", i, "value") if "value" in raw else at("assert", i), what, hint
+            )
+        return None if wrong else assertion
+
+    def _judge(
+        self, kind: Kind, raw: Mapping[str, Any], options: Mapping[str, Any], i: int, at: At
+    ) -> Provider | None:
+        if not kind.asks:
+            return None
+        spec = raw.get("provider") or options.get("provider")
+        place = at("assert", i)
+        return self._models.judge(spec, place) if spec else self._models.default_judge(place)
+
+    def _value(self, value: object, i: int, at: At) -> object:
+        """An assertion's value, with the file of data that it names read in."""
+        if not isinstance(value, str) or not value.startswith("file://") or has_tags(value):
+            return value
+        path = self._path(value)
+        if path.suffix in (".json", ".yaml", ".yml"):
+            document = read_document(path, self._findings, at("assert", i, "value"))
+            self.files.add(path)
+            return None if document is None else document.value
+        if path.suffix in (".txt", ".md"):
+            text = read_text(path, self._findings, at("assert", i, "value"))
+            self.files.add(path)
+            return None if text is None else text.strip()
+        self.files.add(self._path(value.rpartition(":")[0] if ".py:" in value else value))
+        return value
+
+    def _rubric_prompt(self, given: object, at: At) -> str:
+        if not given:
+            return ""
+        if isinstance(given, (list, Mapping)):
+            return json.dumps(given, ensure_ascii=False)
+        text = str(given)
+        if text.startswith("file://"):
+            path = self._path(text)
+            self.files.add(path)
+            return read_text(path, self._findings, at("options", "rubricPrompt")) or ""
+        return text
+
+    def _path(self, reference: str) -> Path:
+        return self._config.base / reference.removeprefix("file://")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
