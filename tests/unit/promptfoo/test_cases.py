@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from evenhand.promptfoo.cases import Test as OneTest
-from evenhand.promptfoo.cases import TestReader as Reader
 from evenhand.promptfoo.cells import assertion_from_cell
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.reader import TestReader as Reader
 from evenhand.promptfoo.sources import read_sources
 
 
@@ -34,7 +34,13 @@ def read(folder: Path, config: Mapping[str, object]) -> tuple[list[OneTest], Fin
 
 def told(test: OneTest) -> object:
     """What tells tests apart."""
-    return (test.description, test.variables, test.threshold, test.metadata, len(test.asserts))
+    return (
+        test.description,
+        test.variables,
+        test.threshold,
+        test.metadata,
+        len(test.expected.makes),
+    )
 
 
 def problems(folder: Path, config: Mapping[str, object]) -> list[str]:
@@ -70,7 +76,7 @@ def test_columns_are_variables_and_special_ones_say_something_of_the_test(tmp_pa
     assert test.threshold == 0.5
     assert test.prefix == "Please "
     assert test.metadata == {"area": "law", "tags": ["a,b", "c"]}
-    assert len(test.asserts) == 2
+    assert len(test.expected.makes) == 2
     assert [a["type"] for a in test.raw["assert"]] == ["contains", "not-regex"]
     assert [a["metric"] for a in test.raw["assert"]] == ["tone", "tone"]
     assert test.raw["assert"][0]["threshold"] == "0.3"
@@ -291,8 +297,8 @@ def test_a_test_goes_over_the_defaults(tmp_path: Path) -> None:
     assert (first.prefix, first.suffix) == ("Q", "S")
     assert first.metadata == {"team": "a", "k": "t"}
     assert first.threshold == 0
-    assert len(first.asserts) == 2
-    assert len(second.asserts) == 0
+    assert len(first.expected.makes) == 2
+    assert len(second.expected.makes) == 0
     assert second.threshold == 0.5
 
 
@@ -310,8 +316,8 @@ def test_the_judge_is_the_nearest_one_named(tmp_path: Path) -> None:
         },
     )
     assert not findings.problems
-    assert test.judged == ("openai:default", "openai:own")
-    assert other.judged == ("openai:test",)
+    assert test.expected.judged == ("openai:default", "openai:own")
+    assert other.expected.judged == ("openai:test",)
 
 
 def test_defaults_may_be_kept_in_a_file(tmp_path: Path) -> None:

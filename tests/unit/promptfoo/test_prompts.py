@@ -15,12 +15,12 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.prompts import (
     AnyPrompt,
     FunctionPrompt,
     TextPrompt,
     bound_by_name,
-    read_prompts,
 )
 
 

@@ -1,0 +1,242 @@
+"""Where prompts come from: written in the config, or files of many kinds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.promptfoo.code_files import file_problems
+from evenhand.promptfoo.config import Config, env_filled
+from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
+from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
+from evenhand.promptfoo.template import check, left_open
+from evenhand.promptfoo.tree import read_document, read_text
+
+ENDINGS = frozenset(
+    ".cjs .cts .j2 .js .json .jsonl .md .mjs .mts .py .ts .txt .yml .yaml .csv".split()
+)
+_FOREIGN = frozenset(".cjs .cts .js .mjs .mts .ts .sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
+_SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+_KEYS = frozenset({"id", "label", "raw", "config", "display", "function", "prefix", "suffix"})
+
+
+def read_prompts(config: Config, findings: Findings) -> list[AnyPrompt]:
+    """The prompts of a config, in their order."""
+    given = config.value.get("prompts")
+    if given is None:
+        findings.hint(
+            config.at(),
+            "there are no prompts: the variable 'prompt' is sent as it is",
+            "Name some under prompts.",
+        )
+        given = ["{{prompt}}"]
+    entries: list[tuple[object, str, Mapping[str, Any], Place]] = []
+    if isinstance(given, str):
+        entries.append((given, "", {}, config.at("prompts")))
+    elif isinstance(given, Mapping):
+        for raw, label in cast("Mapping[str, object]", given).items():
+            entries.append((raw, str(label), {}, config.at("prompts", raw)))
+    elif isinstance(given, list):
+        for i, item in enumerate(cast("list[object]", given)):
+            entries.append(_entry(item, config, i, findings))
+    else:
+        findings.problem(config.at("prompts"), f"prompts is {given!r}, not a list")
+    found: list[AnyPrompt] = []
+    for raw, label, settings, place in entries:
+        if isinstance(raw, str) and raw.strip():
+            found += _read(raw, label, settings, place, config, findings)
+        elif raw is not None:
+            findings.problem(
+                place,
+                f"a prompt is {raw!r}, not text",
+                "Write text, file://prompt.txt or prompts.py:function.",
+            )
+    if not found and not findings.problems:
+        findings.problem(config.at("prompts"), "there are no prompts")
+    _look_at_texts(found, findings)
+    return found
+
+
+def _look_at_texts(prompts: Sequence[AnyPrompt], findings: Findings) -> None:
+    """Notes texts that cannot be filled in, and those with a tag that is never closed."""
+    for prompt in prompts:
+        if not isinstance(prompt, TextPrompt) or is_chat(prompt.raw):
+            continue
+        wrong = check(prompt.raw)
+        if wrong:
+            findings.problem(prompt.place, f"prompt '{_clipped(prompt.label)}': {wrong}")
+        line = left_open(prompt.raw)
+        if line:
+            findings.hint(
+                prompt.place,
+                f"prompt '{_clipped(prompt.label)}': a tag is opened and not closed, so the line is sent as it is: "
+                f"{_clipped(line)}",
+            )
+
+
+def _entry(
+    item: object, config: Config, i: int, findings: Findings
+) -> tuple[object, str, Mapping[str, Any], Place]:
+    place = config.at("prompts", i)
+    if not isinstance(item, Mapping):
+        return item, "", {}, place
+    fields = cast("Mapping[str, Any]", item)
+    for key in fields:
+        if key not in _KEYS:
+            findings.hint(
+                config.at("prompts", i, key),
+                f"unknown key '{key}' is not used",
+                did_you_mean(key, _KEYS),
+            )
+    raw = fields.get("raw", fields.get("id"))
+    if raw is None:
+        findings.problem(
+            place,
+            "a prompt has neither 'raw' nor 'id'",
+            "Write raw: <text>, or id: file://prompt.txt",
+        )
+    return raw, str(fields.get("label") or ""), fields.get("config") or {}, place
+
+
+def _read(
+    raw: str,
+    label: str,
+    settings: Mapping[str, Any],
+    place: Place,
+    config: Config,
+    findings: Findings,
+) -> list[AnyPrompt]:
+    """The prompts that one entry stands for: itself, or those in the files that it names."""
+    if not _may_be_path(raw):
+        return [TextPrompt(label or raw, raw, settings, place)]
+    text = raw.removeprefix("file://")
+    name, function = _split_function(text)
+    pattern = config.base / name
+    paths = [
+        p
+        for path in matching(pattern)
+        for p in (sorted(path.iterdir()) if path.is_dir() else [path])
+        if p.is_file()
+    ]
+    if not paths:
+        if raw.startswith("file://") or Path(name).suffix in ENDINGS:
+            folder = pattern.parent
+            names = [p.name for p in folder.glob("*")] if folder.is_dir() else []
+            hint = did_you_mean(Path(name).name, names) or f"Looked in {folder}."
+            findings.problem(place, f"prompt file {name} does not exist", hint)
+            return []
+        return [TextPrompt(label or raw, raw, settings, place)]
+    found: list[AnyPrompt] = []
+    for path in paths:
+        shown = raw.removeprefix("file://") if len(paths) == 1 else path.name
+        found += _from_file(
+            path, function, label or shown, settings, place, config, findings, labelled=bool(label)
+        )
+    return found
+
+
+def _from_file(
+    path: Path,
+    function: str,
+    label: str,
+    settings: Mapping[str, Any],
+    place: Place,
+    config: Config,
+    findings: Findings,
+    *,
+    labelled: bool,
+) -> list[AnyPrompt]:
+    if path.suffix == ".py":
+        if not function:
+            findings.problem(
+                place,
+                f"{path.name}: which function is the prompt?",
+                f"Name one: {path.name}:function_name",
+            )
+            return []
+        for what, hint in file_problems(f"file://{path.name}:{function}", path.parent, function):
+            findings.problem(place, what, hint)
+        return [FunctionPrompt(label, path, function, config.strict_prompts, settings, place)]
+    if path.suffix in _FOREIGN:
+        findings.problem(
+            place,
+            f"{path.name}: prompts in {path.suffix} files are not supported yet",
+            "Write a Python function: prompts.py:name",
+        )
+        return []
+    here = Place(path)
+    if path.suffix in (".yaml", ".yml", ".json"):
+        document = read_document(path, findings, place)
+        if document is None:
+            return []
+        value = env_filled(document.value, config.env)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return [TextPrompt(label, text, settings, here)]
+    text = read_text(path, findings, place)
+    if text is None:
+        return []
+    text = str(env_filled(text, config.env))
+    if path.suffix == ".txt":
+        pieces = [piece.strip("\r\n") for piece in _SEPARATOR.split(text)]
+    elif path.suffix == ".jsonl":
+        pieces = text.splitlines()
+    elif path.suffix == ".csv":
+        return _from_csv(text, label, settings, here)
+    else:
+        pieces = [text]
+    pieces = [piece for piece in pieces if piece.strip()]
+    if not pieces:
+        findings.problem(place, f"prompt file {path.name} is empty")
+    many = len(pieces) > 1
+    return [
+        TextPrompt(
+            f"{label} #{i}"
+            if many and labelled
+            else f"{label}: {_clipped(piece)}"
+            if many
+            else label,
+            piece.rstrip("\r\n") if path.suffix == ".txt" else piece,
+            settings,
+            here,
+        )
+        for i, piece in enumerate(pieces, 1)
+    ]
+
+
+def _from_csv(text: str, label: str, settings: Mapping[str, Any], here: Place) -> list[AnyPrompt]:
+    import csv  # noqa: PLC0415 (prompts are seldom kept in CSV files)
+    import io  # noqa: PLC0415 (see above)
+
+    rows = list(csv.DictReader(io.StringIO(text)))
+    found: list[AnyPrompt] = []
+    for i, row in enumerate(rows, 1):
+        raw = row.get("prompt") or next(iter(row.values()), "")
+        if raw:
+            found.append(TextPrompt(row.get("label") or f"{label} (row {i})", raw, settings, here))
+    return found
+
+
+def _may_be_path(text: str) -> bool:
+    if "\n" in text:
+        return False
+    if text.startswith("file://"):
+        return True
+    if "{{" in text or len(text) > 400:
+        return False
+    name, _ = _split_function(text)
+    return Path(name).suffix in ENDINGS or (
+        " " not in text and any(char in text for char in "*/\\")
+    )
+
+
+def _split_function(text: str) -> tuple[str, str]:
+    path, colon, name = text.rpartition(":")
+    return (path, name) if colon and path.endswith(tuple(ENDINGS)) else (text, "")
+
+
+def _clipped(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else line[:39] + "…"

@@ -1,0 +1,270 @@
+"""Reads the tests of a config: rows as written, merged with `defaultTest`, and checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.promptfoo.assertions.reading import AssertionReader, Expected
+from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.cells import test_from_row
+from evenhand.promptfoo.code_files import transform_problems
+from evenhand.promptfoo.config import Config, number
+from evenhand.promptfoo.findings import Findings, did_you_mean
+from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.sources import At, Csv, Row, Source
+from evenhand.promptfoo.template import has_tags
+from evenhand.promptfoo.tree import read_document
+from evenhand.promptfoo.variables import VariableReader
+
+_KEYS = frozenset(
+    """
+    description vars assert options threshold metadata provider providers prompts providerOutput id
+    assertScoringFunction
+    """.split()
+)
+_NEEDED = frozenset(
+    {"vars", "assert", "options", "metadata", "provider", "providerOutput", "threshold"}
+)
+_OPTIONS = frozenset(
+    """
+    prefix suffix transform postprocess transformVars storeOutputAs rubricPrompt provider factuality disableVarExpansion
+    disableConversationVar disableDefaultAsserts runSerially repeat
+    """.split()
+)
+_OPTIONS_NOT_YET = {
+    "transformVars": "Work the variables out beforehand.",
+    "storeOutputAs": "Tests that use another test's output cannot be run yet.",
+}
+
+
+@dataclass(slots=True)
+class Defaults:
+    """What `defaultTest` says, read once."""
+
+    variables: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    files: frozenset[str] = frozenset()
+    tagged: frozenset[str] = frozenset()
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    threshold: float | None = None
+
+
+class TestReader:
+    """Reads the tests of one config. Walking is repeatable; only the first walk looks for problems."""
+
+    __test__ = False  # for pytest: a reader of tests, not a test
+
+    def __init__(
+        self, config: Config, sources: Sequence[Source], models: Models, findings: Findings
+    ) -> None:
+        self._config = config
+        self._sources = sources
+        self._findings = findings
+        self._checking = True
+        self._variables = VariableReader(config.base, findings)
+        self._asserts = AssertionReader(config, models, findings)
+        self._files: set[Path] = set()
+        self._defaults = Defaults()
+        self._assert_at: At = lambda *path: config.at("defaultTest", *path)
+        self._of_defaults: Expected | None = None
+        self._shared: dict[str, Expected] = {}
+        self._read_defaults()
+
+    @property
+    def files(self) -> set[Path]:
+        """Files that the tests name: variables, graders, rubrics."""
+        return self._files | self._variables.files | self._asserts.files
+
+    def tests(self, *, checking: bool = False) -> Iterator[Test]:
+        """The tests, in their order."""
+        self._checking = self._variables.checking = checking
+        findings = self._findings if checking else Findings()
+        for source in self._sources:
+            is_csv = isinstance(source, Csv)
+            for i, row in enumerate(source.rows(findings), 1):
+                if is_csv:
+                    place = row.at()
+                    row = Row(test_from_row(row.value, i, place, findings), row.at, data=True)  # noqa: PLW2901 (as a test)
+                test = self._test(row)
+                if test is not None:
+                    yield test
+
+    def _read_defaults(self) -> None:
+        given = self._config.value.get("defaultTest")
+        at: At = lambda *path: self._config.at("defaultTest", *path)  # noqa: E731
+        if isinstance(given, str) and given.startswith("file://"):
+            document = read_document(self._path(given), self._findings, at())
+            self._files.add(self._path(given))
+            given, at = (None, at) if document is None else (document.value, document.at)
+        if given is None:
+            given = {}
+        if not isinstance(given, Mapping):
+            self._findings.problem(at(), f"defaultTest is {given!r}, not an object")
+            given = {}
+        raw = cast("Mapping[str, Any]", given)
+        self._look_at_keys(raw, at)
+        variables = self._variables.read(raw.get("vars"), at)
+        options = self._options(raw.get("options"), at)
+        if raw.get("provider") is not None and "provider" not in options:
+            options = {**options, "provider": raw["provider"]}
+        metadata = {**_mapping(self._config.value.get("metadata")), **_mapping(raw.get("metadata"))}
+        files, tagged = self._variables.kinds(variables, at)
+        threshold = number(raw.get("threshold"), at("threshold"), "threshold", self._findings)
+        self._defaults = Defaults(variables, files, tagged, options, metadata, raw, threshold)
+        self._assert_at = at
+        self._asserts_of_defaults(options)
+
+    def _asserts_of_defaults(self, options: Mapping[str, Any]) -> Expected:
+        """The default assertions under these options: the judge and the rubric prompt are the test's to choose."""
+        if options is self._defaults.options and self._of_defaults is not None:
+            return self._of_defaults
+        name = json.dumps(
+            [options.get("provider"), options.get("rubricPrompt")], sort_keys=True, default=str
+        )
+        found = self._shared.get(name)
+        if found is None:
+            found = self._shared[name] = self._asserts.expected(
+                self._defaults.raw.get("assert"), options, self._assert_at, check=self._checking
+            )
+        if options is self._defaults.options:
+            self._of_defaults = found
+        return found
+
+    def _test(self, row: Row) -> Test | None:
+        raw, defaults = row.value, self._defaults
+        if self._checking:
+            if not self._acceptable(row):
+                return None
+            if len(raw) > 1 or "vars" not in raw:
+                self._look_at_keys(raw, row.at)
+        given = raw.get("vars")
+        if row.data and isinstance(given, dict):
+            variables, files, tagged = (
+                cast("Mapping[str, Any]", given),
+                frozenset[str](),
+                frozenset[str](),
+            )
+            if self._checking:
+                self._variables.look_at_data(variables, row.at)
+        else:
+            variables = self._variables.read(given, row.at)
+            files, tagged = self._variables.kinds(variables, row.at)
+        if defaults.variables:
+            files = files | (defaults.files - variables.keys())
+            tagged = tagged | (defaults.tagged - variables.keys())
+            variables = {**defaults.variables, **variables}
+        options = defaults.options
+        if raw.get("options"):
+            options = {**options, **self._options(raw["options"], row.at)}
+        expected = Expected()
+        if not options.get("disableDefaultAsserts"):
+            expected = self._asserts_of_defaults(options)
+        if raw.get("assert"):
+            own = self._asserts.expected(raw["assert"], options, row.at, check=self._checking)
+            expected = expected.and_then(own)
+        threshold = raw.get("threshold")
+        if threshold is not None:
+            threshold = number(threshold, row.at("threshold"), "threshold", self._findings)
+        metadata = _mapping(raw.get("metadata"))
+        prefix, suffix = str(options.get("prefix") or ""), str(options.get("suffix") or "")
+        return Test(
+            description=str(raw.get("description") or ""),
+            variables=variables,
+            files=files,
+            tagged=tagged,
+            expected=expected,
+            threshold=defaults.threshold if threshold is None else threshold,
+            prefix=prefix,
+            suffix=suffix,
+            transform=str(options.get("transform") or options.get("postprocess") or ""),
+            spread=not options.get("disableVarExpansion"),
+            metadata={**defaults.metadata, **metadata} if metadata else defaults.metadata,
+            provider_output=raw.get("providerOutput", defaults.raw.get("providerOutput")) or None,
+            providers=_names(raw.get("providers", defaults.raw.get("providers"))),
+            prompts=_names(raw.get("prompts", defaults.raw.get("prompts"))),
+            raw=raw,
+            literal=row.data
+            and bool(prefix or suffix)
+            and has_tags(prefix + suffix)
+            and "options" in raw,
+        )
+
+    def _acceptable(self, row: Row) -> bool:
+        if _NEEDED.isdisjoint(row.value):
+            keys = ", ".join(map(repr, row.value)) or "nothing"
+            hint = (
+                did_you_mean(next(iter(row.value), ""), _NEEDED)
+                or "Put its variables under 'vars'."
+            )
+            self._findings.problem(
+                row.at(), f"a test has {keys}, and neither 'vars' nor 'assert'", hint
+            )
+            return False
+        return True
+
+    def _look_at_keys(self, raw: Mapping[str, Any], at: At) -> None:
+        for key in raw:
+            if key not in _KEYS:
+                self._findings.hint(
+                    at(key), f"unknown key '{key}' of a test is not used", did_you_mean(key, _KEYS)
+                )
+        if raw.get("assertScoringFunction"):
+            self._findings.problem(
+                at("assertScoringFunction"), "'assertScoringFunction' is not supported yet"
+            )
+        if raw.get("metadata") is not None and not isinstance(raw["metadata"], Mapping):
+            self._findings.problem(
+                at("metadata"), f"metadata is {raw['metadata']!r}, not an object"
+            )
+
+    def _options(self, given: object, at: At) -> dict[str, Any]:
+        if given is None:
+            return {}
+        if not isinstance(given, Mapping):
+            self._findings.problem(at("options"), f"options is {given!r}, not an object")
+            return {}
+        options = dict(cast("Mapping[str, Any]", given))
+        if not self._checking:
+            return options
+        for key, value in options.items():
+            place = at("options", key)
+            if key in _OPTIONS_NOT_YET and value:
+                self._findings.problem(
+                    place, f"option '{key}' is not supported yet", _OPTIONS_NOT_YET[key]
+                )
+            elif key == "repeat" and value not in (None, 1):
+                self._findings.problem(
+                    place,
+                    "'repeat' for one test is not supported yet",
+                    "Use evaluateOptions.repeat.",
+                )
+            elif key not in _OPTIONS:
+                self._findings.hint(
+                    place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS)
+                )
+            elif key in ("transform", "postprocess") and isinstance(value, str) and value:
+                for what, hint in transform_problems(value, self._config.base):
+                    self._findings.problem(place, what, hint)
+                if value.startswith("file://"):
+                    self._files.add(self._path(value))
+        return options
+
+    def _path(self, reference: str) -> Path:
+        return self._config.base / reference.removeprefix("file://")
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def _names(given: object) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    return (
+        tuple(map(str, cast("list[object]", given))) if isinstance(given, list) else (str(given),)
+    )

@@ -1,0 +1,114 @@
+"""The first walk over the tests: checks them all, counts what is selected, notes what is seldom meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.findings import Findings, did_you_mean
+from evenhand.promptfoo.reader import TestReader
+from evenhand.promptfoo.selected import Selected
+from evenhand.promptfoo.step import Pair
+
+
+@dataclass(slots=True)
+class Survey:
+    """What the first walk over the tests found.
+
+    Attributes:
+        tests: Tests, before the selection.
+        cases: Selected cases: tests spread over their lists of variables.
+        cells: Cases × the columns that take them.
+        vacuous: Selected tests that expect nothing.
+        homeless: Selected tests that no column takes.
+        calls: Cells in each column that ask its model.
+        judged: Judge calls for each judge.
+    """
+
+    tests: int = 0
+    cases: int = 0
+    cells: int = 0
+    vacuous: int = 0
+    homeless: int = 0
+    calls: dict[int, int] = field(default_factory=dict[int, int])
+    judged: dict[str, int] = field(default_factory=dict[str, int])
+
+
+def surveyed(
+    reader: TestReader, pairs: Sequence[Pair], selected: Selected, findings: Findings
+) -> Survey:
+    """Walks the tests once: checks them all, counts what is selected."""
+    survey = Survey()
+    if not selected.narrows:
+        for test in reader.tests(checking=True):
+            survey.tests += 1
+            _look_at_names(test, pairs, findings)
+            _count(test, pairs, survey)
+        return survey
+    matching = 0
+    for test in reader.tests(checking=True):
+        survey.tests += 1
+        _look_at_names(test, pairs, findings)
+        matching += selected.matches(test)
+    selected.draw(matching)
+    for test in selected.of(reader.tests()):
+        _count(test, pairs, survey)
+    return survey
+
+
+def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Findings) -> None:
+    """Hints at what is allowed and seldom meant."""
+    if survey.vacuous:
+        findings.hint(
+            config.at("tests"),
+            f"{survey.vacuous} of {survey.tests} tests expect nothing, so that any answer passes",
+            "Give them an assert, or write one for all under defaultTest.",
+        )
+    if survey.homeless:
+        findings.hint(
+            config.at("tests"),
+            f"{survey.homeless} of {survey.tests} tests are run nowhere",
+            "No column has the prompts and providers that they name.",
+        )
+    names = [str(pair.variant) for pair in pairs]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        findings.hint(
+            config.at("prompts"),
+            f"two columns are called '{name}'",
+            "Give prompts or providers a label.",
+        )
+
+
+def _look_at_names(test: Test, pairs: Sequence[Pair], findings: Findings) -> None:
+    """Notes variables that a prompt names and a test does not set: they print as nothing."""
+    there = test.variables.keys()
+    for pair in pairs:
+        if pair.names <= there:
+            continue
+        for name in sorted(pair.names - there):
+            findings.hint(
+                pair.prompt.place,
+                f"variable '{name}' is not set by every test, and prints as nothing there",
+                did_you_mean(name, there),
+            )
+
+
+def _count(test: Test, pairs: Sequence[Pair], survey: Survey) -> None:
+    cases = test.count()
+    survey.cases += cases
+    taking = (
+        pairs
+        if test.prompts is None and test.providers is None
+        else [pair for pair in pairs if pair.takes(test)]
+    )
+    survey.cells += cases * len(taking)
+    survey.vacuous += not test.expected.makes
+    survey.homeless += not taking
+    if test.provider_output is None:
+        for pair in taking:
+            index = pair.variant.index
+            survey.calls[index] = survey.calls.get(index, 0) + cases
+    for judge in test.expected.judged:
+        survey.judged[judge] = survey.judged.get(judge, 0) + cases * len(taking)
