@@ -39,6 +39,10 @@ class Place:
         return text
 
 
+At = Callable[..., Place]
+"""Where the parts of something are written: a function from the path of a part to its place."""
+
+
 class Findings:
     """The problems and hints found so far."""
 

@@ -13,9 +13,9 @@ from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.cells import test_from_row
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config, number
-from evenhand.promptfoo.findings import Findings, did_you_mean
+from evenhand.promptfoo.findings import At, Findings, did_you_mean
 from evenhand.promptfoo.models import Models
-from evenhand.promptfoo.sources import At, Csv, Row, Source
+from evenhand.promptfoo.sources import Csv, Row, Source
 from evenhand.promptfoo.template import has_tags
 from evenhand.promptfoo.tree import read_document
 from evenhand.promptfoo.variables import VariableReader

@@ -7,7 +7,7 @@ a file is found on the first walk.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -16,10 +16,8 @@ from typing import Any, Protocol, cast
 from evenhand.core.encoding import decode
 from evenhand.promptfoo.cells import wrong_columns
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
+from evenhand.promptfoo.findings import At, Findings, Place, did_you_mean, matching
 from evenhand.promptfoo.tree import Document, decoded, read_document
-
-At = Callable[..., Place]
 
 
 @dataclass(slots=True)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.promptfoo.findings import Findings, did_you_mean, matching
-from evenhand.promptfoo.sources import At
+from evenhand.promptfoo.findings import At, Findings, did_you_mean, matching
 from evenhand.promptfoo.template import has_tags
 from evenhand.promptfoo.tree import read_document, read_text
 

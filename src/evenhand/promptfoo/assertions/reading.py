@@ -15,9 +15,8 @@ from evenhand.promptfoo.assertions.kinds import KINDS, unknown_type
 from evenhand.promptfoo.assertions.preparing import prepared
 from evenhand.promptfoo.assertions.problems import problems
 from evenhand.promptfoo.config import Config, number
-from evenhand.promptfoo.findings import Findings, did_you_mean
+from evenhand.promptfoo.findings import At, Findings, did_you_mean
 from evenhand.promptfoo.models import Models
-from evenhand.promptfoo.sources import At
 from evenhand.promptfoo.template import has_tags
 from evenhand.promptfoo.tree import read_document, read_text
 
