@@ -19,6 +19,10 @@ from evenhand.testing import FakeProvider, Script, Scripted, check_model
 IDS = {
     "openai:<model>": "openai:chat:gpt-4o",
     "openai:<model>@<address>": "openai:llama3@{url}/v1",
+    "openai:embedding:<model>": "openai:embedding:text-embedding-3-large",
+    "openai:moderation:<model>": "openai:moderation",
+    "mistral:<model>": "mistral:mistral-large-latest",
+    "mistral:embedding:<model>": "mistral:embedding:mistral-embed",
     "anthropic:<model>": "anthropic:messages:claude-sonnet-4-5",
     "python:<file.py>:<function>": "python:model.py:answer",
     "file://<file.py>:<function>": "file://model.py",
@@ -68,7 +72,10 @@ async def test_a_provider_keeps_the_promises_of_a_model(
     id_: str, prompt: Prompt, fake: FakeProvider, folder: Path
 ):
     """For every kind of prompt."""
-    provider = create(id_.format(url=fake.url), env=fake.env(), base=folder)
+    env = {**fake.env(), "MISTRAL_API_KEY": "test", "MISTRAL_API_BASE_URL": f"{fake.url}/v1"}
+    provider = create(id_.format(url=fake.url), env=env, base=folder)
+    if "generate" not in provider.tasks:  # what measures looks at a text alone
+        prompt = replace(Prompt.of(prompt.text), task=min(provider.tasks))
     host = CodeHost()
     with host.open():
         if id_.startswith("exec:") and "\0" in prompt.text:  # no program can be given a NUL

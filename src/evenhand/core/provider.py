@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from evenhand.core.message import Prompt, Reply
+from evenhand.core.message import Prompt, Reply, Task
 
 T = TypeVar("T")
 
@@ -126,6 +126,11 @@ class Provider(Protocol):
     @property
     def paid(self) -> bool:
         """Whether a call may cost money, so that it is recorded before it is sent, and counted."""
+        ...
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        """What it can be asked for. It is asked for nothing else."""
         ...
 
     def request(self, prompt: Prompt) -> Request:

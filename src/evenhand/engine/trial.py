@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar, cast
 from evenhand.core.case import Case
 from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
 from evenhand.core.expect import Expectation, outcome_of
-from evenhand.core.message import CallRole, Model, Prompt, Reply
+from evenhand.core.message import CallRole, Message, Model, Prompt, Reply, Task
 from evenhand.core.plan import Step
 from evenhand.core.provider import Host, Provider
 from evenhand.core.run import TrialError, TrialResult
@@ -102,6 +102,32 @@ class LentModel:
         if self._role == "subject":
             trial.reply = reply
         return reply
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if len(texts) == 1:
+            return [await self._measure(texts[0], "embed")]
+        unique = dict.fromkeys(texts)  # the same text twice is one question
+        asked = {text: asyncio.ensure_future(self._measure(text, "embed")) for text in unique}
+        try:
+            await asyncio.gather(*asked.values())
+        except BaseException:
+            for task in asked.values():
+                task.cancel()
+            await asyncio.wait(asked.values())
+            raise
+        return [asked[text].result() for text in texts]
+
+    async def classify(self, text: str) -> dict[str, float]:
+        return await self._measure(text, "classify")
+
+    async def moderate(self, text: str) -> dict[str, float]:
+        return await self._measure(text, "moderate")
+
+    async def _measure(self, text: str, task: Task) -> Any:
+        prompt = Prompt((Message("user", text),), text, task=task)
+        reply = await self._asker.ask(self._trial, self._provider, prompt, self._role)
+        self._trial.spending.add(reply, self._role)
+        return reply.output
 
 
 class LiveTrial:

@@ -9,10 +9,15 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
+from evenhand.providers.wanted import Wanted
 
 SCHEMES: Mapping[str, str] = {
     "openai:<model>": "OpenAI chat; openai:chat:<model> is the same",
     "openai:<model>@<address>": "a server that speaks OpenAI's API, e.g. openai:llama3@http://localhost:8000/v1",
+    "openai:embedding:<model>": "OpenAI embeddings",
+    "openai:moderation:<model>": "OpenAI moderation",
+    "mistral:<model>": "Mistral chat",
+    "mistral:embedding:<model>": "Mistral embeddings",
     "anthropic:<model>": "Anthropic; anthropic:messages:<model> is the same",
     "python:<file.py>:<function>": "a function of yours; call_api(prompt, options, context) by default",
     "file://<file.py>:<function>": "the same",
@@ -32,7 +37,6 @@ _ELSEWHERE: Mapping[str, str] = {
     "https": "",
     "huggingface": "",
     "litellm": "",
-    "mistral": "https://api.mistral.ai/v1",
     "ollama": "http://localhost:11434/v1",
     "openrouter": "https://openrouter.ai/api/v1",
     "perplexity": "https://api.perplexity.ai",
@@ -44,18 +48,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "xai": "https://api.x.ai/v1",
 }
 
-_OPENAI_KINDS = frozenset(
-    {
-        "assistant",
-        "completion",
-        "embedding",
-        "embeddings",
-        "image",
-        "moderation",
-        "realtime",
-        "responses",
-    }
-)
+COMPATIBLE = frozenset({"openai", "mistral"})
 
 
 def create(
@@ -83,8 +76,10 @@ def create(
         from evenhand.providers.echo import Echo  # noqa: PLC0415 (a room's neighbours are imported when asked for)
 
         return Echo(id, label or id)
-    if kind == "openai" and rest:
-        return _openai(id, rest, label, settings, env)
+    if kind in COMPATIBLE and rest:
+        from evenhand.providers.compatible import compatible  # noqa: PLC0415 (see above)
+
+        return compatible(Wanted(id, kind, rest, label, settings, env, base))
     if kind == "anthropic" and rest:
         from evenhand.providers.anthropic import anthropic  # noqa: PLC0415 (see above)
 
@@ -129,24 +124,6 @@ def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)
     return UsageError(message, hint=f"Did you mean '{near[0]}'? {families}" if near else families)
 
 
-def _openai(
-    id: str,  # noqa: A002 (the word that users write)
-    rest: str,
-    label: str,
-    config: Mapping[str, Any],
-    env: Mapping[str, str],
-) -> Provider:
-    from evenhand.providers.openai import openai  # noqa: PLC0415 (see above)
-
-    kind, _, model = rest.partition(":")
-    if kind in _OPENAI_KINDS:
-        raise UsageError(
-            f"provider '{id}': openai:{kind} is not supported yet",
-            hint=f"For chat, write openai:chat:{model or '<model>'}.",
-        )
-    return openai(id, model if kind == "chat" else rest, label=label, config=config, env=env)
-
-
 def _function(id: str, label: str, config: Mapping[str, Any], base: Path) -> Provider:  # noqa: A002 (see above)
     from evenhand.providers.function import FunctionProvider  # noqa: PLC0415 (see above)
 
@@ -157,4 +134,4 @@ def _function(id: str, label: str, config: Mapping[str, Any], base: Path) -> Pro
         raise UsageError(
             f"provider '{id}': {path.name} does not exist", hint=f"Looked in {path.parent}."
         )
-    return FunctionProvider(id, label or id, path, function or "call_api", config)
+    return FunctionProvider(id, label or id, path, function, config)

@@ -17,7 +17,7 @@ import msgspec
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, UsageError
-from evenhand.core.message import Message, Prompt, Reply
+from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import http
 from evenhand.providers.faults import fault, unreadable
@@ -41,6 +41,7 @@ class Dialect:
         settings: The rest of the body, from model and config.
         read: The reply in an answer's body; `parsed` says that its text is to be JSON.
         rates: What an answer's headers say of the account's limits.
+        tasks: What it can be asked for.
     """
 
     vendor: str
@@ -51,6 +52,7 @@ class Dialect:
     settings: Callable[[str, Mapping[str, Any]], dict[str, Any]]
     read: Callable[[bytes, bool, Price | None], Reply]
     rates: Callable[[Mapping[str, str], float], RateLimits | None]
+    tasks: frozenset[Task] = CHATS
 
 
 @dataclass(slots=True)
@@ -145,6 +147,10 @@ class ChatProvider:
 
     async def close(self) -> None:
         await http.close()
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        return self.dialect.tasks
 
     @property
     def needs_key(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from evenhand.core.message import Prompt, Reply, Usage
+from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
 
 
@@ -16,6 +16,7 @@ class Echo:
     label: str = "echo"
     account: str = field(init=False, default="")
     paid: bool = field(init=False, default=False)
+    tasks: frozenset[Task] = field(init=False, default=CHATS)
 
     def request(self, prompt: Prompt) -> Request:
         data = prompt.text.encode("utf-8", "surrogatepass")

@@ -7,17 +7,38 @@ A change in its file, or in any Python file beside or below it, makes it another
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, CodeError
-from evenhand.core.message import Prompt, Reply, Usage
+from evenhand.core.message import Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
+from evenhand.providers.classification import labelled
+from evenhand.providers.embeddings import numbers
 from evenhand.providers.local_code import code_digest
+
+
+def _as_is(value: object) -> object:
+    return value
+
+
+_CALLED: Mapping[Task, tuple[str, str, Callable[[object], object]]] = {
+    "generate": ("call_api", "output", _as_is),
+    "embed": ("call_embedding_api", "embedding", numbers),
+    "classify": ("call_classification_api", "classification", labelled),
+}
+"""What is asked for → the function that does it where the id names none, what it returns it as, and what reads that."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    function: str
+    given: tuple[object, ...]
+    task: Task
 
 
 @dataclass(slots=True)
@@ -31,6 +52,7 @@ class FunctionProvider:
     config: Mapping[str, Any]
     account: str = field(init=False, default="")
     paid: bool = field(init=False, default=True)
+    tasks: frozenset[Task] = field(init=False, default=frozenset(_CALLED))
     _code: str = field(init=False, repr=False, default="")
 
     def __post_init__(self) -> None:
@@ -40,42 +62,46 @@ class FunctionProvider:
     def request(self, prompt: Prompt) -> Request:
         config: dict[str, Any] = {**self.config, **prompt.config}
         options = {"id": self.id, "label": self.label, "config": config}
+        function = self.function or _CALLED[prompt.task][0]
         said = {
             "code": self._code,
-            "function": self.function,
+            "function": function,
             "options": redacted(options),
             "prompt": prompt.text,
             "vars": prompt.vars,
         }
         identity = encode(said)
-        context = {"vars": dict(prompt.vars), "prompt": {"raw": prompt.text, "label": prompt.label}}
-        return Request(
-            identity=identity,
-            key=digest(identity),
-            payload=(
-                prompt.text,
-                {**options, "config": {**config, "basePath": str(self.path.parent)}},
-                context,
-            ),
-        )
+        whole = {**options, "config": {**config, "basePath": str(self.path.parent)}}
+        given: tuple[object, ...] = (prompt.text, whole)
+        if prompt.task == "generate":
+            shown = {"raw": prompt.text, "label": prompt.label}
+            given = (*given, {"vars": dict(prompt.vars), "prompt": shown})
+        call = _Call(function, given, prompt.task)
+        return Request(identity=identity, key=digest(identity), payload=call)
 
     async def send(self, request: Request, host: Host) -> Answer:
         started = time.perf_counter()
-        name = f"{self.path.name}:{self.function}"
+        call: _Call = request.payload
+        name = f"{self.path.name}:{call.function}"
+        _, wanted, read = _CALLED[call.task]
         try:
-            function = await host.load(self.path, self.function)
-            result = await host.call(function, *request.payload, name=name)
+            function = await host.load(self.path, call.function)
+            result = await host.call(function, *call.given, name=name)
         except CodeError as error:
             raise BadRequest(error.message, hint=error.hint) from error
         if not isinstance(result, Mapping):
-            result = {"output": result}
+            result = {wanted: result}
         if result.get("error"):  # pyright: ignore[reportUnknownMemberType]
             raise BadRequest(f"{name} answered with an error: {result['error']}")
-        if result.get("output") is None:  # pyright: ignore[reportUnknownMemberType]
+        if result.get(wanted) is None:  # pyright: ignore[reportUnknownMemberType]
             raise BadRequest(
-                f"{name} answered without an output",
-                hint="Return {'output': …}, or {'error': …}.",
+                f"{name} answered without an {wanted}",
+                hint=f"Return {{'{wanted}': …}}, or {{'error': …}}.",
             )
+        try:
+            read(result[wanted])
+        except BadReply as error:
+            raise BadRequest(f"{name}: {error.message}") from error
         try:
             body = encode(result)  # pyright: ignore[reportUnknownArgumentType]
         except (TypeError, ValueError, RecursionError) as error:
@@ -87,13 +113,17 @@ class FunctionProvider:
 
     def reply(self, body: bytes) -> Reply:
         value = decode(body)
-        if not isinstance(value, dict) or "output" not in value:
+        row = _mapping(value)
+        found = next(((kind, read) for _, kind, read in _CALLED.values() if kind in row), None)
+        if found is None:
             raise BadReply(f"what {self.path.name} answered cannot be read", billed=None)
-        row = cast("dict[str, Any]", value)
-        output = row["output"]
+        kind, read = found
+        output, text = read(row[kind]), ""
+        if kind == "output":
+            text = output if isinstance(output, str) else encode(output).decode()
         usage, metadata = _mapping(row.get("tokenUsage")), row.get("metadata")
         return Reply(
-            text=output if isinstance(output, str) else encode(output).decode(),
+            text=text,
             output=output,
             usage=Usage(*(_count(usage.get(name)) for name in ("prompt", "completion", "cached"))),
             cost_usd=_number(row.get("cost")),

@@ -9,22 +9,13 @@ from typing import Any, cast
 import msgspec
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.errors import BadReply, UsageError
+from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
-from evenhand.providers.chat import (
-    ChatProvider,
-    Dialect,
-    count,
-    finish,
-    passed_on,
-    read_as,
-    seconds,
-)
-from evenhand.providers.prices import cost, price_of
+from evenhand.providers.chat import Dialect, count, finish, passed_on, read_as
+from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
 
-HOME = "https://api.openai.com/v1"
 _REASONING = re.compile(r"^(o\d|gpt-5)")
 
 _NAMES = {
@@ -46,48 +37,8 @@ _NAMES = {
 }
 
 
-def openai(
-    id: str,  # noqa: A002 (the word that users write)
-    model: str,
-    *,
-    label: str = "",
-    config: Mapping[str, Any],
-    env: Mapping[str, str],
-) -> ChatProvider:
-    """A model of OpenAI's, or of a server that speaks the same at `config.apiBaseUrl` or in OPENAI_BASE_URL.
-
-    `model@address` names the address in the id itself.
-    """
-    model, _, address = model.partition("@")
-    variable = str(config.get("apiKeyEnvar") or "OPENAI_API_KEY")
-    base = (address or _base(config, env)).rstrip("/")
-    model = str(config.get("model") or model)
-    if not model:
-        raise UsageError(f"provider '{id}' names no model", hint="Write openai:chat:<model>.")
-    return ChatProvider(
-        id=id,
-        label=label or id,
-        model=model,
-        url=f"{base}/chat/completions",
-        key=str(config.get("apiKey") or env.get(variable, "")).strip(),
-        dialect=DIALECT,
-        config=config,
-        price=price_of("openai" if base == HOME else "", model, config),
-        timeout_s=seconds(config, id),
-        key_variable=variable,
-    )
-
-
-def _base(config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-    if config.get("apiBaseUrl"):
-        return str(config["apiBaseUrl"])
-    host = config.get("apiHost") or env.get("OPENAI_API_HOST")
-    if host:
-        return f"https://{host}/v1"
-    return env.get("OPENAI_API_BASE_URL") or env.get("OPENAI_BASE_URL") or HOME
-
-
-def _headers(key: str, config: Mapping[str, Any]) -> dict[str, str]:
+def bearer(key: str, config: Mapping[str, Any]) -> dict[str, str]:
+    """The headers that say who asks."""
     headers = {"authorization": f"Bearer {key}"} if key else {}
     if config.get("organization"):
         headers["openai-organization"] = str(config["organization"])
@@ -249,7 +200,8 @@ def _raw_message(body: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", cast("dict[str, Any]", decode(body))["choices"][0]["message"])
 
 
-def _rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
+def rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
+    """What the headers of an answer say of the account's limits."""
     del now  # these headers count seconds, not dates
     remaining = headers.get("x-ratelimit-remaining-requests")
     tokens = headers.get("x-ratelimit-remaining-tokens")
@@ -269,9 +221,9 @@ DIALECT = Dialect(
     vendor="openai",
     key_variable="OPENAI_API_KEY",
     version="",
-    headers=_headers,
+    headers=bearer,
     messages=_messages,
     settings=_settings,
     read=_read,
-    rates=_rates,
+    rates=rates,
 )

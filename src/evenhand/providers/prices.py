@@ -30,6 +30,10 @@ _TABLE: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
         "o3": (2.0, 8.0, 0.5),
         "o3-mini": (1.1, 4.4, 0.55),
         "o4-mini": (1.1, 4.4, 0.275),
+        "text-embedding-3-large": (0.13, 0.0, 0.13),
+        "text-embedding-3-small": (0.02, 0.0, 0.02),
+        "text-embedding-ada-002": (0.1, 0.0, 0.1),
+        "omni-moderation": (0.0, 0.0, 0.0),
     },
     "anthropic": {
         "claude-3-haiku": (0.25, 1.25, 0.03),

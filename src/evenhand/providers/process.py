@@ -15,7 +15,7 @@ from typing import Any
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import BadRequest, TimedOut
-from evenhand.core.message import Prompt, Reply
+from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.providers.local_code import code_digest
@@ -32,6 +32,7 @@ class ProcessProvider:
     config: Mapping[str, Any]
     account: str = field(init=False, default="")
     paid: bool = field(init=False, default=True)
+    tasks: frozenset[Task] = field(init=False, default=CHATS)
 
     _code: str = field(init=False, repr=False, default="")
 

@@ -24,7 +24,7 @@ from evenhand.core.case import Case
 from evenhand.core.encoding import digest
 from evenhand.core.errors import BadRequest, BudgetStop, ProviderError, StoreError, UsageError
 from evenhand.core.expect import Expectation, Trial
-from evenhand.core.message import CallRole, Prompt, Reply
+from evenhand.core.message import CallRole, Prompt, Reply, Task
 from evenhand.core.plan import Step
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import RunMeta, TrialResult
@@ -133,6 +133,10 @@ class Unplugged:
     @property
     def paid(self) -> bool:
         return self.provider.paid
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        return self.provider.tasks
 
     def request(self, prompt: Prompt) -> Request:
         return self.provider.request(prompt)

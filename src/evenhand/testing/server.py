@@ -207,9 +207,9 @@ class FakeProvider:
             self._log(asked, key, api_key, 401)
             connection.answer(self._refusal(kind, 401, "invalid api key"))
             return
-        embeds = kind == shapes.EMBEDDINGS
-        rule = self.script.rule_for(asked, by_path=embeds)
-        if rule is None and embeds:
+        measured = kind in (shapes.EMBEDDINGS, shapes.MODERATIONS)
+        rule = self.script.rule_for(asked, by_path=measured)
+        if rule is None and measured:
             rule = Rule()
         if rule is None:
             self._log(asked, key, api_key, 400)
@@ -264,6 +264,8 @@ class FakeProvider:
         self._number += 1
         if kind == shapes.EMBEDDINGS:
             answer = shapes.embeddings(body)
+        elif kind == shapes.MODERATIONS:
+            answer = shapes.moderation(body, rule.reply, self._number)
         else:
             shape = shapes.chat if kind == shapes.CHAT else shapes.message
             answer = shape(body, asked, rule.said(asked.text), rule.finish_reason, self._number)

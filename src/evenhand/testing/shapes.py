@@ -1,4 +1,4 @@
-"""What vendors' answers look like: OpenAI's chat completions and embeddings, Anthropic's messages."""
+"""What vendors' answers look like: OpenAI's chat completions, embeddings and moderations, Anthropic's messages."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, cast
 from evenhand.testing.script import Asked
 
 CHAT, MESSAGES, EMBEDDINGS = "chat/completions", "messages", "embeddings"
+MODERATIONS = "moderations"
 _ANTHROPIC_REASON = {
     "stop": "end_turn",
     "length": "max_tokens",
@@ -28,7 +29,10 @@ LONGEST_VECTOR = 4096
 def kind_of(path: str) -> str:
     """Which API a path belongs to; empty for none of those that answer."""
     path = path.partition("?")[0]
-    return next((kind for kind in (CHAT, MESSAGES, EMBEDDINGS) if path.endswith("/" + kind)), "")
+    return next(
+        (kind for kind in (CHAT, MESSAGES, EMBEDDINGS, MODERATIONS) if path.endswith("/" + kind)),
+        "",
+    )
 
 
 def asked(body: Mapping[str, Any], path: str) -> Asked:
@@ -39,6 +43,8 @@ def asked(body: Mapping[str, Any], path: str) -> Asked:
     others = [
         (m.get("role"), _text(m.get("content"))) for m in messages if m.get("role") not in _SYSTEM
     ]
+    if isinstance(body.get("input"), str):  # a text to be measured
+        others.append(("user", body["input"]))
     last = next((text for role, text in reversed(others) if role == "user"), "")
     said = [*system, *(text for _, text in others)]
     return Asked(
@@ -122,10 +128,10 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     dims = size if isinstance(size, int) and 0 < size <= LONGEST_VECTOR else 256
     data: list[dict[str, Any]] = []
     for i, text in enumerate(texts):
-        vector = _vector(text, dims)
-        value: object = vector
+        numbers = vector(text, dims)
+        value: object = numbers
         if body.get("encoding_format") == "base64":
-            value = base64.b64encode(struct.pack(f"<{dims}f", *vector)).decode()
+            value = base64.b64encode(struct.pack(f"<{dims}f", *numbers)).decode()
         data.append({"object": "embedding", "index": i, "embedding": value})
     used = sum(map(tokens, texts))
     return {
@@ -134,6 +140,18 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
         "data": data,
         "usage": {"prompt_tokens": used, "total_tokens": used},
     }
+
+
+def moderation(body: Mapping[str, Any], flagged: object, number: int) -> dict[str, Any]:
+    """What a text violates: category → score as the rule says, and two categories that are always looked at."""
+    found = cast("Mapping[str, object]", flagged) if isinstance(flagged, Mapping) else {}
+    names = dict.fromkeys([*found, "hate", "violence"])
+    result = {
+        "flagged": bool(found),
+        "categories": {name: name in found for name in names},
+        "category_scores": {name: found.get(name, 0.001) for name in names},
+    }
+    return {"id": f"modr-{number}", "model": body.get("model", ""), "results": [result]}
 
 
 def error(kind: str, status: int, said: str) -> dict[str, Any]:
@@ -238,11 +256,12 @@ def _text(content: object) -> str:
     return ""
 
 
-def _vector(text: str, dims: int) -> list[float]:
-    vector = [0.0] * dims
+def vector(text: str, dims: int) -> list[float]:
+    """A unit vector of hashed words: texts that share words lie close together."""
+    numbers = [0.0] * dims
     for word in text.lower().split() or [""]:
         letters = word.strip(".,;:!?").encode("utf-8", "replace")
         h = int.from_bytes(hashlib.blake2b(letters, digest_size=8).digest(), "big")
-        vector[h % dims] += 1.0 if h >> 63 else -1.0
-    norm = math.sqrt(sum(x * x for x in vector)) or 1.0
-    return [x / norm for x in vector]
+        numbers[h % dims] += 1.0 if h >> 63 else -1.0
+    norm = math.sqrt(sum(x * x for x in numbers)) or 1.0
+    return [x / norm for x in numbers]

@@ -326,7 +326,6 @@ def test_several_answers_in_one_call_are_bounded_together():
         ("opnai:gpt-4o", "Did you mean 'openai'?"),
         ("groq:llama-3", "apiBaseUrl: https://api.groq.com/openai/v1"),
         ("bedrock:x", "python:provider.py:call_api"),
-        ("openai:embedding:x", "openai:chat:x"),
         ("python:missing.py", "missing.py does not exist"),
         ("nonsense", "Providers: openai"),
     ],
