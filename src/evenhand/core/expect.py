@@ -41,6 +41,14 @@ class Trial(Host, Protocol):
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         ...
 
+    def keep(self, value: Any) -> None:
+        """Keeps a JSON value with the result, for later trials; the last one counts."""
+        ...
+
+    def kept(self, index: int) -> Any:
+        """What the trial at this place in the plan kept; None for nothing. It is one that the step comes after."""
+        ...
+
     def model(self, provider: Provider, role: CallRole) -> Model:
         """A model to ask, with the run's journal, cache, limits and budget behind it."""
         ...

@@ -32,6 +32,9 @@ class Step:
         body: What happens.
         rule: How the outcomes become a verdict.
         judge: Who judges, for scorers that name nobody.
+        after: The places of earlier steps that have to be settled before this one begins: what their trials kept, it
+            may read.
+        alone: Nothing else is under way while it is. Such steps come before all others; see `RunOptions.some_alone`.
     """
 
     index: int
@@ -41,6 +44,8 @@ class Step:
     body: Body
     rule: VerdictRule = all_pass
     judge: Provider | None = None
+    after: tuple[int, ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ class RunOptions:
         time_limit_s: For one call of a user's function.
         pass_rate: The share of trials that must pass for the run to pass, 0 to 1.
         delay_s: Seconds to wait before each call.
+        some_alone: Some steps say `alone`. The plan is walked for them first.
     """
 
     concurrency: int | None = None
@@ -76,6 +82,7 @@ class RunOptions:
     time_limit_s: float = 60.0
     pass_rate: float = 1.0
     delay_s: float = 0.0
+    some_alone: bool = False
 
 
 class Plan(Protocol):

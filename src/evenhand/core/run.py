@@ -140,6 +140,7 @@ class TrialResult:
         description: The case's line for people.
         metadata: What should travel with it.
         log: What user code printed, at most 4 KB.
+        kept: What it kept for later trials.
     """
 
     index: int
@@ -164,6 +165,7 @@ class TrialResult:
     description: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     log: str = ""
+    kept: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 How this works: `concurrency` workers take steps from the plan in its order, each settling one trial at a time, so what
 is started is finished before anything new begins, and no more than that many trials are ever in memory. Results are
-stored under their place in the plan, so their order is the plan's, whatever finishes first.
+stored under their place in the plan, so their order is the plan's, whatever finishes first. Steps that come after
+others wait for these (see `order`), and read what they kept; steps that say `alone` are settled before all others, one
+by one.
 
 A run ends early in three ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
 *Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
@@ -15,8 +17,10 @@ import asyncio
 import contextlib
 import signal
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, StoreError
 from evenhand.core.plan import Plan, Step
@@ -26,6 +30,7 @@ from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.limits import Limits
+from evenhand.engine.order import Order
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.journal import Journal
 
@@ -33,6 +38,9 @@ DRAIN_S = 60.0
 TERM_DRAIN_S = 20.0
 TURN_S = 0.02
 UNHEARD_S = 0.3
+KEPT = 5_000
+"""Of so many trials, what they kept stays at hand; of others it is read from the run's file. Twice as many as may wait
+there to be written."""
 
 ShowProgress = Callable[[ProgressSnapshot], None]
 Note = Callable[[str], None]
@@ -78,6 +86,7 @@ class Runner:
         self._deadline: asyncio.TimerHandle | None = None
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
         self._under_way = 0
+        self._kept: OrderedDict[int, Any] = OrderedDict()
         self._unheard_since: float | None = None
         self._started_at = self._turned_at = time.monotonic()
 
@@ -87,29 +96,46 @@ class Runner:
         Raises:
             EvenhandError: The plan itself could not be walked to its end (a tests file that changed, say).
         """
-        settled = self._journal.settled()
-        steps = (step for step in self._plan.steps() if step.index not in settled)
         ticker = asyncio.create_task(self._tick()) if self._progress else None
         count = max(1, min(self._concurrency, self._plan.size))
         try:
             with self._signals():
-                self._workers = [asyncio.create_task(self._work(steps)) for _ in range(count)]
-                done = await asyncio.gather(*self._workers, return_exceptions=True)
+                if self._plan.options.some_alone:
+                    await self._walk((step for step in self._steps() if step.alone), 1)
+                    await self._walk((step for step in self._steps() if not step.alone), count)
+                else:
+                    await self._walk(self._steps(), count)
         finally:  # whoever waits for the run may be cancelled, too
             if self._deadline is not None:
                 self._deadline.cancel()
             if ticker is not None:
                 ticker.cancel()
                 self._show()
-        for outcome in done:
-            if isinstance(outcome, Exception):
-                raise outcome
         return self._ending
 
-    async def _work(self, steps: Iterator[Step]) -> None:
+    def _steps(self) -> Iterator[Step]:
+        """What is to be settled, in the plan's order: all that has no verdict, and what came after such."""
+        settled = self._journal.settled()
+        again: set[int] = set()
+        for step in self._plan.steps():
+            if step.index in settled:
+                if not step.after or not any(i in again or i not in settled for i in step.after):
+                    continue
+                again.add(step.index)
+                self._journal.again(step.index)
+            yield step
+
+    async def _walk(self, steps: Iterator[Step], count: int) -> None:
+        order = Order(steps)
+        self._workers = [asyncio.create_task(self._work(order)) for _ in range(count)]
+        for outcome in await asyncio.gather(*self._workers, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def _work(self, order: Order) -> None:
         while not self._draining:
-            step = next(steps, None)
-            if step is None:
+            step = await order.next()
+            if step is None or self._draining:
                 return
             self._under_way += 1
             try:
@@ -117,10 +143,13 @@ class Runner:
                 if result is not None:
                     await self._journal.settle(result)
                     self._counts[result.outcome] += 1
+                    if result.kept is not None:
+                        self._remember(step.index, result.kept)
             except StoreError as error:
                 self._halt("stopped", error)
             finally:
                 self._under_way -= 1
+                order.done(step)
             if time.monotonic() - self._turned_at > TURN_S:
                 # Trials that wait for nothing would keep signals, progress and everybody else waiting.
                 await asyncio.sleep(0)
@@ -128,7 +157,7 @@ class Runner:
 
     async def _settle(self, step: Step) -> TrialResult | None:
         """The trial's result; None where the run has to end before it has one."""
-        trial = LiveTrial(step, self._desk, self._host)
+        trial = LiveTrial(step, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(step.case))
         current.set(trial.log)
         try:
@@ -138,6 +167,19 @@ class Runner:
         except (ProviderError, StoreError) as error:
             self._halt("stopped", error)
         return None
+
+    def _remember(self, index: int, kept: Any) -> None:
+        self._kept[index] = kept
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    def _kept_by(self, index: int) -> Any:
+        if index in self._kept:
+            return self._kept[index]
+        result = self._journal.result(index)
+        if result is not None and result.kept is not None:
+            self._remember(index, result.kept)
+        return None if result is None else result.kept
 
     # Ending early
 

@@ -135,8 +135,10 @@ class LiveTrial:
 
     __slots__ = (
         "_asker",
+        "_earlier",
         "_expectations",
         "_host",
+        "_kept",
         "_seen",
         "_settled",
         "log",
@@ -148,8 +150,12 @@ class LiveTrial:
         "vars",
     )
 
-    def __init__(self, step: Step, asker: Asker, host: Host) -> None:
+    def __init__(
+        self, step: Step, asker: Asker, host: Host, earlier: Callable[[int], Any] | None = None
+    ) -> None:
         self.step = step
+        self._earlier = earlier
+        self._kept: Any = None
         self._asker = asker
         self._host = host
         self._expectations: list[Expectation] = []
@@ -195,6 +201,12 @@ class LiveTrial:
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         self.vars = variables
 
+    def keep(self, value: Any) -> None:
+        self._kept = value
+
+    def kept(self, index: int) -> Any:
+        return self._earlier(index) if self._earlier is not None else None
+
     async def load(self, path: Path, name: str) -> Callable[..., Any]:
         return await self._host.load(path, name)
 
@@ -206,6 +218,9 @@ class LiveTrial:
         limit_s: float | None = None,
     ) -> T:
         return await self._host.call(function, *args, name=name, limit_s=limit_s)
+
+    def lasting(self, make: Callable[[float], L]) -> L:
+        return self._host.lasting(make)
 
     def nth(self, key: str) -> int:
         """How many times this trial has made this very request before."""
@@ -311,6 +326,7 @@ class LiveTrial:
             description=step.case.description,
             metadata=self.metadata,
             log=self.log.text() if self.log else "",
+            kept=self._kept,
         )
 
 

@@ -31,6 +31,8 @@ def keep(result: TrialResult) -> tuple[TrialResult, bytes]:
         refuse_nan(result.metadata)
         refuse_nan(result.named_scores)
         refuse_nan(result.score)
+        if result.kept is not None:
+            refuse_nan(result.kept)
         for outcome in result.outcomes:
             if outcome.metadata:
                 refuse_nan(outcome.metadata)
@@ -79,6 +81,7 @@ def _unwritable(result: TrialResult, error: Exception) -> TrialResult:
         outcomes=(),
         named_scores={},
         metadata={},
+        kept=None,
         vars={str(name): _shown(value, 1000) for name, value in result.vars.items()},
     )
 
