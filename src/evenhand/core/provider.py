@@ -20,6 +20,17 @@ from evenhand.core.message import Prompt, Reply, Task
 T = TypeVar("T")
 
 
+class Lasting(Protocol):
+    """Something that serves a whole run: an engine, a worker process."""
+
+    def close(self) -> None:
+        """Lets go of it. Called once, when the run ends, however it ends."""
+        ...
+
+
+L = TypeVar("L", bound=Lasting)
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One model call, ready to be sent any number of times.
@@ -99,6 +110,10 @@ class Host(Protocol):
         Raises:
             CodeError: It raised or took too long.
         """
+        ...
+
+    def lasting(self, make: Callable[[float], L]) -> L:
+        """What `make` makes of the run's time limit for a call, in seconds: once in a run, and closed with it."""
         ...
 
 

@@ -22,7 +22,7 @@ from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderE
 from evenhand.core.expect import Expectation, outcome_of
 from evenhand.core.message import CallRole, Message, Model, Prompt, Reply, Task
 from evenhand.core.plan import Step
-from evenhand.core.provider import Host, Provider
+from evenhand.core.provider import Host, L, Provider
 from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.variant import Variant
@@ -218,6 +218,9 @@ class LiveTrial:
         limit_s: float | None = None,
     ) -> T:
         return await self._host.call(function, *args, name=name, limit_s=limit_s)
+
+    def lasting(self, make: Callable[[float], L]) -> L:
+        return self._host.lasting(make)
 
     def lasting(self, make: Callable[[float], L]) -> L:
         return self._host.lasting(make)
