@@ -51,6 +51,7 @@ ERROR_INSTEAD_OF_PASS = {
     809: "judge replies",  # {}
     810: "judge replies",
 }
+WORKS_HERE = dict.fromkeys((483, 503, 513, 533, 543), "meteor")
 
 
 def _vectors() -> list[dict[str, Any]]:
@@ -137,6 +138,10 @@ async def test_an_assertion_comes_to_what_promptfoo_recorded(row: dict[str, Any]
         assert result.outcome == "error"
         assert result.score is None
         return
+    if row["id"] in WORKS_HERE:
+        assert wanted["failureReason"] == 2
+        assert result.outcome in ("pass", "fail")
+        return
     assert result.outcome == (
         "error" if wanted["failureReason"] == 2 else "pass" if wanted["success"] else "fail"
     )
@@ -154,6 +159,6 @@ async def test_an_assertion_comes_to_what_promptfoo_recorded(row: dict[str, Any]
 def test_each_deviation_has_a_sentence() -> None:
     """What we do differently is explained where users read it."""
     assert (
-        set(ERROR_INSTEAD_OF_FAIL.values()) | set(ERROR_INSTEAD_OF_PASS.values())
+        set((ERROR_INSTEAD_OF_FAIL | ERROR_INSTEAD_OF_PASS | WORKS_HERE).values())
         <= DEVIATIONS.keys()
     )

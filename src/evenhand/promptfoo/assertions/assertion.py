@@ -32,6 +32,7 @@ class Assertion:
         place: Where it stands, for people.
         options: The test's options, for types that look at them.
         context_transform: Takes the context of retrieval types out of the output.
+        more: All its keys, as written, for those that one type alone has.
     """
 
     type: str
@@ -48,6 +49,7 @@ class Assertion:
     place: str = ""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     context_transform: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def written(self) -> str:

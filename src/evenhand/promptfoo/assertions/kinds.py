@@ -6,12 +6,14 @@ import difflib
 from collections.abc import Mapping
 
 from evenhand.core.errors import ScoreError
-from evenhand.promptfoo.assertions import bounds, code, judged, structured, text
+from evenhand.promptfoo.assertions import answers, bounds, code, judged, overlap, structured, text
 from evenhand.promptfoo.assertions.assertion import split
 from evenhand.promptfoo.assertions.kind import Kind
 
 KINDS: Mapping[str, Kind] = {
-    kind.name: kind for family in (text, structured, code, judged, bounds) for kind in family.KINDS
+    kind.name: kind
+    for family in (text, structured, overlap, answers, code, judged, bounds)
+    for kind in family.KINDS
 }
 
 SUPPORTED: frozenset[str] = frozenset(KINDS)

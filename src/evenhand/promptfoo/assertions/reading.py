@@ -21,7 +21,10 @@ from evenhand.promptfoo.template import has_tags
 from evenhand.promptfoo.tree import read_document, read_text
 
 _KEYS = frozenset(
-    "type value threshold weight metric provider rubricPrompt transform contextTransform config assert".split()
+    """
+    type value threshold weight metric provider rubricPrompt transform contextTransform config assert
+    alpha beta gamma
+    """.split()
 )
 
 
@@ -139,6 +142,7 @@ class AssertionReader:
             place=str(at("assert", i)) if kind.negation == "own" else "",
             options=options,
             context_transform=_text(raw.get("contextTransform")),
+            more=raw,
         )
         wrong = problems(assertion) if check else []
         for what, hint in wrong:
