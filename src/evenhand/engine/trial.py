@@ -222,9 +222,6 @@ class LiveTrial:
     def lasting(self, make: Callable[[float], L]) -> L:
         return self._host.lasting(make)
 
-    def lasting(self, make: Callable[[float], L]) -> L:
-        return self._host.lasting(make)
-
     def nth(self, key: str) -> int:
         """How many times this trial has made this very request before."""
         seen = self._seen.get(key, 0)
