@@ -26,7 +26,7 @@ from evenhand.promptfoo.assertions.deviations import DEVIATIONS
 from evenhand.promptfoo.assertions.kinds import SUPPORTED
 from evenhand.promptfoo.assertions.preparing import prepared
 from evenhand.promptfoo.assertions.problems import problems
-from evenhand.promptfoo.transform import looks_like_javascript
+from evenhand.promptfoo.transform import transformed
 from evenhand.providers.catalog import create
 
 VECTORS = Path(__file__).parents[3] / "shared" / "vectors" / "promptfoo"
@@ -36,6 +36,7 @@ ERROR_INSTEAD_OF_FAIL = {
     661: "errors",  # Python returns a list
     703: "errors",  # Python returns a dict without a reason
     704: "errors",  # Python returns None
+    732: "errors",  # JavaScript throws
     791: "judge replies",  # no JSON
     805: "judge replies",  # cut off
     806: "judge replies",  # a list
@@ -63,13 +64,8 @@ def _vectors() -> list[dict[str, Any]]:
 
 
 def _ours(row: Mapping[str, Any]) -> bool:
-    code = [a.get("transform") for a in row["asserts"]]
-    code.append((row.get("options") or {}).get("transform"))
-    return (
-        all(split(a["type"])[0] in SUPPORTED for a in row["asserts"])
-        and not row.get("assertScoringFunction")
-        and not any(looks_like_javascript(c) for c in code if c)
-        and not any(str(a.get("value", "")).endswith(".js") for a in row["asserts"])
+    return all(split(a["type"])[0] in SUPPORTED for a in row["asserts"]) and not row.get(
+        "assertScoringFunction"
     )
 
 
@@ -105,10 +101,13 @@ async def _result(row: Mapping[str, Any]) -> TrialResult:
 
     async def body(trial: Trial) -> object:
         await trial.model(echo, "subject").generate("x")
-        cell = Cell(row["output"], "prompt", variables, {"vars": variables}, "echo", "echo")
+        output, code = row["output"], (row.get("options") or {}).get("transform")
+        if code:
+            output = await transformed(code, output, {"vars": variables}, VECTORS, trial)
+        cell = Cell(output, "prompt", variables, {"vars": variables}, "echo", "echo")
         for make in makes:
             trial.expect(make(cell))
-        return row["output"]
+        return output
 
     echo = create("echo", env={}, base=VECTORS)
     host = CodeHost()

@@ -20,6 +20,11 @@ class Test:
         tagged: The variables in which tags are filled in: written in the config, with tags in them.
         expected: What makes its expectations, and who judges.
         raw: As written, for graders.
+        stores: The variable that its output becomes for later tests; empty for none.
+        listens: It is told what was said before, where its prompt asks for that.
+        alone: It is run before all others, with nothing else under way.
+        repeats: How often it is repeated; None for as often as all.
+        transform_vars: Changes its variables before anything is filled in.
         literal: `prefix` and `suffix` are data: no tag in them is filled in.
     """
 
@@ -39,6 +44,11 @@ class Test:
     prompts: tuple[str, ...] | None
     raw: Mapping[str, Any]
     literal: bool = False
+    stores: str = ""
+    listens: bool = True
+    alone: bool = False
+    repeats: int | None = None
+    transform_vars: str = ""
 
     def cases(self) -> Iterator[Mapping[str, Any]]:
         """The variables of each case: every combination of the lists of text among them, the last varying fastest."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from evenhand.core.message import Prompt
 from evenhand.core.plan import CallEstimate, Step
 from evenhand.core.provider import Provider
-from evenhand.promptfoo.step import CellBody, Pair, resolved
+from evenhand.promptfoo.resolved import resolved
+from evenhand.promptfoo.step import CellBody, Pair
 from evenhand.promptfoo.survey import Survey
 
 JUDGE_TOKENS = 700
@@ -19,7 +20,6 @@ ESTIMATED_FROM = 300
 
 def estimate(
     steps: Iterator[Step],
-    repeats: int,
     pairs: Sequence[Pair],
     survey: Survey,
     judges: Sequence[Provider],
@@ -50,7 +50,7 @@ def estimate(
         bounds.setdefault(index, []).append(request.cost_bound_usd)
     found: dict[tuple[str, str], CallEstimate] = {}
     for pair in pairs:
-        index, calls = pair.variant.index, survey.calls.get(pair.variant.index, 0) * repeats
+        index, calls = pair.variant.index, survey.calls.get(pair.variant.index, 0)
         sizes, prices = tokens.get(index, [0]), bounds.get(index, [None])
         known = [price for price in prices if price is not None]
         cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
@@ -64,15 +64,14 @@ def estimate(
         known_judge = next((provider for provider in judges if provider.id == judge), None)
         request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
         price = request.cost_bound_usd if request else None
-        count = calls * repeats
         _add(
             found,
             CallEstimate(
                 judge,
                 "judge",
-                count,
-                count * JUDGE_TOKENS,
-                None if price is None else price * count,
+                calls,
+                calls * JUDGE_TOKENS,
+                None if price is None else price * calls,
             ),
         )
     return list(found.values())

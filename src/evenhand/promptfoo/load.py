@@ -56,7 +56,7 @@ def load(
     reader = TestReader(config, sources, models, findings)
     pairs = _pairs(prompts, columns, config, findings)
     selected = Selected(selection)
-    survey = surveyed(reader, pairs, selected, findings)
+    survey = surveyed(reader, pairs, selected, selection.repeats or config.repeats, findings)
     if not findings.problems and not survey.tests and not selected.narrows:
         findings.problem(
             config.at("tests"), "there are no tests", "The files that it names hold none."
@@ -69,7 +69,17 @@ def load(
             f"the selection leaves none of {survey.tests} tests", hint=f"It was: {selected.words}."
         )
     return PromptfooPlan(
-        config, selection, pairs, columns, models, sources, reader, selected, survey, findings.hints
+        config,
+        selection,
+        pairs,
+        columns,
+        models,
+        sources,
+        reader,
+        selected,
+        survey,
+        findings.hints,
+        sorted(findings.broken_parts),
     )
 
 

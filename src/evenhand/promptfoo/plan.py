@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from evenhand.core.case import Case, case_id
@@ -16,6 +16,7 @@ from evenhand.core.variant import Variant
 from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.earlier import Links
 from evenhand.promptfoo.estimate import estimate
 from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.prompts import FunctionPrompt
@@ -47,6 +48,8 @@ class PromptfooPlan:
     _selected: Selected
     _survey: Survey
     hints: Sequence[Problem]
+    broken: Sequence[Problem] = ()
+    """Assertions that cannot be settled: an error in each test that has one. All else is run."""
     _fingerprint: str = ""
 
     @property
@@ -62,7 +65,7 @@ class PromptfooPlan:
     @property
     def size(self) -> int:
         """How many trials."""
-        return self._survey.cells * self.repeats
+        return self._survey.cells
 
     @property
     def case_count(self) -> int:
@@ -87,7 +90,7 @@ class PromptfooPlan:
     @property
     def options(self) -> RunOptions:
         """How it wants to be run."""
-        return self._config.options
+        return replace(self._config.options, some_alone=self._survey.alone)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -125,6 +128,17 @@ class PromptfooPlan:
 
     def steps(self) -> Iterator[Step]:
         """The trials: test by test, repeat by repeat, combination by combination, model by model, prompt by prompt."""
+        if not self._survey.stores and not any(pair.conversation for pair in self._pairs):
+            yield from self._walk(None)
+            return
+        first: Links | None = None
+        if self._survey.alone:
+            first = Links()
+            for _ in self._walk(first):
+                pass
+        yield from self._walk(Links(first))
+
+    def _walk(self, links: Links | None) -> Iterator[Step]:
         index = 0
         seen: dict[int, int] = {}
         pairs = self._pairs
@@ -137,11 +151,17 @@ class PromptfooPlan:
             cases = [self._case(test, variables, seen) for variables in test.cases()]
             if not taken:
                 continue
-            for repeat in range(self.repeats):
+            alone = test.alone
+            for repeat in range(test.repeats or self.repeats):
                 for case in cases:
                     for pair in taking:
+                        body = CellBody(pair, test, case.vars)
+                        after: tuple[int, ...] = ()
+                        if links is not None:
+                            body.earlier = links.of(index, test, pair.conversation)
+                            after = body.earlier.after
                         yield Step(
-                            index, case, pair.variant, repeat, CellBody(pair, test, case.vars), rule
+                            index, case, pair.variant, repeat, body, rule, after=after, alone=alone
                         )
                         index += 1
         if index != self.size:
@@ -152,7 +172,7 @@ class PromptfooPlan:
 
     def estimate(self) -> Sequence[CallEstimate]:
         """The calls, with tokens and a bound on the price from the first prompts; see `evenhand check`."""
-        return estimate(self.steps(), self.repeats, self._pairs, self._survey, self._models.judges)
+        return estimate(self.steps(), self._pairs, self._survey, self._models.judges)
 
     def _case(self, test: Test, variables: Mapping[str, Any], seen: dict[int, int]) -> Case:
         id_ = case_id(variables) if variables else case_id(test.description)

@@ -35,10 +35,6 @@ _OPTIONS = frozenset(
     disableConversationVar disableDefaultAsserts runSerially repeat
     """.split()
 )
-_OPTIONS_NOT_YET = {
-    "transformVars": "Work the variables out beforehand.",
-    "storeOutputAs": "Tests that use another test's output cannot be run yet.",
-}
 
 
 @dataclass(slots=True)
@@ -188,6 +184,11 @@ class TestReader:
             providers=_names(raw.get("providers", defaults.raw.get("providers"))),
             prompts=_names(raw.get("prompts", defaults.raw.get("prompts"))),
             raw=raw,
+            stores=str(options.get("storeOutputAs") or ""),
+            listens=not options.get("disableConversationVar"),
+            alone=bool(options.get("runSerially")),
+            repeats=_repeats(options.get("repeat")),
+            transform_vars=str(options.get("transformVars") or ""),
             literal=row.data
             and bool(prefix or suffix)
             and has_tags(prefix + suffix)
@@ -233,21 +234,17 @@ class TestReader:
             return options
         for key, value in options.items():
             place = at("options", key)
-            if key in _OPTIONS_NOT_YET and value:
-                self._findings.problem(
-                    place, f"option '{key}' is not supported yet", _OPTIONS_NOT_YET[key]
-                )
-            elif key == "repeat" and value not in (None, 1):
-                self._findings.problem(
-                    place,
-                    "'repeat' for one test is not supported yet",
-                    "Use evaluateOptions.repeat.",
-                )
+            if key == "repeat":
+                number(value, place, "repeat", self._findings, 1)
             elif key not in _OPTIONS:
                 self._findings.hint(
                     place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS)
                 )
-            elif key in ("transform", "postprocess") and isinstance(value, str) and value:
+            elif (
+                key in ("transform", "postprocess", "transformVars")
+                and isinstance(value, str)
+                and value
+            ):
                 for what, hint in transform_problems(value, self._config.base):
                     self._findings.problem(place, what, hint)
                 if value.startswith("file://"):
@@ -260,6 +257,10 @@ class TestReader:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def _repeats(given: object) -> int | None:
+    return int(given) if isinstance(given, (int, float)) and given >= 1 else None
 
 
 def _names(given: object) -> tuple[str, ...] | None:

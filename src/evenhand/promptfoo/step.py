@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import mimetypes
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt, Reply
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.assertions.assertion import Cell
 from evenhand.promptfoo.cases import Test
-from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.earlier import CONVERSATION, Earlier
 from evenhand.promptfoo.models import Column
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
+from evenhand.promptfoo.resolved import resolved
 from evenhand.promptfoo.template import names_in, render
-from evenhand.promptfoo.transform import transformed
-from evenhand.promptfoo.tree import read_document
-from evenhand.promptfoo.variables import PICTURES
+from evenhand.promptfoo.transform import transformed, transformed_vars
 
 FILLS_KEPT = 256
 """Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
-
-_TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 
 Fill = Callable[[Mapping[str, Any]], Prompt]
 
@@ -45,13 +37,23 @@ class Pair:
         default_factory=dict[tuple[str, str], Fill], repr=False
     )
     _names: frozenset[str] | None = field(default=None, repr=False)
+    _conversation: str | None = field(default=None, repr=False)
+
+    @property
+    def conversation(self) -> str:
+        """What tells its conversations from those of other columns; empty where its prompt asks for none."""
+        if self._conversation is None:
+            raw = self.prompt.raw
+            spoken = f"{self.column.provider.label}:{self.prompt.label}:{raw}"
+            self._conversation = spoken if CONVERSATION in raw else ""
+        return self._conversation
 
     @property
     def names(self) -> frozenset[str]:
         """The variables that its text names plainly; `env` and `loop` are nobody's to set."""
         if self._names is None:
             text = self.prompt.raw if isinstance(self.prompt, TextPrompt) else ""
-            self._names = names_in(text) - {"env", "loop", "_conversation"}
+            self._names = names_in(text) - {"env", "loop", CONVERSATION}
         return self._names
 
     def fill(self, prefix: str, suffix: str) -> Fill | None:
@@ -80,12 +82,11 @@ class CellBody:
     pair: Pair
     test: Test
     variables: Mapping[str, Any]
+    earlier: Earlier | None = None
 
     async def __call__(self, trial: Trial) -> object:
-        test, pair = self.test, self.pair
-        variables = resolved(self.variables, test.files, test.tagged, pair.base)
-        if variables is not self.variables:
-            trial.show(variables)
+        test, pair, earlier = self.test, self.pair, self.earlier
+        variables = await self._variables(trial)
         fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
         provider = pair.column.provider
         prompt: Prompt | None = None
@@ -101,12 +102,16 @@ class CellBody:
         if test.literal and prompt is not None:
             prompt = _between(test.prefix, prompt, test.suffix)
         assert prompt is not None  # noqa: S101 (a prompt is text or a function)
+        if earlier is not None:
+            earlier.asked(trial, prompt)
         reply: Reply | None = None
         if test.provider_output is not None:
             output = test.provider_output
         else:
             reply = await trial.model(provider, "subject").generate(prompt)
             output = reply.text if reply.output is None else reply.output
+        if earlier is not None:
+            earlier.answered(trial, output, reply.metadata if reply is not None else {})
         cell = Cell(
             output,
             prompt.text,
@@ -121,9 +126,38 @@ class CellBody:
             if code:
                 output = await self._transformed(code, cell, trial)
                 cell.output = output
+        if earlier is not None:
+            earlier.finished(trial, output)
         for make in test.expected.makes:
             trial.expect(make(cell))
         return output
+
+    async def _variables(self, trial: Trial) -> Mapping[str, Any]:
+        """The variables as the prompt gets them."""
+        test, pair, earlier = self.test, self.pair, self.earlier
+        variables, files, tagged = self.variables, test.files, test.tagged
+        if test.transform_vars:
+            context = {
+                "prompt": {"label": pair.prompt.label},
+                "uuid": f"{trial.case.id}-{trial.repeat}",
+            }
+            found = await transformed_vars(
+                test.transform_vars, variables, context, pair.base, trial
+            )
+            variables = {**variables, **found}
+        if earlier is not None:
+            outputs = earlier.outputs(trial)  # text of models: data, whatever it looks like
+            variables, files, tagged = (
+                {**variables, **outputs},
+                files - outputs.keys(),
+                tagged - outputs.keys(),
+            )
+        variables = resolved(variables, files, tagged, pair.base)
+        if variables is not self.variables:
+            trial.show(variables)
+        if earlier is not None and earlier.listens:
+            variables = {**variables, CONVERSATION: earlier.said(trial)}
+        return variables
 
     async def _transformed(self, code: str, cell: Cell, trial: Trial) -> object:
         context = {
@@ -137,90 +171,6 @@ class CellBody:
 def _between(prefix: str, prompt: Prompt, suffix: str) -> Prompt:
     text = f"{prefix}{prompt.text}{suffix}"
     return Prompt((Message("user", text),), text, prompt.config, prompt.vars, prompt.label)
-
-
-def resolved(
-    variables: Mapping[str, Any], files: frozenset[str], tagged: frozenset[str], base: Path
-) -> Mapping[str, Any]:
-    """The variables with files read in and, where the config has tags in them, those filled in.
-
-    Raises:
-        CodeError: A file cannot be read any more.
-    """
-    if not files and not tagged:
-        return variables
-    found = dict(variables)
-    for name in files:
-        value = found[name]
-        if isinstance(value, str) and value.startswith("file://"):
-            found[name] = file_value(base / value.removeprefix("file://"))
-            tagged -= {name}  # what a file says is data
-    # What names something that is not there stays as it is written, as in promptfoo.
-    tagged = frozenset(
-        name
-        for name in tagged
-        if isinstance(found[name], str) and names_in(found[name]) <= found.keys()
-    )
-    return {**found, **_Filled(found, tagged).all()} if tagged else found
-
-
-class _Filled:
-    """Variables filled into variables: each text as it is written, once, after those that it names.
-
-    So what is filled in is never looked at again. Where two name each other, one of them takes the other as written.
-    """
-
-    def __init__(self, written: Mapping[str, Any], tagged: frozenset[str]) -> None:
-        self._written = written
-        self._named = {
-            name: [other for other in tagged if other != name and _names(written[name], other)]
-            for name in tagged
-        }
-        self._done: dict[str, str] = {}
-
-    def all(self) -> Mapping[str, str]:
-        """Those with tags, filled in."""
-        return {name: self._filled(name, ())[0] for name in self._named}
-
-    def _filled(self, name: str, above: tuple[str, ...]) -> tuple[str, bool]:
-        """One of them, and whether it is whole, whoever asks: nothing in it was cut short at one of those above."""
-        if name in self._done:
-            return self._done[name], True
-        values = {k: v for k, v in self._written.items() if k != name}
-        whole = True
-        for other in self._named[name]:
-            if other in above:
-                whole = False
-            else:
-                values[other], settled = self._filled(other, (*above, name))
-                whole = whole and settled
-        text = render(str(self._written[name]), values)
-        if whole:
-            self._done[name] = text
-        return text, whole
-
-
-def file_value(path: Path) -> object:
-    """What a variable that names a file stands for: its text, trimmed; JSON text of YAML; a data URL of a picture."""
-    suffix = path.suffix.lower()
-    try:
-        if suffix in (".yaml", ".yml"):
-            findings = Findings()
-            document = read_document(path, findings)
-            if document is None:
-                raise CodeError(str(findings.problems[0]))
-            return json.dumps(document.value, ensure_ascii=False)
-        if suffix in PICTURES:
-            kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-            return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
-        return path.read_text("utf-8-sig").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CodeError(f"{path.name} cannot be read: {error}") from None
-
-
-def _names(text: str, name: str) -> bool:
-    """Whether a tag of this text may name this variable."""
-    return any(re.search(rf"\b{re.escape(name)}\b", tag) for tag in _TAG.findall(text))
 
 
 def _named(wanted: tuple[str, ...], names: tuple[str, ...]) -> bool:

@@ -20,11 +20,13 @@ class Survey:
     Attributes:
         tests: Tests, before the selection.
         cases: Selected cases: tests spread over their lists of variables.
-        cells: Cases × the columns that take them.
+        cells: Cases × the columns that take them × repeats.
         vacuous: Selected tests that expect nothing.
         homeless: Selected tests that no column takes.
         calls: Cells in each column that ask its model.
         judged: Judge calls for each judge.
+        stores: Some tests store their outputs for others.
+        alone: Some tests stand alone.
     """
 
     tests: int = 0
@@ -34,27 +36,34 @@ class Survey:
     homeless: int = 0
     calls: dict[int, int] = field(default_factory=dict[int, int])
     judged: dict[str, int] = field(default_factory=dict[str, int])
+    stores: bool = False
+    alone: bool = False
 
 
 def surveyed(
-    reader: TestReader, pairs: Sequence[Pair], selected: Selected, findings: Findings
+    reader: TestReader,
+    pairs: Sequence[Pair],
+    selected: Selected,
+    repeats: int,
+    findings: Findings,
 ) -> Survey:
     """Walks the tests once: checks them all, counts what is selected."""
     survey = Survey()
-    if not selected.narrows:
-        for test in reader.tests(checking=True):
-            survey.tests += 1
-            _look_at_names(test, pairs, findings)
-            _count(test, pairs, survey)
-        return survey
+    stored: set[str] = set()
     matching = 0
     for test in reader.tests(checking=True):
         survey.tests += 1
-        _look_at_names(test, pairs, findings)
-        matching += selected.matches(test)
-    selected.draw(matching)
-    for test in selected.of(reader.tests()):
-        _count(test, pairs, survey)
+        _look_at_names(test, pairs, stored, findings)
+        if test.stores:
+            stored.add(test.stores)
+        if selected.narrows:
+            matching += selected.matches(test)
+        else:
+            _count(test, pairs, repeats, survey)
+    if selected.narrows:
+        selected.draw(matching)
+        for test in selected.of(reader.tests()):
+            _count(test, pairs, repeats, survey)
     return survey
 
 
@@ -81,9 +90,13 @@ def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Fin
         )
 
 
-def _look_at_names(test: Test, pairs: Sequence[Pair], findings: Findings) -> None:
+def _look_at_names(test: Test, pairs: Sequence[Pair], stored: set[str], findings: Findings) -> None:
     """Notes variables that a prompt names and a test does not set: they print as nothing."""
     there = test.variables.keys()
+    if stored:
+        there = there | stored
+    if test.transform_vars:
+        return
     for pair in pairs:
         if pair.names <= there:
             continue
@@ -95,7 +108,7 @@ def _look_at_names(test: Test, pairs: Sequence[Pair], findings: Findings) -> Non
             )
 
 
-def _count(test: Test, pairs: Sequence[Pair], survey: Survey) -> None:
+def _count(test: Test, pairs: Sequence[Pair], repeats: int, survey: Survey) -> None:
     cases = test.count()
     survey.cases += cases
     taking = (
@@ -103,12 +116,15 @@ def _count(test: Test, pairs: Sequence[Pair], survey: Survey) -> None:
         if test.prompts is None and test.providers is None
         else [pair for pair in pairs if pair.takes(test)]
     )
-    survey.cells += cases * len(taking)
+    trials = cases * (test.repeats or repeats)
+    survey.cells += trials * len(taking)
+    survey.stores |= bool(test.stores)
+    survey.alone |= test.alone
     survey.vacuous += not test.expected.makes
     survey.homeless += not taking
     if test.provider_output is None:
         for pair in taking:
             index = pair.variant.index
-            survey.calls[index] = survey.calls.get(index, 0) + cases
+            survey.calls[index] = survey.calls.get(index, 0) + trials
     for judge in test.expected.judged:
-        survey.judged[judge] = survey.judged.get(judge, 0) + cases * len(taking)
+        survey.judged[judge] = survey.judged.get(judge, 0) + trials * len(taking)

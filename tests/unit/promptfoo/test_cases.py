@@ -417,12 +417,8 @@ def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
         ({"vars": {"f": "file://no.txt"}}, "no.txt does not exist", "Looked in"),
         ({"vars": {"f": "file://latin.txt"}}, "is not UTF-8", "UTF-8"),
         ({"vars": {}, "metadata": "x"}, "metadata is 'x'", ""),
-        (
-            {"vars": {}, "options": {"storeOutputAs": "x"}},
-            "'storeOutputAs' is not supported yet",
-            "",
-        ),
         ({"vars": {}, "options": {"transform": "file://no.py"}}, "no.py does not exist", ""),
+        ({"vars": {}, "options": {"transformVars": "file://no.py"}}, "no.py does not exist", ""),
         ({"question": "x"}, "neither 'vars' nor 'assert'", "vars"),
         ({"vars": {}, "threshold": "x"}, "threshold is 'x'", ""),
     ],
