@@ -5,41 +5,33 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from evenhand.core.errors import EvenhandError
-from evenhand.promptfoo.transform import looks_like_javascript, split_reference
-from evenhand.scorers.code import python_function
-from evenhand.scorers.text import quoted
+from evenhand.javascript import running as javascript
+from evenhand.javascript.source import is_reference
+from evenhand.promptfoo.transform import is_python, split_reference
 
 
 def transform_problems(code: str, base: Path) -> list[tuple[str, str]]:
     """What is wrong with a transform, as far as can be seen before it runs."""
     if code.startswith("file://"):
         return file_problems(code, base, "get_transform")
-    if looks_like_javascript(code):
-        return [
-            (
-                f"transform {quoted(code)} is JavaScript, which is not supported yet",
-                "Write it in Python: an expression that uses `output`, or file://transform.py.",
-            )
-        ]
-    try:
-        python_function(code)
-    except EvenhandError as error:
-        return [(f"transform: {error.message}", error.hint)]
-    return []
+    if is_python(code):
+        return []
+    return javascript.problems(javascript.expression(code, "output", "context", name="transform"))
 
 
 def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, str]]:
-    """What is wrong with a reference to a function in a Python file, without importing it."""
+    """What is wrong with a reference to a function in a file of JavaScript or Python, without running it."""
     import ast  # noqa: PLC0415 (only for configs with code)
 
     path, name = split_reference(reference, default)
     file = base / path
-    if file.suffix in (".js", ".ts", ".mjs", ".cjs", ".rb"):
+    if is_reference(reference):
+        return javascript.problems(javascript.function(file, name))
+    if file.suffix == ".rb":
         return [
             (
-                f"{path}: only Python files can be run yet",
-                "Write it in Python: file://grader.py[:function]",
+                f"{path}: Ruby files cannot be run yet",
+                "Write it in Python or JavaScript: file://grader.py[:function]",
             )
         ]
     if not file.is_file():

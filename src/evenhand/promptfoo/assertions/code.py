@@ -7,7 +7,9 @@ from typing import Any
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.expect import Scorer
+from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell
+from evenhand.promptfoo.assertions.javascript import scorer as javascript
 from evenhand.promptfoo.assertions.kind import Kind, Wrong
 from evenhand.promptfoo.code import filled_in
 from evenhand.promptfoo.template import has_tags, render
@@ -23,6 +25,8 @@ def _python(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     text = str(value)
     if text.startswith("file://"):
         text = render(text, cell.variables) if has_tags(text) else text
+        if is_reference(text):
+            return javascript(assertion, cell, text)
         path, name = split_reference(text, "get_assert")
         return PythonFile(
             assertion.base / path, name, context, assertion.threshold, assertion.negated
