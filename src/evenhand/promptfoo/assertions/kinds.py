@@ -6,13 +6,22 @@ import difflib
 from collections.abc import Mapping
 
 from evenhand.core.errors import ScoreError
-from evenhand.promptfoo.assertions import answers, bounds, code, judged, overlap, structured, text
+from evenhand.promptfoo.assertions import (
+    answers,
+    bounds,
+    code,
+    javascript,
+    judged,
+    overlap,
+    structured,
+    text,
+)
 from evenhand.promptfoo.assertions.assertion import split
 from evenhand.promptfoo.assertions.kind import Kind
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
-    for family in (text, structured, overlap, answers, code, judged, bounds)
+    for family in (text, structured, overlap, answers, code, javascript, judged, bounds)
     for kind in family.KINDS
 }
 
