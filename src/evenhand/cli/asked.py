@@ -102,7 +102,8 @@ class Asked:
             )
         from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
 
-        return load(Path(only), selection, strict_prompts=self.strict_prompts), []
+        plan = load(Path(only), selection, strict_prompts=self.strict_prompts)
+        return plan, list(plan.broken)
 
     @staticmethod
     def _is_evals(path: str) -> bool:

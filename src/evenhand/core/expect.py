@@ -57,6 +57,10 @@ class Trial(Host, Protocol):
         """Records an expectation. It is settled when the body is done, together with all the others."""
         ...
 
+    async def settled(self, expectations: Sequence[Expectation]) -> Sequence[Outcome]:
+        """Settles expectations that are parts of another one, side by side. They are not recorded."""
+        ...
+
     async def now(self, expectation: Expectation) -> Outcome:
         """Records an expectation and settles it at once. It keeps its place among the others."""
         ...

@@ -14,10 +14,14 @@ from evenhand.core.case import Case
 from evenhand.core.errors import Problem
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.provider import Provider
+from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 
 Body = Callable[[Trial], Awaitable[object]]
 """Asks models and records expectations. What it returns is the trial's output, as shown and stored."""
+
+Review = Callable[[Trial, Sequence[Outcome], Verdict], Awaitable[Verdict]]
+"""A second look at a trial that is settled, by the user's own code: the verdict that stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class Step:
         body: What happens.
         rule: How the outcomes become a verdict.
         judge: Who judges, for scorers that name nobody.
+        review: May overrule the rule's verdict; None for nobody.
         after: The places of earlier steps that have to be settled before this one begins: what their trials kept, it
             may read.
         alone: Nothing else is under way while it is. Such steps come before all others; see `RunOptions.some_alone`.
@@ -44,6 +49,7 @@ class Step:
     body: Body
     rule: VerdictRule = all_pass
     judge: Provider | None = None
+    review: Review | None = None
     after: tuple[int, ...] = ()
     alone: bool = False
 

@@ -241,8 +241,10 @@ class LiveTrial:
         output: object = None
         try:
             output = await step.body(self)
-            outcomes = await self._outcomes()
+            outcomes = await self._outcomes(self._expectations, self._settled)
             verdict = step.rule(outcomes)
+            if step.review is not None:
+                verdict = await step.review(self, outcomes, verdict)
         except _ANYTHING as error:  # whatever a body raises is the trial's error, not the run's
             raise_if_final(error)
             return self._result(
@@ -256,13 +258,17 @@ class LiveTrial:
             )
         return self._result(output, outcomes, verdict, problem)
 
-    async def _outcomes(self) -> tuple[Outcome, ...]:
-        expectations = self._expectations
+    async def settled(self, expectations: Sequence[Expectation]) -> tuple[Outcome, ...]:
+        return await self._outcomes(expectations, {})
+
+    async def _outcomes(
+        self, expectations: Sequence[Expectation], known: Mapping[int, Outcome]
+    ) -> tuple[Outcome, ...]:
         outcomes: list[Outcome | None] = [None] * len(expectations)
         waiting: list[tuple[int, Awaitable[Score]]] = []
         for i, expectation in enumerate(expectations):
-            if i in self._settled:
-                outcomes[i] = self._settled[i]
+            if i in known:
+                outcomes[i] = known[i]
                 continue
             try:
                 score = expectation.scorer.score(expectation.value, self)

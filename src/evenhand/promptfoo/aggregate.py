@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from evenhand.core.expect import VerdictRule, named_scores, weighted_mean
 from evenhand.core.score import Outcome, State, Verdict
@@ -10,25 +11,30 @@ from evenhand.core.score import Outcome, State, Verdict
 _EPSILON = 2.2e-16
 
 
-def verdict_rule(threshold: float | None = None) -> VerdictRule:
+def verdict_rule(
+    threshold: float | None = None, binding: frozenset[int] = frozenset()
+) -> VerdictRule:
     """The rule of a test.
 
     Without a threshold every assertion must pass. With one, only the weighted mean of the scores counts. Weight 0 takes
     no part. An assertion in error leaves the test without a verdict, unless the others have decided: one that failed
     (without a threshold), or a mean that the missing score, from 0 to 1, can no longer bring to the other side.
+
+    Args:
+        binding: The places of outcomes that must pass even where they weigh nothing.
     """
     if threshold is None:
-        return every
+        return partial(every, binding=binding) if binding else every
     return lambda outcomes: mean_reaches(outcomes, threshold)
 
 
-def every(outcomes: Sequence[Outcome]) -> Verdict:
+def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) -> Verdict:
     """Every assertion must pass; see `verdict_rule`."""
     if len(outcomes) == 1:
         only = outcomes[0]
         if only.weight > 0 and not only.metric and not only.named:
             return Verdict(only.outcome, only.score, only.reason)
-    counted = [o for o in outcomes if o.weight > 0]
+    counted = [o for i, o in enumerate(outcomes) if o.weight > 0 or i in binding]
     states = {o.outcome for o in counted}
     state: State = "pass"
     if "fail" in states:

@@ -48,6 +48,7 @@ class Findings:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.broken_parts: list[Problem] = []
         self.hints: list[Problem] = []
         self._beyond = 0
         self._hinted: set[tuple[str, str]] = set()
@@ -58,6 +59,11 @@ class Findings:
             self.problems.append(_problem(place, what, hint))
         else:
             self._beyond += 1
+
+    def broken(self, place: Place, what: str, hint: str = "") -> None:
+        """Notes an assertion that cannot be settled: an error in each test that has it. All else can be run."""
+        if len(self.broken_parts) < KEPT:
+            self.broken_parts.append(_problem(place, what, hint))
 
     def hint(self, place: Place, what: str, hint: str = "") -> None:
         """Notes something that is tolerated, and worth a look; once for each file and wording."""

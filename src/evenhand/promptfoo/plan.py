@@ -146,7 +146,7 @@ class PromptfooPlan:
             taking = pairs
             if test.prompts is not None or test.providers is not None:
                 taking = [pair for pair in pairs if pair.takes(test)]
-            rule = verdict_rule(test.threshold)
+            rule = verdict_rule(test.threshold, test.expected.binding)
             # Also for tests that are left out, so that a case is called the same whatever is selected.
             cases = [self._case(test, variables, seen) for variables in test.cases()]
             if not taken:

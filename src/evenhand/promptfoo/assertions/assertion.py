@@ -12,6 +12,9 @@ from evenhand.core.message import Reply
 from evenhand.core.provider import Provider
 from evenhand.scorers.code import plain_copy
 
+Make = Callable[["Cell"], Expectation]
+"""Makes the expectation of one output."""
+
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
@@ -32,6 +35,7 @@ class Assertion:
         place: Where it stands, for people.
         options: The test's options, for types that look at them.
         context_transform: Takes the context of retrieval types out of the output.
+        makes: Of a set: what makes the expectations in it.
         more: All its keys, as written, for those that one type alone has.
     """
 
@@ -49,6 +53,7 @@ class Assertion:
     place: str = ""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     context_transform: str = ""
+    makes: tuple[Make, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -100,10 +105,6 @@ class Cell:
                 "metadata": plain_copy(dict(reply.metadata)),
             }
         return context
-
-
-Make = Callable[[Cell], Expectation]
-"""Makes the expectation of one output."""
 
 
 def split(type_: str) -> tuple[str, bool]:

@@ -12,7 +12,7 @@ DEVIATIONS: Mapping[str, str] = {
     "cut off and a score off the scale that our own prompt sets are errors.",
     "data in code": "A variable filled into Python code stays a value: it is escaped inside quotes and written as a "
     "literal outside of them.",
-    "meteor": "METEOR works here, where promptfoo's fails to load what it needs. It matches forms and stems, not synonyms.",
+    "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
     "unknown types": "An unknown assertion type, an invalid pattern or schema and a missing value are found when the "
     "file is read, before anything is sent.",

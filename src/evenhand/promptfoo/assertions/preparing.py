@@ -22,6 +22,9 @@ from evenhand.promptfoo.template import has_tags, render
 from evenhand.promptfoo.transform import split_reference, transformed
 from evenhand.scorers.code import called
 
+_TAKES_EMPTY = frozenset({"equals"})
+"""Types for which an empty text is a value."""
+
 
 @dataclass(frozen=True, slots=True)
 class Not:
@@ -105,11 +108,15 @@ class Computed:
 def prepared(assertion: Assertion) -> Make:
     """The assertion as a function that makes its expectation for a cell.
 
-    Raises:
-        EvenhandError: It cannot be one; `problems` says so before.
+    What cannot be one is an error wherever it is asked; `problems` says so before.
     """
     kind = kind_of(assertion.type)
-    fixed = fixed_scorer(assertion)
+    for what, hint in lacks(assertion):
+        return unsettled(assertion.written, ScoreError(what, hint=hint))
+    try:
+        fixed = fixed_scorer(assertion)
+    except EvenhandError as error:
+        return unsettled(assertion.written, error)
     metric = assertion.metric
     metric_tags = has_tags(metric)
     weight, transform = assertion.weight, assertion.transform
@@ -157,6 +164,41 @@ class Broken:
 
     def __str__(self) -> str:
         return self.name
+
+
+def unsettled(name: str, error: EvenhandError) -> Make:
+    """Makes an expectation that is an error whatever the output is."""
+    return lambda cell: Expectation(cell.output, Broken(name, error))
+
+
+def lacks(assertion: Assertion) -> list[tuple[str, str]]:
+    """What an assertion cannot do without and does not have: (what, what to do)."""
+    kind, value = kind_of(assertion.type), assertion.value
+    found: list[tuple[str, str]] = []
+    if not kind.optional and (value is None or (value == "" and kind.name not in _TAKES_EMPTY)):
+        found.append((f"'{assertion.written}' has no value", "Say what to look for: value: …"))
+    if kind.needs_threshold and assertion.threshold is None:
+        found.append(
+            (
+                f"'{assertion.written}' has no threshold",
+                f"Say what is allowed, in {kind.needs_threshold}: threshold: …",
+            )
+        )
+    if kind.asks and assertion.judge is None:
+        found.append(_no_judge(assertion, kind))
+    return found
+
+
+def _no_judge(assertion: Assertion, kind: Kind) -> tuple[str, str]:
+    if kind.asks == "text":
+        return (
+            f"'{assertion.type}' has no model to judge",
+            "Name one in defaultTest.options.provider, or set OPENAI_API_KEY or ANTHROPIC_API_KEY.",
+        )
+    return (
+        f"'{assertion.type}' has no model for {kind.asks}",
+        f"Name one: provider: {{{kind.asks}: …}}, in the assertion or in defaultTest.options.",
+    )
 
 
 def fixed_scorer(assertion: Assertion) -> Scorer | None:

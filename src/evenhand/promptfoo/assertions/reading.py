@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.errors import ScoreError
 from evenhand.core.provider import Provider
 from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
 from evenhand.promptfoo.assertions.kind import Kind
 from evenhand.promptfoo.assertions.kinds import KINDS, unknown_type
-from evenhand.promptfoo.assertions.preparing import prepared
+from evenhand.promptfoo.assertions.preparing import prepared, unsettled
 from evenhand.promptfoo.assertions.problems import problems
 from evenhand.promptfoo.config import Config, number
 from evenhand.promptfoo.findings import At, Findings, did_you_mean
@@ -35,14 +37,20 @@ class Expected:
     Attributes:
         makes: What makes its expectations, in their order.
         judged: The ids of the judges that they ask, once for each that asks.
+        binding: The places of those that fail the test whatever they weigh: sets of weight 0.
     """
 
     makes: tuple[Make, ...] = ()
     judged: tuple[str, ...] = ()
+    binding: frozenset[int] = frozenset()
 
     def and_then(self, other: Expected) -> Expected:
         """Both, these first."""
-        return Expected(self.makes + other.makes, self.judged + other.judged)
+        return Expected(
+            self.makes + other.makes,
+            self.judged + other.judged,
+            self.binding | {len(self.makes) + place for place in other.binding},
+        )
 
 
 class AssertionReader:
@@ -75,102 +83,108 @@ class AssertionReader:
                 "Begin each assertion with '- type: …'.",
             )
             return Expected()
-        makes: list[Make] = []
-        judged: list[str] = []
+        found = Expected()
         for i, item in enumerate(cast("list[object]", given)):
-            assertion = self._assertion(item, i, options, at, check=check)
-            if assertion is not None:
-                makes.append(prepared(assertion))
-                if assertion.judge is not None:
-                    judged.append(assertion.judge.id)
-        return Expected(tuple(makes), tuple(judged))
+            found = found.and_then(self._one(item, options, partial(at, "assert", i), check=check))
+        return found
 
-    def _assertion(
-        self, item: object, i: int, options: Mapping[str, Any], at: At, *, check: bool
-    ) -> Assertion | None:
+    def _one(self, item: object, options: Mapping[str, Any], at: At, *, check: bool) -> Expected:
+        """What one assertion expects. With something wrong with it, it is an error in each test that has it."""
         findings = self._findings
         if not isinstance(item, Mapping):
             findings.problem(
-                at("assert", i),
-                f"an assertion is {item!r}, not an object",
-                "Write - type: contains, value: …",
+                at(), f"an assertion is {item!r}, not an object", "Write - type: contains, value: …"
             )
-            return None
+            return Expected()
         raw = cast("Mapping[str, Any]", item)
         written = raw.get("type")
         if not isinstance(written, str):
             near = did_you_mean(next(iter(raw), ""), {"type"})
             findings.problem(
-                at("assert", i),
-                "an assertion has no type",
-                near or "Write - type: contains, value: …",
+                at(), "an assertion has no type", near or "Write - type: contains, value: …"
             )
-            return None
-        type_, negated = split(written)
-        kind = KINDS.get(type_)
+            return Expected()
+        kind = KINDS.get(split(written)[0])
         if kind is None:
             what, hint = unknown_type(written)
-            findings.problem(at("assert", i, "type"), what, hint)
-            return None
+            if check:
+                findings.broken(at("type"), what, hint)
+            return Expected((unsettled(written, ScoreError(what, hint=hint)),))
         if check:
             for key in raw:
                 if key not in _KEYS:
                     findings.hint(
-                        at("assert", i, key),
+                        at(key),
                         f"unknown key '{key}' of an assertion is not used",
                         did_you_mean(key, _KEYS),
                     )
+        inside = Expected()
+        if kind.name == "assert-set":
+            inside = self.expected(raw.get("assert"), options, at, check=check)
+        assertion = self._assertion(kind, raw, options, at, inside.makes)
+        if check:
+            for what, hint in problems(assertion):
+                findings.broken(at("value") if "value" in raw else at(), what, hint)
+        asked = (assertion.judge.id,) if assertion.judge is not None else ()
+        always = kind.name == "assert-set" and assertion.weight == 0
+        return Expected(
+            (prepared(assertion),), inside.judged + asked, frozenset({0} if always else ())
+        )
+
+    def _assertion(
+        self,
+        kind: Kind,
+        raw: Mapping[str, Any],
+        options: Mapping[str, Any],
+        at: At,
+        makes: tuple[Make, ...],
+    ) -> Assertion:
+        findings = self._findings
         weight, threshold = raw.get("weight"), raw.get("threshold")
         if weight is not None:
-            weight = number(weight, at("assert", i, "weight"), "weight", findings, 0)
+            weight = number(weight, at("weight"), "weight", findings, 0)
         if threshold is not None:
-            threshold = number(threshold, at("assert", i, "threshold"), "threshold", findings)
-        assertion = Assertion(
-            type=type_,
-            negated=negated,
-            value=self._value(raw.get("value"), i, at),
+            threshold = number(threshold, at("threshold"), "threshold", findings)
+        return Assertion(
+            type=kind.name,
+            negated=raw["type"] != kind.name,
+            value=self._value(raw.get("value"), at),
             threshold=threshold,
             weight=1.0 if weight is None else weight,
             metric=str(raw.get("metric") or ""),
-            judge=self._judge(kind, raw, options, i, at),
+            judge=self._judge(kind, raw, options, at),
             rubric_prompt=self._rubric_prompt(
                 raw.get("rubricPrompt") or options.get("rubricPrompt"), at
             ),
             transform=_text(raw.get("transform")),
             config=raw.get("config") or {},
             base=self._config.base,
-            place=str(at("assert", i)) if kind.negation == "own" else "",
+            place=str(at()) if kind.negation == "own" else "",
             options=options,
             context_transform=_text(raw.get("contextTransform")),
+            makes=makes,
             more=raw,
         )
-        wrong = problems(assertion) if check else []
-        for what, hint in wrong:
-            findings.problem(
-                at("assert", i, "value") if "value" in raw else at("assert", i), what, hint
-            )
-        return None if wrong else assertion
 
     def _judge(
-        self, kind: Kind, raw: Mapping[str, Any], options: Mapping[str, Any], i: int, at: At
+        self, kind: Kind, raw: Mapping[str, Any], options: Mapping[str, Any], at: At
     ) -> Provider | None:
         if not kind.asks:
             return None
         spec = raw.get("provider") or options.get("provider")
-        place = at("assert", i)
-        return self._models.judge(spec, place) if spec else self._models.default_judge(place)
+        return self._models.judge(spec, at()) if spec else self._models.default_judge(at())
 
-    def _value(self, value: object, i: int, at: At) -> object:
+    def _value(self, value: object, at: At) -> object:
         """An assertion's value, with the file of data that it names read in."""
         if not isinstance(value, str) or not value.startswith("file://") or has_tags(value):
             return value
         path = self._path(value)
         if path.suffix in (".json", ".yaml", ".yml"):
-            document = read_document(path, self._findings, at("assert", i, "value"))
+            document = read_document(path, self._findings, at("value"))
             self.files.add(path)
             return None if document is None else document.value
         if path.suffix in (".txt", ".md"):
-            text = read_text(path, self._findings, at("assert", i, "value"))
+            text = read_text(path, self._findings, at("value"))
             self.files.add(path)
             return None if text is None else text.strip()
         self.files.add(self._path(value.rpartition(":")[0] if ".py:" in value else value))
