@@ -74,8 +74,9 @@ class Findings:
 
     def error(self) -> ConfigError:
         """The problems as an error: the first fifty in the order of the files, and how many more there are."""
-        shown = sorted(self.problems)[:SHOWN]
-        more = len(self.problems) - len(shown) + self._beyond
+        found = self.problems + self.broken_parts
+        shown = sorted(found)[:SHOWN]
+        more = len(found) - len(shown) + self._beyond
         return ConfigError(shown, self.hints, more)
 
 
