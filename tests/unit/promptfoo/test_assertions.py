@@ -443,7 +443,6 @@ async def test_a_prompt_of_the_users_sees_what_the_transform_made():
 async def test_what_problems_would_have_found_is_an_error_all_the_same():
     """Whoever skips the check still gets no verdict out of nothing."""
     assert (await one("llm-rubric", "r")).outcome == "error"
-    with pytest.raises(EvenhandError, match="no threshold"):
-        prepared(Assertion("latency"))
+    assert "no threshold" in (await one("latency")).reason
     with pytest.raises(EvenhandError, match="not known"):
         prepared(Assertion("contians", value="x"))

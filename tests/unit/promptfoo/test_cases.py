@@ -252,9 +252,20 @@ def test_what_is_wrong_with_tests_is_said(
     """At their place in the config."""
     (tmp_path / "t.xlsx").write_text("")
     _, findings = read(tmp_path, {"tests": tests})
-    assert len(findings.problems) == 1
-    assert what in findings.problems[0].what
-    assert hint in findings.problems[0].hint
+    (said,) = findings.problems + findings.broken_parts
+    assert what in said.what
+    assert hint in said.hint
+
+
+def test_a_broken_assertion_keeps_no_other_from_being_settled(tmp_path: Path) -> None:
+    """It is said when the file is read, and is an error in its own test alone."""
+    tests, findings = read(
+        tmp_path,
+        {"tests": [{"assert": [{"type": "contians"}, {"type": "contains", "value": "x"}]}]},
+    )
+    assert not findings.problems
+    assert len(findings.broken_parts) == 1
+    assert len(tests[0].expected.makes) == 2
 
 
 def test_without_tests_the_prompts_are_run_once(tmp_path: Path) -> None:
@@ -389,8 +400,8 @@ def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
             "'not-contains'",
         ),
         (
-            {"assert": [{"type": "similar", "value": "x"}]},
-            "'similar' is not supported yet",
+            {"assert": [{"type": "ruby", "value": "x"}]},
+            "'ruby' is not supported yet",
             "evenhand scorers",
         ),
         ({"assert": [{"type": "contains"}]}, "has no value", "value:"),
@@ -430,9 +441,20 @@ def test_what_is_wrong_with_a_test_is_said(
     (tmp_path / "grader.py").write_text("def get_assert(output, context): return True\n")
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
     _, findings = read(tmp_path, {"tests": [{"vars": {}}, test]})
-    assert len(findings.problems) == 1
-    assert what in findings.problems[0].what
-    assert hint in findings.problems[0].hint
+    (said,) = findings.problems + findings.broken_parts
+    assert what in said.what
+    assert hint in said.hint
+
+
+def test_a_broken_assertion_keeps_no_other_from_being_settled(tmp_path: Path) -> None:
+    """It is said when the file is read, and is an error in its own test alone."""
+    tests, findings = read(
+        tmp_path,
+        {"tests": [{"assert": [{"type": "contians"}, {"type": "contains", "value": "x"}]}]},
+    )
+    assert not findings.problems
+    assert len(findings.broken_parts) == 1
+    assert len(tests[0].expected.makes) == 2
 
 
 def test_unknown_keys_are_tolerated_with_the_nearest_word(tmp_path: Path) -> None:
