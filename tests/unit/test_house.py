@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "evenhand"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "types", "misc", "lib"}
-HEAVY = {"aiohttp", "click", "jinja2", "jsonschema_rs", "uvloop", "yaml"}
+HEAVY = {"aiohttp", "click", "jsonschema_rs", "quickjs", "uvloop", "yaml"}
 MOST_PACKAGES = 30
 
 
