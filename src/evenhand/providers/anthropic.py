@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.errors import BadReply, UsageError
+from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.chat import (
@@ -24,6 +24,8 @@ from evenhand.providers.chat import (
 )
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
+from evenhand.providers.usage import mapping
+from evenhand.providers.wanted import Wanted
 
 HOME = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -43,31 +45,23 @@ _NAMES = {
 }
 
 
-def anthropic(
-    id: str,  # noqa: A002 (the word that users write)
-    model: str,
-    *,
-    label: str = "",
-    config: Mapping[str, Any],
-    env: Mapping[str, str],
-) -> ChatProvider:
+def make(wanted: Wanted) -> ChatProvider:
     """A model of Anthropic's, at `config.apiBaseUrl` or ANTHROPIC_BASE_URL where those are set."""
+    model, config = wanted.rest.removeprefix("messages:"), wanted.config
     variable = str(config.get("apiKeyEnvar") or "ANTHROPIC_API_KEY")
-    base = str(config.get("apiBaseUrl") or env.get("ANTHROPIC_BASE_URL") or HOME).rstrip("/")
+    base = (wanted.setting("apiBaseUrl", "ANTHROPIC_BASE_URL") or HOME).rstrip("/")
     if not model or model == "messages":
-        raise UsageError(
-            f"provider '{id}' names no model", hint="Write anthropic:messages:<model>."
-        )
+        raise wanted.refused("names no model", "Write anthropic:messages:<model>.")
     return ChatProvider(
-        id=id,
-        label=label or id,
+        id=wanted.id,
+        label=wanted.label or wanted.id,
         model=model,
         url=f"{base}/v1/messages" if not base.endswith("/v1") else f"{base}/messages",
-        key=str(config.get("apiKey") or env.get(variable, "")).strip(),
+        key=wanted.setting("apiKey", variable).strip(),
         dialect=DIALECT,
         config=config,
         price=price_of("anthropic" if base == HOME else "", model, config),
-        timeout_s=seconds(config, id),
+        timeout_s=seconds(config, wanted.id),
         key_variable=variable,
     )
 
@@ -180,6 +174,17 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     )
 
 
+def _thought(body: bytes) -> str:
+    """What it thought, block by block, each with the signature that says it is its own."""
+    parts: list[str] = []
+    for block in map(mapping, mapping(decode(body)).get("content") or ()):
+        if block.get("type") == "thinking":
+            parts.append(f"Thinking: {block.get('thinking')}\nSignature: {block.get('signature')}")
+        elif block.get("type") == "redacted_thinking":
+            parts.append(f"Redacted Thinking: {block.get('data')}")
+    return "\n\n".join(parts)
+
+
 def _rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
     remaining = headers.get("anthropic-ratelimit-requests-remaining")
     tokens = headers.get("anthropic-ratelimit-input-tokens-remaining") or headers.get(
@@ -204,11 +209,11 @@ def _rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
 
 DIALECT = Dialect(
     vendor="anthropic",
-    key_variable="ANTHROPIC_API_KEY",
     version=VERSION,
     headers=_headers,
     messages=_messages,
     settings=_settings,
     read=_read,
     rates=_rates,
+    thought=_thought,
 )

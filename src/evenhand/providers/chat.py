@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -28,13 +28,18 @@ LONGEST_REPLY = 128_000
 """Tokens that a reply is assumed to be able to have where no limit is set."""
 
 
+def unsaid(headers: Mapping[str, str], now: float) -> RateLimits | None:
+    """What headers say of an account's limits where a vendor says nothing there."""
+    del headers, now
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """What one vendor's chat API does its own way.
 
     Attributes:
         vendor: Its name, lower-case.
-        key_variable: The environment variable that holds the key.
         version: The API version that goes into the identity; empty for none.
         headers: The headers for a key (empty for none) and a config.
         messages: The part of the body that carries the conversation.
@@ -42,17 +47,20 @@ class Dialect:
         read: The reply in an answer's body; `parsed` says that its text is to be JSON.
         rates: What an answer's headers say of the account's limits.
         tasks: What it can be asked for.
+        sampling: Where in the body temperature, seed and the longest reply stand; empty for the body itself.
+        thought: What the model thought before it answered, in an answer's body; for those that show it.
     """
 
     vendor: str
-    key_variable: str
     version: str
     headers: Callable[[str, Mapping[str, Any]], dict[str, str]]
     messages: Callable[[Sequence[Message]], dict[str, Any]]
     settings: Callable[[str, Mapping[str, Any]], dict[str, Any]]
     read: Callable[[bytes, bool, Price | None], Reply]
-    rates: Callable[[Mapping[str, str], float], RateLimits | None]
+    rates: Callable[[Mapping[str, str], float], RateLimits | None] = unsaid
     tasks: frozenset[Task] = CHATS
+    sampling: str = ""
+    thought: Callable[[bytes], str] | None = None
 
 
 @dataclass(slots=True)
@@ -77,6 +85,7 @@ class ChatProvider:
     _prefix: bytes = field(init=False, repr=False)
     _suffix: bytes = field(init=False, repr=False)
     _settings: dict[str, Any] = field(init=False, repr=False)
+    _bounds: tuple[int, bool] = field(init=False, repr=False)
     _parsed: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -104,24 +113,23 @@ class ChatProvider:
         tail = encode({"url": _address(self.url), "version": self.dialect.version})
         self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
         self._settings = self.dialect.settings(self.model, self.config)
+        self._bounds = _bounds(self._settings, self.dialect.sampling)
         self._parsed = _wants_object(self.config)
 
     def request(self, prompt: Prompt) -> Request:
-        settings = self._settings
+        settings, (limit, deterministic) = self._settings, self._bounds
         if prompt.config:
             settings = self.dialect.settings(self.model, {**self.config, **prompt.config})
+            limit, deterministic = _bounds(settings, self.dialect.sampling)
         body = encode({**settings, **self.dialect.messages(prompt.messages)})
         identity = b"".join((self._prefix, body, self._suffix))
-        limit = settings.get("max_tokens") or settings.get("max_completion_tokens")
-        if not isinstance(limit, (int, float)):
-            limit = LONGEST_REPLY
         return Request(
             identity=identity,
             key=digest(identity),
             payload=body,
-            deterministic=settings.get("temperature") == 0 or "seed" in settings,
+            deterministic=deterministic,
             tokens_in=len(body) // 4,
-            cost_bound_usd=bound(self.price, len(body), int(limit) * _choices(settings)),
+            cost_bound_usd=bound(self.price, len(body), limit),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:
@@ -143,7 +151,14 @@ class ChatProvider:
         )
 
     def reply(self, body: bytes) -> Reply:
-        return self.dialect.read(body, self._parsed, self.price)
+        reply = self.dialect.read(body, self._parsed, self.price)
+        if self.dialect.thought is None or not self.config.get("showThinking"):
+            return reply
+        thought = self.dialect.thought(body)
+        if not thought or not isinstance(reply.output, str):
+            return reply
+        text = f"{thought}\n\n{reply.text}" if reply.text else thought
+        return replace(reply, text=text, output=text)
 
     async def close(self) -> None:
         await http.close()
@@ -155,18 +170,37 @@ class ChatProvider:
     @property
     def needs_key(self) -> bool:
         """Whether nothing can be asked for want of a key; a server on this machine may do without."""
-        return not self.key and not self._local
+        if self.key or self._local or not self.key_variable:
+            return False
+        return self.config.get("apiKeyRequired") is not False
 
     @property
     def key_name(self) -> str:
         """The environment variable that holds the key."""
-        return self.key_variable or self.dialect.key_variable
+        return self.key_variable
 
 
-def _choices(settings: Mapping[str, Any]) -> int:
-    """How many answers are asked for in one call: each is paid for, though only the first is read."""
-    asked = settings.get("n")
-    return asked if type(asked) is int and asked > 1 else 1
+_LONGEST = (
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "maxOutputTokens",
+    "num_predict",
+)
+
+
+def _bounds(settings: Mapping[str, Any], sampling: str) -> tuple[int, bool]:
+    """The most tokens that can come back, and whether the same question has the same answer.
+
+    Several answers may be asked for in one call: each is paid for, though only the first is read.
+    """
+    inner: object = settings.get(sampling) if sampling else settings
+    found: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {}
+    limits = [limit for name in _LONGEST if isinstance(limit := found.get(name), (int, float))]
+    longest = int(limits[0]) if limits and limits[0] > 0 else LONGEST_REPLY
+    count = found.get("n")
+    choices = count if type(count) is int and count > 1 else 1
+    return longest * choices, found.get("temperature") == 0 or found.get("seed") is not None
 
 
 _SECRET = re.compile(

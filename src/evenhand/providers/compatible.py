@@ -1,102 +1,102 @@
-"""Servers that speak OpenAI's API: where they are, what their keys are called, and what they can be asked for."""
+"""Models at servers that speak OpenAI's API, whatever it is that they are asked for."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
-from evenhand.core.provider import Provider
 from evenhand.providers.chat import ChatProvider, Dialect, seconds
 from evenhand.providers.prices import price_of
+from evenhand.providers.servers import SERVERS, Server
 from evenhand.providers.wanted import Wanted
 
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """One of them.
-
-    Attributes:
-        name: What people call it.
-        address: Where its API begins.
-        key: The environment variable that holds the key; empty for a server that wants none.
-        bases: Environment variables that name another address; the first that is set counts.
-        kinds: What it can be asked for: words of `ENDPOINTS`. The first is meant where the id says none.
-    """
-
-    name: str
-    address: str
-    key: str
-    bases: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ("chat",)
-
-
-ENDPOINTS: Mapping[str, tuple[str, str]] = {
+_ENDPOINTS: Mapping[str, tuple[str, str]] = {
     "chat": ("/chat/completions", "openai"),
+    "responses": ("/responses", "responses"),
+    "completion": ("/completions", "completion"),
     "embedding": ("/embeddings", "embeddings"),
-    "embeddings": ("/embeddings", "embeddings"),
     "moderation": ("/moderations", "moderation"),
 }
-"""What can be asked for, as ids say it → the path, and the module whose DIALECT is spoken there."""
+"""What can be asked for → the path, and the module whose DIALECT is spoken there."""
 
-DEFAULTS: Mapping[tuple[str, str], str] = {
-    ("openai", "embedding"): "text-embedding-3-large",
-    ("openai", "embeddings"): "text-embedding-3-large",
-    ("openai", "moderation"): "omni-moderation-latest",
-}
-"""The model that is meant where an id names none."""
+_RESPONSES = re.compile(r"gpt-(?:[6-9]|\d\d|5\.(?:[6-9]|\d\d))(?![\d])")
+# Models from here on are asked through the responses API where an id does not say how.
 
-_EMBEDS = ("chat", "embedding", "embeddings")
-
-SERVERS: Mapping[str, Server] = {
-    "openai": Server(
-        "OpenAI",
-        "https://api.openai.com/v1",
-        "OPENAI_API_KEY",
-        ("OPENAI_API_BASE_URL", "OPENAI_BASE_URL"),
-        (*_EMBEDS, "moderation"),
-    ),
-    "mistral": Server(
-        "Mistral",
-        "https://api.mistral.ai/v1",
-        "MISTRAL_API_KEY",
-        ("MISTRAL_API_BASE_URL",),
-        (*_EMBEDS, "moderation"),
-    ),
+_FROM_ENVIRONMENT: Mapping[str, tuple[str, type]] = {
+    "OPENAI_TEMPERATURE": ("temperature", float),
+    "OPENAI_MAX_TOKENS": ("max_tokens", int),
+    "OPENAI_MAX_COMPLETION_TOKENS": ("max_completion_tokens", int),
+    "OPENAI_TOP_P": ("top_p", float),
+    "OPENAI_PRESENCE_PENALTY": ("presence_penalty", float),
+    "OPENAI_FREQUENCY_PENALTY": ("frequency_penalty", float),
+    "OPENAI_STOP": ("stop", str),
 }
 
 
-def compatible(wanted: Wanted) -> Provider:
+def make(wanted: Wanted) -> ChatProvider:
     """A model at one of these servers. `model@address` names the address in the id itself."""
     server = SERVERS[wanted.kind]
-    first, _, rest = wanted.rest.partition(":")
-    kind, model = (first, rest) if first in ENDPOINTS else ("", wanted.rest)
-    if kind and kind not in server.kinds:
-        raise wanted.refused(
-            f"asks {server.name} for {kind}, which it does not have",
-            f"Write {wanted.kind}:{server.kinds[0]}:<model>.",
-        )
-    kind = kind or server.kinds[0]
+    kind, model = _kind(wanted, server)
     model, _, address = model.partition("@")
-    model = str(wanted.config.get("model") or model) or DEFAULTS.get((wanted.kind, kind), "")
+    config = {**_environment(wanted), **wanted.config}
+    model = str(config.get("model") or model) or server.kinds[kind]
     if not model:
         raise wanted.refused("names no model", f"Write {wanted.kind}:{kind}:<model>.")
     base = (address or _base(wanted, server)).rstrip("/")
-    path, module = ENDPOINTS[kind]
-    dialect: Dialect = import_module(f"evenhand.providers.{module}").DIALECT
-    variable = str(wanted.config.get("apiKeyEnvar") or server.key)
+    path, _ = _ENDPOINTS[kind]
+    variable = str(config.get("apiKeyEnvar") or server.key)
     return ChatProvider(
         id=wanted.id,
         label=wanted.label or wanted.id,
         model=model,
         url=base + path,
         key=wanted.setting("apiKey", variable).strip(),
-        dialect=dialect,
-        config=wanted.config,
-        price=price_of(wanted.kind if base == server.address else "", model, wanted.config),
-        timeout_s=seconds(wanted.config, wanted.id),
+        dialect=dialect_of(kind),
+        config=config,
+        price=price_of(wanted.kind if base == server.address else "", model, config),
+        timeout_s=seconds(config, wanted.id),
         key_variable=variable,
     )
+
+
+def dialect_of(kind: str) -> Dialect:
+    """How this kind of thing is asked for."""
+    return import_module(f"evenhand.providers.{_ENDPOINTS[kind][1]}").DIALECT
+
+
+def split_kind(rest: str) -> tuple[str, str]:
+    """The kind that an id names, empty for none, and the model: of `embeddings:x`, `embedding` and `x`."""
+    first, _, model = rest.partition(":")
+    kind = "embedding" if first == "embeddings" else first
+    return (kind, model) if kind in _ENDPOINTS else ("", rest)
+
+
+def _kind(wanted: Wanted, server: Server) -> tuple[str, str]:
+    kind, model = split_kind(wanted.rest)
+    if not kind:
+        routed = "responses" in server.kinds and wanted.kind == "openai"
+        kind = "responses" if routed and _RESPONSES.match(model) else next(iter(server.kinds))
+        first = model.partition(":")[0]
+        if wanted.kind == "openai" and first in _NOT_HERE:
+            raise wanted.refused(
+                f"asks for OpenAI's {first}, which is not supported",
+                "Text can be asked for: openai:chat:<model>, openai:responses:<model>.",
+            )
+    if kind not in server.kinds:
+        raise wanted.refused(
+            f"asks {server.name} for {kind}, which is not known here",
+            f"Write {wanted.kind}:{next(iter(server.kinds))}:<model>, or name the address: "
+            f"openai:{kind}:<model> with config: {{apiBaseUrl: {server.address}}}.",
+        )
+    return kind, model
+
+
+_NOT_HERE = frozenset(
+    "agents agents-api assistant chatkit codex codex-app-server codex-desktop codex-sdk codex-security image live "
+    "realtime speech transcription tts video".split()
+)
 
 
 def _base(wanted: Wanted, server: Server) -> str:
@@ -105,4 +105,23 @@ def _base(wanted: Wanted, server: Server) -> str:
     host = wanted.setting("apiHost", f"{wanted.kind.upper()}_API_HOST")
     if host:
         return f"https://{host}/v1"
-    return wanted.setting("apiBaseUrl", *server.bases) or server.address
+    named = f"{wanted.kind.upper()}_API_BASE_URL"
+    return wanted.setting("apiBaseUrl", named, *server.bases) or server.address
+
+
+def _environment(wanted: Wanted) -> dict[str, Any]:
+    """The settings that the environment has for OpenAI's models."""
+    found: dict[str, Any] = {}
+    if wanted.kind != "openai":
+        return found
+    for variable, (name, kind) in _FROM_ENVIRONMENT.items():
+        given = wanted.env.get(variable)
+        if not given:
+            continue
+        try:
+            found[name] = kind(given)
+        except ValueError:
+            raise wanted.refused(
+                f"cannot use {variable}={given!r}", "It is a number; or unset it."
+            ) from None
+    return found

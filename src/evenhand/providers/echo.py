@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
+from evenhand.providers.wanted import Wanted
 
 
 @dataclass(slots=True)
@@ -32,3 +33,8 @@ class Echo:
 
     async def close(self) -> None:
         """Holds nothing."""
+
+
+def make(wanted: Wanted) -> Echo:
+    """The echo."""
+    return Echo(wanted.id, wanted.label or wanted.id)

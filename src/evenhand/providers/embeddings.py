@@ -111,7 +111,6 @@ def sized(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 DIALECT = Dialect(
     vendor="openai",
-    key_variable="OPENAI_API_KEY",
     version="",
     headers=bearer,
     messages=input_text,

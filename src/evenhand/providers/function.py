@@ -10,16 +10,19 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, CodeError
-from evenhand.core.message import Prompt, Reply, Task, Usage
+from evenhand.core.message import Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.providers.classification import labelled
 from evenhand.providers.embeddings import numbers
 from evenhand.providers.local_code import code_digest
+from evenhand.providers.returned import replied
+from evenhand.providers.usage import mapping
+from evenhand.providers.wanted import Wanted
 
 
 def _as_is(value: object) -> object:
@@ -113,41 +116,24 @@ class FunctionProvider:
 
     def reply(self, body: bytes) -> Reply:
         value = decode(body)
-        row = _mapping(value)
+        row = mapping(value)
         found = next(((kind, read) for _, kind, read in _CALLED.values() if kind in row), None)
         if found is None:
             raise BadReply(f"what {self.path.name} answered cannot be read", billed=None)
         kind, read = found
-        output, text = read(row[kind]), ""
-        if kind == "output":
-            text = output if isinstance(output, str) else encode(output).decode()
-        usage, metadata = _mapping(row.get("tokenUsage")), row.get("metadata")
-        return Reply(
-            text=text,
-            output=output,
-            usage=Usage(*(_count(usage.get(name)) for name in ("prompt", "completion", "cached"))),
-            cost_usd=_number(row.get("cost")),
-            finish_reason=str(row.get("finishReason") or ""),
-            metadata=_mapping(metadata)
-            if isinstance(metadata, dict) or not metadata
-            else {"metadata": metadata},
-        )
+        return replied(row, read(row[kind]), None if kind == "output" else "")
 
     async def close(self) -> None:
         """Holds nothing."""
 
 
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _number(value: object) -> float | None:
-    """A number that is not negative; None for anything else that a function may have put there."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        return None
-    return float(value)
-
-
-def _count(value: object) -> int | None:
-    number = _number(value)
-    return None if number is None or number >= 1 << 53 else int(number)
+def make(wanted: Wanted) -> FunctionProvider:
+    """A function of a Python file: `python:x.py`, `python:x.py:answer`, `file://x.py:Class.method`."""
+    text = wanted.id.removeprefix("python:").removeprefix("file://")
+    name, colon, function = text.rpartition(":") if ".py:" in text else (text, "", "")
+    path = wanted.base / (name if colon else text)
+    if path.suffix != ".py":
+        raise wanted.refused("is not a Python file", "Write file://<file.py>:<function>.")
+    if not path.is_file():
+        raise wanted.refused(f": {path.name} does not exist", f"Looked in {path.parent}.")
+    return FunctionProvider(wanted.id, wanted.label or wanted.id, path, function, wanted.config)

@@ -1,4 +1,4 @@
-"""The HTTP client's room: one POST in, status, headers and the whole body out.
+"""The HTTP client's room: one request in, status, headers and the whole body out.
 
 Or a ProviderError that says which way it failed. Nothing here retries, follows redirects, or knows what is sent.
 
@@ -68,11 +68,17 @@ class Transport:
         self.in_flight = 0
 
     async def post(
-        self, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout_s: float = TIMEOUT_S,
+        method: str = "POST",
     ) -> HttpAnswer:
         """Sends one request and reads the answer to its end.
 
         Args:
+            method: Another one, for what is not an API that takes questions.
             timeout_s: Seconds for all of it, the answer's last byte included.
 
         Raises:
@@ -91,7 +97,8 @@ class Transport:
         self.in_flight += 1
         try:
             route = self._routes.get(url) or self._route(url)
-            async with session.post(
+            async with session.request(
+                method,
                 route.address,
                 data=body,
                 headers=headers,

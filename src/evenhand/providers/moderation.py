@@ -49,7 +49,6 @@ def _score(value: object) -> float:
 
 DIALECT = Dialect(
     vendor="openai",
-    key_variable="OPENAI_API_KEY",
     version="",
     headers=bearer,
     messages=input_text,

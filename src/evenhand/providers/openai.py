@@ -31,7 +31,13 @@ _NAMES = {
     "function_call": "function_call",
     "logprobs": "logprobs",
     "top_logprobs": "top_logprobs",
+    "parallel_tool_calls": "parallel_tool_calls",
     "reasoning_effort": "reasoning_effort",
+    "verbosity": "verbosity",
+    "prediction": "prediction",
+    "store": "store",
+    "metadata": "metadata",
+    "user": "user",
     "max_completion_tokens": "max_completion_tokens",
     "service_tier": "service_tier",
 }
@@ -51,7 +57,7 @@ def _messages(messages: Sequence[Message]) -> dict[str, Any]:
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     body: dict[str, Any] = {"model": model}
-    reasoning = bool(_REASONING.match(model))
+    reasoning = bool(_REASONING.match(model)) or bool(config.get("isReasoningModel"))
     defaults: dict[str, Any] = (
         {} if reasoning or config.get("omitDefaults") else {"temperature": 0, "max_tokens": 1024}
     )
@@ -200,6 +206,13 @@ def _raw_message(body: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", cast("dict[str, Any]", decode(body))["choices"][0]["message"])
 
 
+def _thought(body: bytes) -> str:
+    """What it thought, where a server shows it."""
+    message = _raw_message(body)
+    said = message.get("reasoning") or message.get("reasoning_content")
+    return f"Thinking: {said}" if isinstance(said, str) and said else ""
+
+
 def rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
     """What the headers of an answer say of the account's limits."""
     del now  # these headers count seconds, not dates
@@ -219,11 +232,11 @@ def rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
 
 DIALECT = Dialect(
     vendor="openai",
-    key_variable="OPENAI_API_KEY",
     version="",
     headers=bearer,
     messages=_messages,
     settings=_settings,
     read=_read,
     rates=rates,
+    thought=_thought,
 )

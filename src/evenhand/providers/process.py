@@ -19,6 +19,7 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.providers.local_code import code_digest
+from evenhand.providers.wanted import Wanted
 
 
 @dataclass(slots=True)
@@ -96,3 +97,11 @@ class ProcessProvider:
 
     async def close(self) -> None:
         """Holds nothing."""
+
+
+def make(wanted: Wanted) -> ProcessProvider:
+    """A program, run in the folder that paths start from."""
+    command = wanted.rest.strip()
+    return ProcessProvider(
+        wanted.id, wanted.label or wanted.id, command, wanted.base, wanted.config
+    )

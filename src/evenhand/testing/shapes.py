@@ -13,7 +13,33 @@ from typing import Any, cast
 from evenhand.testing.script import Asked
 
 CHAT, MESSAGES, EMBEDDINGS = "chat/completions", "messages", "embeddings"
-MODERATIONS = "moderations"
+MODERATIONS, COMPLETIONS, RESPONSES = "moderations", "completions", "responses"
+GENERATE_CONTENT, EMBED_CONTENT = ":generateContent", ":embedContent"
+OLLAMA_CHAT, OLLAMA_GENERATE, OLLAMA_EMBEDDINGS = "api/chat", "api/generate", "api/embeddings"
+FEATURES, LABELS = "pipeline/feature-extraction", "pipeline/text-classification"
+KINDS = (
+    CHAT,
+    MESSAGES,
+    OLLAMA_CHAT,
+    OLLAMA_GENERATE,
+    OLLAMA_EMBEDDINGS,
+    EMBEDDINGS,
+    MODERATIONS,
+    COMPLETIONS,
+    RESPONSES,
+    GENERATE_CONTENT,
+    EMBED_CONTENT,
+    FEATURES,
+    LABELS,
+)
+"""What paths end with, the longer ones first where one ends with the other."""
+
+OWN = "own"
+"""A path that is no vendor's: a rule that names it is answered word for word."""
+
+MEASURED = (OWN, EMBEDDINGS, MODERATIONS, OLLAMA_EMBEDDINGS, EMBED_CONTENT, FEATURES, LABELS)
+"""Those that measure a text instead of answering it: only rules that name a path are looked at."""
+
 _ANTHROPIC_REASON = {
     "stop": "end_turn",
     "length": "max_tokens",
@@ -29,31 +55,36 @@ LONGEST_VECTOR = 4096
 def kind_of(path: str) -> str:
     """Which API a path belongs to; empty for none of those that answer."""
     path = path.partition("?")[0]
-    return next(
-        (kind for kind in (CHAT, MESSAGES, EMBEDDINGS, MODERATIONS) if path.endswith("/" + kind)),
-        "",
-    )
+    return next((kind for kind in KINDS if path.endswith(kind)), "")
 
 
 def asked(body: Mapping[str, Any], path: str) -> Asked:
     """A request's body, for rules to look at."""
     messages = _messages(body)
-    system = [_text(body.get("system"))]
+    system = [_text(body.get(name)) for name in ("system", "systemInstruction", "instructions")]
     system += [_text(m.get("content")) for m in messages if m.get("role") in _SYSTEM]
     others = [
-        (m.get("role"), _text(m.get("content"))) for m in messages if m.get("role") not in _SYSTEM
+        (m.get("role"), _text(m.get("content", m.get("parts"))))
+        for m in messages
+        if m.get("role") not in _SYSTEM
     ]
-    if isinstance(body.get("input"), str):  # a text to be measured
-        others.append(("user", body["input"]))
+    texts = (body.get(name) for name in ("prompt", "input", "inputs", "content"))
+    others += [("user", _text(text)) for text in texts if text and not isinstance(text, list)]
     last = next((text for role, text in reversed(others) if role == "user"), "")
     said = [*system, *(text for _, text in others)]
     return Asked(
-        model=str(body.get("model", "")),
+        model=str(body.get("model") or _model_in(path)),
         text="\n".join(text for text in said if text),
         system="\n".join(text for text in system if text),
         last=last,
         path=path,
     )
+
+
+def _model_in(path: str) -> str:
+    """The model's name, where it stands in the path."""
+    _, _, rest = path.partition("/models/")
+    return rest.partition(":")[0].partition("/pipeline/")[0]
 
 
 def chat(
@@ -239,7 +270,7 @@ def _stopped(text: str, stops: object) -> tuple[str, str | None]:
 
 
 def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    given = body.get("messages")
+    given = body.get("messages", body.get("contents", body.get("input")))
     if not isinstance(given, list):
         return []
     return [m for m in cast("list[Any]", given) if isinstance(m, Mapping)]
@@ -248,6 +279,8 @@ def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _text(content: object) -> str:
     if isinstance(content, str):
         return content
+    if isinstance(content, Mapping):
+        return _text(cast("Mapping[str, object]", content).get("parts"))
     if isinstance(content, list):
         blocks = cast("list[Any]", content)
         return "\n".join(
