@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.message import Task
 from evenhand.core.provider import Provider
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
@@ -23,10 +24,24 @@ _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "en
 
 _SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
 
-DEFAULT_JUDGES = (
-    ("OPENAI_API_KEY", "openai:chat:gpt-5-mini"),
-    ("ANTHROPIC_API_KEY", "anthropic:messages:claude-sonnet-4-5"),
-)
+DEFAULT_JUDGES: Mapping[Task, tuple[tuple[str, str], ...]] = {
+    "generate": (
+        ("OPENAI_API_KEY", "openai:chat:gpt-5-mini"),
+        ("ANTHROPIC_API_KEY", "anthropic:messages:claude-sonnet-4-5"),
+    ),
+    "embed": (("OPENAI_API_KEY", "openai:embedding:text-embedding-3-large"),),
+    "moderate": (("OPENAI_API_KEY", "openai:moderation:omni-moderation-latest"),),
+}
+"""Who is asked where nobody is named, by the first key that is set."""
+
+_KEY_OF_TASK: Mapping[Task, str] = {
+    "generate": "text",
+    "embed": "embedding",
+    "classify": "classification",
+    "moderate": "moderation",
+}
+_TASK_KEYS = frozenset(_KEY_OF_TASK.values())
+_TASKS: Mapping[Task, str] = {"embed": "embeddings", "moderate": "moderations"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +75,7 @@ class Models:
         self._config = config
         self._findings = findings
         self._made: dict[str, Provider | None] = {}
-        self._default: Provider | None = None
+        self._defaults: dict[Task, Provider] = {}
         self.files: set[Path] = set()
         """Files that say what the models are: their code, their settings, their transforms."""
 
@@ -83,38 +98,56 @@ class Models:
             found += self._columns(item, where)
         return found
 
-    def judge(self, spec: object, place: Place) -> Provider | None:
-        """The model that a `provider` for grading names; None, and a problem, where it names none."""
-        if isinstance(spec, Mapping) and "id" not in spec and "text" in spec:
-            spec = cast("Mapping[str, object]", spec)["text"]
+    def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
+        """The model that a `provider` for grading names for a task; None, and a problem, where it names none.
+
+        One that is no good for the task leaves it to the default, as does a map that has no model for it.
+        """
+        if (
+            isinstance(spec, Mapping)
+            and "id" not in spec
+            and not spec.keys().isdisjoint(_TASK_KEYS)
+        ):
+            spec = cast("Mapping[str, object]", spec).get(_KEY_OF_TASK[task])
+            if spec is None:
+                return self.default_judge(place, task)
         name = json.dumps(spec, sort_keys=True, default=str)
         if name not in self._made:
             columns = self._columns(spec, place)
             self._made[name] = columns[0].provider if columns else None
-        return self._made[name]
+        found = self._made[name]
+        if found is not None and task not in found.tasks:
+            return self.default_judge(place, task)
+        return found
 
     @property
     def judges(self) -> list[Provider]:
         """Those who judge, as far as they have been named."""
         return [
-            provider for provider in (*self._made.values(), self._default) if provider is not None
+            provider
+            for provider in (*self._made.values(), *self._defaults.values())
+            if provider is not None
         ]
 
-    def default_judge(self, place: Place) -> Provider | None:
-        """The judge for those who name none, by the keys that are set."""
-        if self._default is None:
-            for variable, id_ in DEFAULT_JUDGES:
+    def default_judge(self, place: Place, task: Task = "generate") -> Provider | None:
+        """The model for those who name none, by the keys that are set."""
+        if task not in self._defaults:
+            for variable, id_ in DEFAULT_JUDGES.get(task, ()):
                 if self._config.env.get(variable):
-                    self._default = create(
-                        id_, config={"temperature": 0}, env=self._config.env, base=self._config.base
+                    settings = {"temperature": 0} if task == "generate" else {}
+                    self._defaults[task] = create(
+                        id_, config=settings, env=self._config.env, base=self._config.base
+                    )
+                    what = (
+                        "outputs are judged" if task == "generate" else f"{_TASKS[task]} are made"
                     )
                     self._findings.hint(
                         place,
-                        f"llm-rubric is judged by {id_}",
-                        "Name the judge you trust in defaultTest.options.provider.",
+                        f"{what} by {id_}",
+                        "Name the model you trust in defaultTest.options.provider.",
                     )
                     break
-        return self._default
+        return self._defaults.get(task)
 
     def _columns(self, item: object, place: Place) -> list[Column]:
         if isinstance(item, str):

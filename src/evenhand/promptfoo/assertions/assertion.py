@@ -28,6 +28,7 @@ class Assertion:
         weight: Its share in the test's score.
         metric: Also count its score under this name; may have tags.
         judge: Who judges, where somebody does.
+        embedder: Who embeds, for a type that asks both.
         rubric_prompt: The user's own judge prompt; empty for ours.
         transform: Changes the output before it is looked at.
         config: Passed to the user's code.
@@ -46,6 +47,7 @@ class Assertion:
     weight: float = 1.0
     metric: str = ""
     judge: Provider | None = None
+    embedder: Provider | None = None
     rubric_prompt: str = ""
     transform: str = ""
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evenhand.core.expect import Scorer
+from evenhand.core.message import Task
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell
-
-Asks = Literal["", "text", "embedding", "classification", "moderation"]
-"""What kind of model a type asks; empty for none."""
 
 Negation = Literal["opposite", "kept", "own", "ignored"]
 """What `not-` does: turns verdict and score round; the verdict alone; is the scorer's own business; does nothing."""
@@ -45,7 +43,8 @@ class Kind:
         needs_threshold: What the threshold counts ("milliseconds"), where it cannot do without; else empty.
         of_each_cell: The scorer looks at more of the cell than the output, so it is made for each.
         negation: What `not-` does to it.
-        asks: The kind of model that it asks.
+        asks: What it asks a model for; None where it asks none.
+        embeds: It asks a model for embeddings besides.
         check: What else can be seen to be wrong before anything runs.
         tags: Whether its value is a template. Code fills its own tags in.
         files: Whether `value: file://x.py` is a function that computes the value; code takes the file itself.
@@ -60,7 +59,8 @@ class Kind:
     needs_threshold: str = ""
     of_each_cell: bool = False
     negation: Negation = "opposite"
-    asks: Asks = ""
+    asks: Task | None = None
+    embeds: bool = False
     check: Callable[[Assertion], Wrong] = nothing_wrong
     tags: bool = True
     files: bool = True

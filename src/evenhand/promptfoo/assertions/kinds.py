@@ -10,9 +10,12 @@ from evenhand.promptfoo.assertions import (
     answers,
     bounds,
     code,
+    embedded,
     javascript,
     judged,
     overlap,
+    retrieval,
+    sets,
     structured,
     text,
 )
@@ -21,7 +24,19 @@ from evenhand.promptfoo.assertions.kind import Kind
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
-    for family in (text, structured, overlap, answers, code, javascript, judged, bounds)
+    for family in (
+        text,
+        structured,
+        overlap,
+        answers,
+        code,
+        javascript,
+        judged,
+        retrieval,
+        embedded,
+        bounds,
+        sets,
+    )
     for kind in family.KINDS
 }
 
@@ -29,7 +44,7 @@ SUPPORTED: frozenset[str] = frozenset(KINDS)
 
 KNOWN: frozenset[str] = SUPPORTED | frozenset(
     """
-    answer-relevance agent-rubric assert-set bleu classifier contains-html contains-sql contains-xml
+    answer-relevance agent-rubric bleu classifier contains-html contains-sql contains-xml
     context-faithfulness context-recall context-relevance conversation-relevance factuality finish-reason g-eval gleu
     guardrails human is-html is-refusal is-sql is-valid-function-call is-valid-openai-function-call
     is-valid-openai-tools-call is-xml javascript

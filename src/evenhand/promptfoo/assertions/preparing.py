@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.message import Task
 from evenhand.core.score import Score
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell, Make
 from evenhand.promptfoo.assertions.kind import Kind
@@ -175,7 +176,9 @@ def lacks(assertion: Assertion) -> list[tuple[str, str]]:
     """What an assertion cannot do without and does not have: (what, what to do)."""
     kind, value = kind_of(assertion.type), assertion.value
     found: list[tuple[str, str]] = []
-    if not kind.optional and (value is None or (value == "" and kind.name not in _TAKES_EMPTY)):
+    if not (kind.optional or assertion.rubric_prompt) and (
+        value is None or (value == "" and kind.name not in _TAKES_EMPTY)
+    ):
         found.append((f"'{assertion.written}' has no value", "Say what to look for: value: …"))
     if kind.needs_threshold and assertion.threshold is None:
         found.append(
@@ -184,20 +187,24 @@ def lacks(assertion: Assertion) -> list[tuple[str, str]]:
                 f"Say what is allowed, in {kind.needs_threshold}: threshold: …",
             )
         )
-    if kind.asks and assertion.judge is None:
-        found.append(_no_judge(assertion, kind))
+    if kind.asks is not None and assertion.judge is None:
+        found.append(_nobody(assertion, kind.asks))
+    if kind.embeds and assertion.embedder is None:
+        found.append(_nobody(assertion, "embed"))
     return found
 
 
-def _no_judge(assertion: Assertion, kind: Kind) -> tuple[str, str]:
-    if kind.asks == "text":
+def _nobody(assertion: Assertion, task: Task) -> tuple[str, str]:
+    """What to say where nobody is named who could be asked."""
+    if task == "generate":
         return (
             f"'{assertion.type}' has no model to judge",
             "Name one in defaultTest.options.provider, or set OPENAI_API_KEY or ANTHROPIC_API_KEY.",
         )
+    key = {"embed": "embedding", "classify": "classification", "moderate": "moderation"}[task]
     return (
-        f"'{assertion.type}' has no model for {kind.asks}",
-        f"Name one: provider: {{{kind.asks}: …}}, in the assertion or in defaultTest.options.",
+        f"'{assertion.type}' has no model for {key}",
+        f"Name one in defaultTest.options.provider: {{{key}: …}}.",
     )
 
 

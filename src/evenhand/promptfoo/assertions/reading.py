@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import ScoreError
+from evenhand.core.message import Task
 from evenhand.core.provider import Provider
 from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
 from evenhand.promptfoo.assertions.kind import Kind
 from evenhand.promptfoo.assertions.kinds import KINDS, unknown_type
 from evenhand.promptfoo.assertions.preparing import prepared, unsettled
 from evenhand.promptfoo.assertions.problems import problems
-from evenhand.promptfoo.config import Config, number
+from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.findings import At, Findings, did_you_mean
 from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.options import number
 from evenhand.promptfoo.template import has_tags
 from evenhand.promptfoo.tree import read_document, read_text
 
@@ -152,7 +154,8 @@ class AssertionReader:
             threshold=threshold,
             weight=1.0 if weight is None else weight,
             metric=str(raw.get("metric") or ""),
-            judge=self._judge(kind, raw, options, at),
+            judge=self._asked(kind.asks, raw, options, at),
+            embedder=self._asked("embed" if kind.embeds else None, raw, options, at),
             rubric_prompt=self._rubric_prompt(
                 raw.get("rubricPrompt") or options.get("rubricPrompt"), at
             ),
@@ -166,13 +169,15 @@ class AssertionReader:
             more=raw,
         )
 
-    def _judge(
-        self, kind: Kind, raw: Mapping[str, Any], options: Mapping[str, Any], at: At
+    def _asked(
+        self, task: Task | None, raw: Mapping[str, Any], options: Mapping[str, Any], at: At
     ) -> Provider | None:
-        if not kind.asks:
+        if task is None:
             return None
         spec = raw.get("provider") or options.get("provider")
-        return self._models.judge(spec, at()) if spec else self._models.default_judge(at())
+        if spec:
+            return self._models.judge(spec, at(), task)
+        return self._models.default_judge(at(), task)
 
     def _value(self, value: object, at: At) -> object:
         """An assertion's value, with the file of data that it names read in."""
