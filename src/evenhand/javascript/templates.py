@@ -24,7 +24,9 @@ LIMIT_S = 5.0
 MEMORY_BYTES = 256 * 1024 * 1024
 
 _PLACE = re.compile(r"\[Line (\d+), Column \d+\]")
-_SAID = re.compile(r"^\s*(?:Template render error:.*|\(unknown path\).*|at .*)$", re.MULTILINE)
+_SAID = re.compile(
+    r"^\s*(?:Template render error: )?(?:\(unknown path\).*|\[Line .*|at .*)$", re.MULTILINE
+)
 
 
 class Templates:
@@ -61,7 +63,8 @@ class Templates:
             except self._failure as error:
                 said = _said(str(error))
                 raise TemplateError(
-                    said, hint="Set text that only looks like a tag between {% raw %} and {% endraw %}."
+                    said,
+                    hint="Set text that only looks like a tag between {% raw %} and {% endraw %}.",
                 ) from None
 
         def filled(variables: Mapping[str, Any]) -> str:

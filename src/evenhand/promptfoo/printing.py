@@ -53,11 +53,11 @@ def number_text(value: float) -> str:
     except OverflowError:
         return "Infinity" if value > 0 else "-Infinity"
     if not math.isfinite(number):
-        return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
+        return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
     if number.is_integer() and abs(number) <= 1 << 53:
         return str(int(number))
     mantissa, _, exponent = repr(number).partition("e")
-    if not exponent and 1e-6 <= abs(number):
+    if not exponent and abs(number) >= 1e-6:
         return mantissa.removesuffix(".0")
     digits = Decimal(repr(number))
     if 1e-6 <= abs(number) < 1e21:

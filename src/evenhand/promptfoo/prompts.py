@@ -1,7 +1,8 @@
 """Prompts, and how each becomes what is sent.
 
 A prompt is text with tags, a chat written as JSON (its strings are filled in one by one, so that no value can end one),
-or a Python function. What a function returns is sent as it is: data that it put there is never looked at for tags.
+or a function of Python or JavaScript. What a function returns is sent as it is: data that it put there is never looked
+at for tags.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +19,15 @@ from typing import Any, cast
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
+from evenhand.javascript import running as javascript
+from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.chat import fill_json
 from evenhand.promptfoo.findings import Place, did_you_mean
+from evenhand.promptfoo.printing import as_json
 from evenhand.promptfoo.template import Render, compiled
 from evenhand.providers.prompt_text import parse_prompt
+
+_ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
 
 
 @dataclass(slots=True)
@@ -44,7 +51,7 @@ class TextPrompt:
                 return Prompt(parse_prompt(text), text, config, variables, label)
 
             return chat
-        render: Render = compiled(raw)
+        render: Render = _printing_chats(raw) or compiled(raw)
         start = raw.lstrip()[:1]
 
         def text(variables: Mapping[str, Any]) -> Prompt:
@@ -57,13 +64,27 @@ class TextPrompt:
         return text
 
 
+def _printing_chats(raw: str) -> Render | None:
+    """A prompt that is one variable and nothing else passes a chat on whole; None for any other prompt."""
+    alone = _ALONE.fullmatch(raw)
+    if alone is None:
+        return None
+    name, render = alone[1], compiled(raw)
+
+    def filled(variables: Mapping[str, Any]) -> str:
+        value = variables.get(name)
+        return as_json(value) if isinstance(value, (list, dict)) else render(variables)
+
+    return filled
+
+
 @dataclass(slots=True)
 class FunctionPrompt:
-    """A Python function that returns the prompt.
+    """A function of Python or JavaScript that returns the prompt.
 
-    How it is called: parameters are bound by name to the case's variables. A function of one parameter called `context`
-    or `ctx`, or of names that no variable has, is called as promptfoo does, with one dict of vars, provider and config;
-    with `strict`, every function is.
+    How it is called: JavaScript with one object of vars, provider and config. In Python, parameters are bound by name
+    to the case's variables. A function of one parameter called `context` or `ctx`, or of names that no variable has, is
+    called as promptfoo does, with one dict of vars, provider and config; with `strict`, every function is.
     """
 
     label: str
@@ -87,20 +108,8 @@ class FunctionPrompt:
         Raises:
             CodeError: It raised, took too long, asked for what is not there, or returned no prompt.
         """
-        function = await trial.load(self.path, self.function)
-        name = f"{self.path.name}:{self.function}"
-        if self._parameters is None:
-            self._parameters = _parameters_of(function)
-        named = None if self.strict else bound_by_name(self._parameters, variables, name)
-        if named is None:
-            context = {
-                "vars": dict(variables),
-                "provider": dict(provider),
-                "config": dict(self.config),
-            }
-            result = await trial.call(function, context, name=name)
-        else:
-            result = await trial.call(_with_names(function, named), name=name)
+        name = f"{self.path.name}:{self.function}".removesuffix(":")
+        result = await self._returned(trial, variables, provider, name)
         config: Mapping[str, Any] = self.config
         if isinstance(result, Mapping) and "prompt" in result:
             fields = cast("Mapping[str, Any]", result)
@@ -117,6 +126,25 @@ class FunctionPrompt:
                 hint="Return text, a list of messages, or a dict with 'prompt'.",
             )
         return Prompt(parse_prompt(text), text, config, variables, self.label)
+
+    async def _returned(
+        self, trial: Trial, variables: Mapping[str, Any], provider: Mapping[str, str], name: str
+    ) -> object:
+        context = {
+            "vars": dict(variables),
+            "provider": dict(provider),
+            "config": dict(self.config),
+        }
+        if self.path.suffix in JAVASCRIPT:
+            script = javascript.function(self.path, self.function)
+            return (await javascript.call(trial, script, context)).value
+        function = await trial.load(self.path, self.function)
+        if self._parameters is None:
+            self._parameters = _parameters_of(function)
+        named = None if self.strict else bound_by_name(self._parameters, variables, name)
+        if named is None:
+            return await trial.call(function, context, name=name)
+        return await trial.call(_with_names(function, named), name=name)
 
 
 AnyPrompt = TextPrompt | FunctionPrompt

@@ -80,8 +80,8 @@ def test_settings_are_read_from_files(tmp_path: Path) -> None:
             "no.json does not exist",
             "Looked in",
         ),
-        ({"id": "echo", "transform": "file://t.js"}, "only Python files", "Python"),
-        ({"id": "echo", "transform": "output.trim()"}, "JavaScript", "Python"),
+        ({"id": "echo", "transform": "file://t.js"}, "t.js does not exist", "Looked in"),
+        ({"id": "echo", "transform": "output.trim("}, "not JavaScript", "line"),
     ],
 )
 def test_what_is_wrong_with_a_provider_is_said(

@@ -82,6 +82,9 @@ class HandTrial:
     ) -> Any:
         return await self._host.call(function, *args, name=name, limit_s=limit_s)
 
+    def lasting(self, make: Callable[[float], Any]) -> Any:
+        return self._host.lasting(make)
+
     async def scores(self) -> list[Score]:
         """What the expectations come to."""
         found: list[Score] = []
