@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.javascript import running as javascript
+from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.config import Config, env_filled
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
@@ -18,7 +20,7 @@ from evenhand.promptfoo.tree import read_document, read_text
 ENDINGS = frozenset(
     ".cjs .cts .j2 .js .json .jsonl .md .mjs .mts .py .ts .txt .yml .yaml .csv".split()
 )
-_FOREIGN = frozenset(".cjs .cts .js .mjs .mts .ts .sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
+_FOREIGN = frozenset(".sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
 _SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 _KEYS = frozenset({"id", "label", "raw", "config", "display", "function", "prefix", "suffix"})
 
@@ -158,6 +160,10 @@ def _from_file(
             )
             return []
         for what, hint in file_problems(f"file://{path.name}:{function}", path.parent, function):
+            findings.problem(place, what, hint)
+        return [FunctionPrompt(label, path, function, config.strict_prompts, settings, place)]
+    if path.suffix in JAVASCRIPT:
+        for what, hint in javascript.problems(javascript.function(path, function)):
             findings.problem(place, what, hint)
         return [FunctionPrompt(label, path, function, config.strict_prompts, settings, place)]
     if path.suffix in _FOREIGN:

@@ -18,6 +18,7 @@ from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
 from evenhand.promptfoo.resolved import resolved
 from evenhand.promptfoo.template import names_in, render
 from evenhand.promptfoo.transform import transformed, transformed_vars
+from evenhand.promptfoo.variable_code import computed, is_code
 
 FILLS_KEPT = 256
 """Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
@@ -152,6 +153,12 @@ class CellBody:
                 files - outputs.keys(),
                 tagged - outputs.keys(),
             )
+        code = frozenset(name for name in files if is_code(variables[name]))
+        if code:
+            raw = pair.prompt.raw
+            about = {"id": pair.column.provider.id, "label": pair.column.provider.label}
+            variables = await computed(variables, sorted(code), raw, about, pair.base, trial)
+            files, tagged = files - code, tagged - code
         variables = resolved(variables, files, tagged, pair.base)
         if variables is not self.variables:
             trial.show(variables)

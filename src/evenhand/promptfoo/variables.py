@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.findings import At, Findings, did_you_mean, matching
 from evenhand.promptfoo.template import has_tags
+from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.tree import read_document, read_text
+from evenhand.promptfoo.variable_code import is_code
 
 PICTURES = frozenset(".png .jpg .jpeg .gif .webp .bmp .svg".split())
 
@@ -85,7 +88,11 @@ class VariableReader:
 
     def _look_at_file(self, reference: str, name: str, at: At) -> None:
         path = self.path_of(reference)
-        if path.suffix in (".js", ".ts", ".mjs", ".cjs", ".py", ".pdf"):
+        if is_code(reference):
+            self.files.add(self._base / split_reference(reference, "")[0])
+            for what, hint in file_problems(reference, self._base, "get_var"):
+                self._findings.problem(at("vars", name), what, hint)
+        elif path.suffix == ".pdf":
             self._findings.problem(
                 at("vars", name), f"variables from '{path.suffix}' files are not supported yet"
             )
