@@ -144,7 +144,6 @@ def test_a_prompt_function_is_named_after_its_file(tmp_path: Path) -> None:
         ("prompts.py:shrot", "no function 'shrot'", "Did you mean 'short'?"),
         ("prompts.py", "which function", "prompts.py:"),
         ("prompts.js:shrot", "no function 'shrot'", ""),
-        ("prompts.rb", "not supported yet", "Python"),
         ("Say {% if x %}", "template", ""),
         ({"label": "x"}, "neither 'raw' nor 'id'", "raw"),
         ({"raw": 5}, "a prompt is 5", ""),
@@ -156,7 +155,6 @@ def test_what_is_wrong_with_a_prompt_is_said(
     """At load, with what to do."""
     (tmp_path / "prompts.txt").write_text("x")
     (tmp_path / "prompts.js").write_text("module.exports = ({vars}) => vars.x;")
-    (tmp_path / "prompts.rb").write_text("x")
     (tmp_path / "prompts.py").write_text("def short(article):\n    return article\n")
     _, findings = read(tmp_path, {"prompts": ["fine", prompt]})
     assert len(findings.problems) == 1
