@@ -26,6 +26,7 @@ OTHERS = {
     "litellm:<vendor>/<model>": "litellm:bedrock/claude",
     "python:<file.py>:<function>": "python:model.py:answer",
     "file://<file.py>:<function>": "file://model.py",
+    "file://<file.js>": "file://model.js",
     "exec:<command>": "exec:echo said",
     "http://…, https://…": "{url}/v1/chat/completions",
     "http, https": "http",
@@ -78,6 +79,7 @@ def folder(tmp_path: Path) -> Path:
     """Where the functions are that stand for models."""
     code = "def call_api(prompt, options, context): return {'output': 'hi'}\nanswer = call_api\n"
     (tmp_path / "model.py").write_text(code)
+    (tmp_path / "model.js").write_text("module.exports = async (prompt) => ({ output: 'hi' });")
     return tmp_path
 
 

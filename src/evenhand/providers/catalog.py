@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
-from evenhand.providers.lent import PLAIN, Lent
+from evenhand.providers.filling import Fill, plainly_filled
 from evenhand.providers.servers import KINDS, SERVERS
 from evenhand.providers.wanted import Wanted
 
@@ -31,6 +32,7 @@ _OWN: Mapping[str, str] = {
     "ollama:embeddings:<model>": "Ollama embeddings",
     "python:<file.py>:<function>": "a function of yours; call_api(prompt, options, context) by default",
     "file://<file.py>:<function>": "the same",
+    "file://<file.js>": "a provider in JavaScript: a class or an object with callApi, or a function",
     "exec:<command>": "a program that is given the prompt and prints the answer",
     "http://…, https://…": "a web service: method, headers, body and what to make of the answer are in its config",
     "http, https": "the same, with the address in its config",
@@ -115,7 +117,7 @@ def create(
     config: Mapping[str, Any] | None = None,
     env: Mapping[str, str],
     base: Path,
-    lent: Lent = PLAIN,
+    fill: Fill = plainly_filled,
 ) -> Provider:
     """The provider with this id. Opens nothing and asks nobody.
 
@@ -124,18 +126,22 @@ def create(
         config: Its settings.
         env: The environment: keys and addresses.
         base: The folder that relative paths start from.
-        lent: What fills its templates in and runs its code, where it has any.
+        fill: Fills in the templates of its settings, where it has any.
 
     Raises:
         UsageError: Nobody knows this id, or its file does not exist.
     """
     kind, colon, rest = id.partition(":")
-    module = _MODULES.get(kind)
-    if module is None or (colon and not rest.strip()) or (not colon and kind not in _ALONE):
+    module = "function" if _SCRIPT.search(id) else _MODULES.get(kind)
+    nothing = not rest.strip() if colon else kind not in _ALONE
+    if module is None or (nothing and module != "function"):
         raise unknown(id)
-    wanted = Wanted(id, kind, rest, label, config or {}, env, base, lent)
+    wanted = Wanted(id, kind, rest, label, config or {}, env, base, fill)
     return import_module(f"evenhand.providers.{module}").make(wanted)
 
+
+_SCRIPT = re.compile(r"^[^:]*\.[cm]?[jt]s(?::[\w.$]+)?$")
+"""A JavaScript file, also without `file://`."""
 
 _ALONE = ("echo", "http", "https")
 """What is an id without anything after it."""

@@ -220,20 +220,20 @@ def _wants_object(config: Mapping[str, Any]) -> bool:
     return isinstance(wanted, Mapping) and wanted.get("type") == "json_schema"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
-def seconds(config: Mapping[str, Any], id: str) -> float:  # noqa: A002 (the word that users write)
-    """The time limit of one attempt, from `timeoutMs`; 300 s where there is none.
+def seconds(config: Mapping[str, Any], id: str, name: str = "timeoutMs") -> float:  # noqa: A002 (the word that users write)
+    """The time limit of one attempt, from `timeoutMs` or another setting; 300 s where there is none.
 
     Raises:
         UsageError: It is not a number of milliseconds.
     """
-    given = config.get("timeoutMs") or 300_000
+    given = config.get(name) or 300_000
     try:
         value = float(given) / 1000
     except (TypeError, ValueError):
         value = 0.0
     if not 0 < value < float("inf"):
         raise UsageError(
-            f"provider '{id}': timeoutMs is {given!r}", hint="It is a number of milliseconds."
+            f"provider '{id}': {name} is {given!r}", hint="It is a number of milliseconds."
         )
     return value
 

@@ -6,23 +6,29 @@ A change in its file, or in any Python file beside or below it, makes it another
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, CodeError
-from evenhand.core.message import Prompt, Reply, Task
+from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
+from evenhand.javascript import running as javascript
+from evenhand.javascript.source import is_reference, split_reference
+from evenhand.providers.chat import seconds
 from evenhand.providers.classification import labelled
 from evenhand.providers.embeddings import numbers
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.returned import replied
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
+from evenhand.providers.workers import COUNT, Workers, another_python
 
 
 def _as_is(value: object) -> object:
@@ -35,6 +41,10 @@ _CALLED: Mapping[Task, tuple[str, str, Callable[[object], object]]] = {
     "classify": ("call_classification_api", "classification", labelled),
 }
 """What is asked for → the function that does it where the id names none, what it returns it as, and what reads that."""
+
+
+Ask = Callable[[str, tuple[object, ...], Host], Awaitable[object]]
+"""Calls the function of this name with these arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +63,10 @@ class FunctionProvider:
     path: Path
     function: str
     config: Mapping[str, Any]
+    ask: Ask = field(repr=False)
+    tasks: frozenset[Task] = frozenset(_CALLED)
     account: str = field(init=False, default="")
     paid: bool = field(init=False, default=True)
-    tasks: frozenset[Task] = field(init=False, default=frozenset(_CALLED))
     _code: str = field(init=False, repr=False, default="")
 
     def __post_init__(self) -> None:
@@ -88,8 +99,7 @@ class FunctionProvider:
         name = f"{self.path.name}:{call.function}"
         _, wanted, read = _CALLED[call.task]
         try:
-            function = await host.load(self.path, call.function)
-            result = await host.call(function, *call.given, name=name)
+            result = await self.ask(call.function, call.given, host)
         except CodeError as error:
             raise BadRequest(error.message, hint=error.hint) from error
         if not isinstance(result, Mapping):
@@ -128,12 +138,83 @@ class FunctionProvider:
 
 
 def make(wanted: Wanted) -> FunctionProvider:
-    """A function of a Python file: `python:x.py`, `python:x.py:answer`, `file://x.py:Class.method`."""
+    """A function of a Python file, `python:x.py`, `file://x.py:Class.method`; or what a JavaScript file exports."""
     text = wanted.id.removeprefix("python:").removeprefix("file://")
+    if is_reference(f"file://{text}"):
+        return _in_javascript(wanted, text)
     name, colon, function = text.rpartition(":") if ".py:" in text else (text, "", "")
     path = wanted.base / (name if colon else text)
     if path.suffix != ".py":
-        raise wanted.refused("is not a Python file", "Write file://<file.py>:<function>.")
+        raise wanted.refused(
+            "is neither Python nor JavaScript", "Write file://<file.py>:<function>."
+        )
     if not path.is_file():
         raise wanted.refused(f": {path.name} does not exist", f"Looked in {path.parent}.")
-    return FunctionProvider(wanted.id, wanted.label or wanted.id, path, function, wanted.config)
+    return _made(wanted, path, function, _in_python(wanted, path))
+
+
+def _made(
+    wanted: Wanted, path: Path, function: str, ask: Ask, tasks: frozenset[Task] = frozenset(_CALLED)
+) -> FunctionProvider:
+    label = wanted.label or wanted.id
+    return FunctionProvider(wanted.id, label, path, function, wanted.config, ask, tasks)
+
+
+def _in_python(wanted: Wanted, path: Path) -> Ask:
+    """Calls it in this process, or in processes of another interpreter where one is named."""
+    limit_s = seconds(wanted.config, wanted.id, "timeout") if wanted.config.get("timeout") else None
+    named = wanted.setting("workers", "PROMPTFOO_PYTHON_WORKERS")
+    if named and not (named.isdecimal() and int(named)):
+        raise wanted.refused(f"wants {named} workers", "It is a number from 1.")
+    python = another_python(wanted)
+    if python:
+        count = int(named or COUNT)
+        own = {k: v for k, v in wanted.env.items() if os.environ.get(k) != v}
+
+        def workers(run_limit_s: float) -> Workers:
+            return Workers(python, path, count, limit_s or run_limit_s, own)
+
+        async def outside(function: str, given: tuple[object, ...], host: Host) -> object:
+            return await host.lasting(workers).call(function, given, host)
+
+        return outside
+
+    def turns(_: float) -> _Turns:
+        return _Turns(int(named or UNBOUNDED))
+
+    async def inside(function: str, given: tuple[object, ...], host: Host) -> object:
+        found = await host.load(path, function)
+        async with host.lasting(turns).free:
+            return await host.call(found, *given, name=f"{path.name}:{function}", limit_s=limit_s)
+
+    return inside
+
+
+UNBOUNDED = 1 << 20
+
+
+class _Turns:
+    """How many calls may be under way at once in a run."""
+
+    def __init__(self, count: int) -> None:
+        self.free = asyncio.Semaphore(count)
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+def _in_javascript(wanted: Wanted, text: str) -> FunctionProvider:
+    """What a JavaScript file exports: a class with `callApi`, an object with it, or a function."""
+    file, export = split_reference(f"file://{text}")
+    path = wanted.base / file
+    options = {"id": wanted.id, "label": wanted.label, "config": dict(wanted.config)}
+    script = javascript.provider(path, export, options)
+    for what, hint in javascript.problems(script):
+        raise wanted.refused(f": {what}", hint)
+
+    async def ask(function: str, given: tuple[object, ...], host: Host) -> object:
+        del function
+        prompt, _, context = given
+        return (await javascript.call(host, script, prompt, context)).value
+
+    return _made(wanted, path, export or "callApi", ask, CHATS)

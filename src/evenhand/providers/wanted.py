@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
-from evenhand.providers.lent import Lent
+from evenhand.providers.filling import Fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Wanted:
         config: Its settings.
         env: The environment: keys and addresses.
         base: The folder that relative paths start from.
-        lent: What fills its templates in and runs its code.
+        fill: Fills in the templates of its settings.
     """
 
     id: str
@@ -33,7 +33,7 @@ class Wanted:
     config: Mapping[str, Any]
     env: Mapping[str, str]
     base: Path
-    lent: Lent
+    fill: Fill
 
     def setting(self, name: str, *variables: str) -> str:
         """A setting of the config, else the first of these environment variables that is set; empty for none."""

@@ -1,6 +1,6 @@
 """A web service that stands for a model. Its config says what is sent to it, and what to make of its answer.
 
-Templates are filled in, and code of the config is run, by what the front door lends; see `evenhand.providers.lent`.
+Templates are filled in by what the front door has for it; see `evenhand.providers.filling`.
 What the code made of an answer is what is journaled: code that has changed is another model.
 """
 
@@ -27,8 +27,9 @@ from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.providers import http
 from evenhand.providers.chat import seconds
+from evenhand.providers.config_code import files_in, run
 from evenhand.providers.faults import fault
-from evenhand.providers.lent import Lent
+from evenhand.providers.filling import Fill
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.returned import replied
 from evenhand.providers.usage import mapping
@@ -66,7 +67,7 @@ def make(wanted: Wanted) -> WebProvider:
         url=url,
         config=config,
         folder=wanted.base,
-        lent=wanted.lent,
+        fill=wanted.fill,
         credentials=credentials(wanted),
         timeout_s=seconds(config, wanted.id),
     )
@@ -81,7 +82,7 @@ class WebProvider:
     url: str
     config: Mapping[str, Any] = field(repr=False)
     folder: Path
-    lent: Lent
+    fill: Fill = field(repr=False)
     credentials: Credentials
     timeout_s: float
     account: str = field(init=False)
@@ -96,10 +97,9 @@ class WebProvider:
             host = ""
         who = encode({"auth": self.credentials.auth, "headers": self.config.get("headers")})
         self.account = f"{host or self.id} #{digest(who)[:8]}"
-        named = [str(self.config.get(name) or "") for name in _TRANSFORMS]
-        files = [text.removeprefix("file://") for text in named if text.startswith("file://")]
-        paths = [file if ":" not in file else file.rpartition(":")[0] for file in files]
-        self._code = code_digest(*(self.folder / path for path in paths)) if paths else ""
+        code = [str(self.config.get(name) or "") for name in _TRANSFORMS]
+        paths = [path for text in code for path in files_in(text, self.folder)]
+        self._code = code_digest(*paths) if paths else ""
 
     def request(self, prompt: Prompt) -> Request:
         config = {**self.config, **prompt.config}
@@ -150,8 +150,9 @@ class WebProvider:
         prompt: object = text
         if config.get("transformRequest"):
             given = {"prompt": text, "vars": variables, "context": {"vars": variables}}
-            prompt = await self.lent.code(config["transformRequest"], given, self.folder, host)
-        fill = self.lent.fill
+            code = str(config["transformRequest"])
+            prompt = await run(code, given, self.folder, host, name="transformRequest")
+        fill = self.fill
         if config.get("request"):
             https = self.url.startswith("https") or bool(config.get("useHttps"))
             built = raw(config["request"], prompt, variables, fill, https=https)
@@ -174,7 +175,8 @@ class WebProvider:
         """
         status, rule = answer.status, self.config.get("validateStatus")
         if rule:
-            if await self.lent.code(str(rule), {"status": status}, self.folder, host):
+            given = {"status": status}
+            if await run(str(rule), given, self.folder, host, name="validateStatus"):
                 return
         elif status < 500 and status not in (*_OFF, 429):
             return
@@ -203,7 +205,7 @@ class WebProvider:
                 "latencyMs": round(answer.latency_s * 1000),
             }
             given = {"json": parsed or None, "text": text, "context": {"response": shown}}
-            made = await self.lent.code(str(code), given, self.folder, host)
+            made = await run(str(code), given, self.folder, host, name="transformResponse")
             if not isinstance(made, Mapping) or not ({"output", "error"} & made.keys()):
                 made = {"output": made}
         row = {**mapping(made)}

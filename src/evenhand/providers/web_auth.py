@@ -14,7 +14,7 @@ from evenhand.core.encoding import decode
 from evenhand.core.errors import AuthError
 from evenhand.providers import http
 from evenhand.providers.faults import fault
-from evenhand.providers.lent import Fill
+from evenhand.providers.filling import Fill
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 
@@ -125,4 +125,4 @@ def credentials(wanted: Wanted) -> Credentials:
                 f"has '{name}', which is not supported",
                 "Put a Python function in its place: python:provider.py:call_api.",
             )
-    return Credentials(auth, wanted.lent.fill)
+    return Credentials(auth, wanted.fill)
