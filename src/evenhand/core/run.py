@@ -141,6 +141,7 @@ class TrialResult:
         metadata: What should travel with it.
         log: What user code printed, at most 4 KB.
         kept: What it kept for later trials.
+        threshold: What the score had to reach; None where it was not the score that decided.
     """
 
     index: int
@@ -166,6 +167,7 @@ class TrialResult:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     log: str = ""
     kept: Any = None
+    threshold: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -333,6 +333,7 @@ class LiveTrial:
             metadata=self.metadata,
             log=self.log.text() if self.log else "",
             kept=self._kept,
+            threshold=verdict.threshold,
         )
 
 

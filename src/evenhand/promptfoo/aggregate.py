@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from evenhand.core.expect import VerdictRule, named_scores, weighted_mean
@@ -57,7 +58,7 @@ def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) ->
 def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
     """The weighted mean of the scores must reach the threshold; see `verdict_rule`."""
     if not outcomes or all(o.outcome == "not_applicable" for o in outcomes):
-        return every(outcomes)
+        return replace(every(outcomes), threshold=threshold)
     counted = [o for o in outcomes if o.weight > 0 and o.outcome != "not_applicable"]
     total = sum(o.weight for o in counted)
     known = sum(o.weight * o.score for o in counted if o.score is not None)
@@ -77,4 +78,5 @@ def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
         if state == "error"
         else f"score {lowest:.2f} {sign} {threshold:g}"
     )
-    return Verdict(state, None if unknown else lowest, reason, named_scores(outcomes))
+    score = None if unknown else lowest
+    return Verdict(state, score, reason, named_scores(outcomes), threshold)

@@ -58,6 +58,7 @@ def _rubric(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         partial(_messages, assertion.rubric_prompt, rubric, cell.variables)
         if assertion.rubric_prompt
         else None,
+        scale=None,  # as there: what the judge says, it says
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell
 from evenhand.promptfoo.assertions.kind import Kind
@@ -43,7 +44,10 @@ def _starts(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 def _regex(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del assertion, cell
     pattern = printed(value)
-    javascript_pattern(pattern)
+    try:
+        javascript_pattern(pattern)
+    except ScoreError as error:  # a pattern is code, and this is a fault in it
+        raise CodeError(error.message, hint=error.hint) from None
     return Matches(pattern)
 
 
