@@ -1,8 +1,8 @@
 """Nunjucks templates, by Nunjucks itself, in an embedded engine of its own.
 
 How this works: the library's text comes with this package. It is loaded once, when the first template needs it, into a
-world that has no files, no network and no Python in it. Templates are compiled once; variables go in as JSON, text comes
-out. One engine serves the whole process, one template at a time: filling one in takes microseconds.
+world that has no files, no network and no Python in it. Templates are compiled once; variables go in as JSON, and text
+comes out. One engine serves the whole process, one template at a time: filling one in takes microseconds.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Templates:
         )
         setup = self._context.eval((room / "templates.js").read_text("utf-8"))
         kit = self._context.eval((room / "kit.js").read_text("utf-8"))
-        self._world: Any = setup(self._context.eval(exported), kit, json.dumps(dict(os.environ)))
+        environment = json.dumps({**os.environ, **_lent})
+        self._world: Any = setup(self._context.eval(exported), kit, environment)
 
     def compiled(self, template: str) -> Callable[[Mapping[str, Any]], str]:
         """The template as a function of its variables.
@@ -77,7 +78,7 @@ class Templates:
         return filled
 
     def lend(self, environment: Mapping[str, str]) -> None:
-        """Lets templates see these variables of the environment, as `env.NAME`."""
+        """Lets templates see these as well, as `env.NAME`."""
         with self._lock:
             self._world("environment", json.dumps(dict(environment)))
 
@@ -87,7 +88,10 @@ class Templates:
         Raises:
             CodeError: It cannot be read, exports no function, or needs Node.
         """
-        code = path.read_text("utf-8")
+        try:
+            code = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CodeError(f"{path.name} cannot be read: {error}") from None
         wanted = source.wants_node(code)
         if wanted or path.suffix in source.TYPESCRIPT:
             raise CodeError(
@@ -116,6 +120,15 @@ def _said(error: str, what: str = "") -> str:
 
 _shared: Templates | None = None
 _making = threading.Lock()
+_lent: dict[str, str] = {}
+
+
+def lend(environment: Mapping[str, str]) -> None:
+    """Lets templates see these variables of the environment, beside the process's own, as `env.NAME`."""
+    with _making:
+        _lent.update(environment)
+        if _shared is not None:
+            _shared.lend(environment)
 
 
 def templates() -> Templates:
