@@ -29,7 +29,6 @@ KEYS = frozenset(
 _NOT_YET = {
     "scenarios": "Write their rows out under tests.",
     "extensions": "Their hooks could change tests and results, so nothing is run without them.",
-    "nunjucksFilters": "Prompts that use them would come out differently, so nothing is run without them.",
 }
 _NO_EFFECT = {
     "derivedMetrics": "has no effect yet",

@@ -20,6 +20,7 @@ from evenhand.promptfoo.selected import Selected
 from evenhand.promptfoo.sources import read_sources
 from evenhand.promptfoo.step import Pair
 from evenhand.promptfoo.survey import look_at, surveyed
+from evenhand.promptfoo.template_filters import lend
 
 
 def load(
@@ -50,6 +51,7 @@ def load(
         raise findings.error()
     config.strict_prompts = config.strict_prompts or strict_prompts
     models = Models(config, findings)
+    models.files.update(lend(config.value, config.env, config.base, config.at, findings))
     prompts = read_prompts(config, findings)
     columns = models.subjects()
     sources = read_sources(config, findings)
