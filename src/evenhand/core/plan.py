@@ -7,7 +7,7 @@ It can be walked again, and says the same things each time.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evenhand.core.case import Case
@@ -148,11 +148,39 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which part of a plan to run. Applied by the front door, in this order: filter, sample, first."""
+    """Which part of a plan to run. Applied by the front door in the order of the attributes.
 
+    Attributes:
+        metadata: `key=value`: cases whose metadata says so; all of them have to hold. Part of a text is enough, and one
+            item of a list.
+        only: Cases with these ids; None for all.
+        filter: A regular expression: cases whose description or variables match.
+        pattern: A regular expression: cases whose description matches.
+        range: From this place to before that one, from 0; None for no bound.
+        first: So many.
+        sample: So many, drawn at random.
+        seed: For the sample.
+        repeats: How often each is repeated; None for as often as the files say.
+        prompts: A regular expression: columns whose prompt is called so.
+        models: A regular expression: columns whose model is called so, by id or label.
+    """
+
+    metadata: tuple[str, ...] = ()
+    only: frozenset[str] | None = None
     filter: str = ""
+    pattern: str = ""
+    range: tuple[int | None, int | None] | None = None
     first: int | None = None
     sample: int | None = None
     seed: int = 0
     repeats: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    prompts: str = ""
+    models: str = ""
+
+    def told(self) -> list[Any]:
+        """All of it, as JSON has it, for fingerprints."""
+        only = None if self.only is None else sorted(self.only)
+        return [
+            self.metadata, only, self.filter, self.pattern, self.range, self.first, self.sample, self.seed,
+            self.repeats, self.prompts, self.models,
+        ]  # fmt: skip

@@ -188,5 +188,7 @@ def _tell(test: _Test, key: str, cell: str) -> None:
 
 
 def _list(test: _Test, key: str, cell: str) -> None:
+    if not cell:
+        return
     parts = (part.strip() for part in _COMMA.split(cell))
     test.metadata[key] = [part.replace("\\,", ",") for part in parts if part]

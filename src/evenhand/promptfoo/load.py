@@ -9,14 +9,23 @@ from pathlib import Path
 from evenhand.core.errors import NothingSelected
 from evenhand.core.plan import Selection
 from evenhand.core.variant import Variant
-from evenhand.promptfoo.config import Config, find_config, read_config
+from evenhand.promptfoo.config import (
+    Config,
+    find_config,
+    find_configs,
+    no_config,
+    read_config,
+    read_env_files,
+)
+from evenhand.promptfoo.environment import env_file
 from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.models import Column, Models
+from evenhand.promptfoo.overrides import Overrides
 from evenhand.promptfoo.plan import PromptfooPlan
 from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.prompts import AnyPrompt
 from evenhand.promptfoo.reader import TestReader
-from evenhand.promptfoo.selected import Selected
+from evenhand.promptfoo.selected import Selected, selected_columns
 from evenhand.promptfoo.sources import read_sources
 from evenhand.promptfoo.step import Pair
 from evenhand.promptfoo.survey import look_at, surveyed
@@ -24,36 +33,39 @@ from evenhand.promptfoo.template_filters import lend
 
 
 def load(
-    path: Path,
+    path: Path | Sequence[Path],
     selection: Selection | None = None,
     *,
     strict_prompts: bool = False,
     env: Mapping[str, str] | None = None,
+    overrides: Overrides | None = None,
 ) -> PromptfooPlan:
     """The plan of a promptfoo config.
 
     Args:
-        path: The config file, or the folder that holds a promptfooconfig.yaml.
+        path: The config file, or the folder that holds a promptfooconfig.yaml; or several, which are put together.
         selection: Which of its tests to run.
         strict_prompts: Call prompt functions as promptfoo does, whatever their parameters are called.
-        env: The environment; by default the process's.
+        env: The environment; by default the process's, to which the `.env` file of the folder one stands in is added,
+            and those that are named.
+        overrides: What goes over what the config says.
 
     Raises:
         ConfigError: What is wrong with the config and the files that it names: all of it.
         NothingSelected: The selection leaves no test.
         UsageError: The filter is not a regular expression.
     """
-    selection = selection or Selection()
     findings = Findings()
-    file = find_config(path, findings)
-    config = read_config(file, os.environ if env is None else env, findings) if file else None
-    if config is None:
-        raise findings.error()
+    config = _config(
+        [path] if isinstance(path, Path) else path, selection, env, overrides, findings
+    )
+    selection = config.selection
     config.strict_prompts = config.strict_prompts or strict_prompts
     models = Models(config, findings)
     models.files.update(lend(config.value, config.env, config.base, config.at, findings))
-    prompts = read_prompts(config, findings)
-    columns = models.subjects()
+    prompts, columns = selected_columns(
+        read_prompts(config, findings), models.subjects(), selection
+    )
     sources = read_sources(config, findings)
     reader = TestReader(config, sources, models, findings)
     pairs = _pairs(prompts, columns, config, findings)
@@ -83,6 +95,48 @@ def load(
         findings.hints,
         sorted(findings.broken_parts),
     )
+
+
+def _config(
+    paths: Sequence[Path],
+    selection: Selection | None,
+    env: Mapping[str, str] | None,
+    overrides: Overrides | None,
+    findings: Findings,
+) -> Config:
+    """The config that these paths stand for."""
+    said = overrides or Overrides()
+    here = Path.cwd()
+    environment = os.environ if env is None else env
+    if env is None:
+        # Also for code of the user's that runs in this process, which looks there and not here.
+        read = env_file(here / ".env", findings) if (here / ".env").is_file() else {}
+        os.environ.update({name: read[name] for name in read.keys() - os.environ.keys()})
+        os.environ.update(read_env_files(said.env_files, here, findings))
+    if said.prompts and said.providers and not any(_holds(path) for path in paths):
+        config = no_config(paths[0] if paths[0].is_dir() else here, environment, said)
+        config.selection = selection or Selection()
+        return config
+    files = find_configs(paths, findings)
+    config = None
+    if files and not findings.problems:
+        config = read_config(
+            files[0],
+            environment,
+            findings,
+            others=files[1:],
+            overrides=said,
+            selection=selection,
+        )
+    if config is None:
+        raise findings.error()
+    if env is None:
+        os.environ.update(config.env_read)
+    return config
+
+
+def _holds(path: Path) -> bool:
+    return not path.is_dir() or find_config(path, Findings()) is not None
 
 
 def _pairs(

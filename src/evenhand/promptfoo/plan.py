@@ -21,8 +21,9 @@ from evenhand.promptfoo.estimate import estimate
 from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.prompts import FunctionPrompt
 from evenhand.promptfoo.reader import TestReader
+from evenhand.promptfoo.row import Source
 from evenhand.promptfoo.selected import Selected
-from evenhand.promptfoo.sources import Source, content_digest
+from evenhand.promptfoo.sources import content_digest
 from evenhand.promptfoo.step import CellBody, Pair, described
 from evenhand.promptfoo.survey import Survey
 
@@ -105,7 +106,7 @@ class PromptfooPlan:
         """A hash of the config, of the files that it names, and of the selection."""
         if not self._fingerprint:
             files = {source.path for source in self._sources if source.path}
-            files |= self._reader.files | self._models.files
+            files |= self._reader.files | self._models.files | self._config.files
             files |= {
                 pair.prompt.path for pair in self._pairs if isinstance(pair.prompt, FunctionPrompt)
             }
@@ -117,11 +118,8 @@ class PromptfooPlan:
                 if path.is_file()
             ]
             parts += [encode([pair.prompt.label, pair.prompt.raw]) for pair in self._pairs]
-            s = self._selection
             parts.append(
-                encode(
-                    [s.filter, s.first, s.sample, s.seed, self.repeats, self._config.strict_prompts]
-                )
+                encode([*self._selection.told(), self.repeats, self._config.strict_prompts])
             )
             self._fingerprint = digest(*parts)
         return self._fingerprint

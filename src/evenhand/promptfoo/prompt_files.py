@@ -11,7 +11,8 @@ from typing import Any, cast
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.code_files import file_problems
-from evenhand.promptfoo.config import Config, env_filled
+from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.environment import env_filled
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.template import check, left_open

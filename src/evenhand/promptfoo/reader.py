@@ -10,12 +10,12 @@ from typing import Any, cast
 
 from evenhand.promptfoo.assertions.reading import AssertionReader, Expected
 from evenhand.promptfoo.cases import Test
-from evenhand.promptfoo.cells import test_from_row
 from evenhand.promptfoo.code_files import transform_problems
-from evenhand.promptfoo.config import Config, number
+from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.findings import At, Findings, did_you_mean
 from evenhand.promptfoo.models import Models
-from evenhand.promptfoo.sources import Csv, Row, Source
+from evenhand.promptfoo.options import number
+from evenhand.promptfoo.row import Row, Source
 from evenhand.promptfoo.template import has_tags
 from evenhand.promptfoo.tree import read_document
 from evenhand.promptfoo.variables import VariableReader
@@ -81,11 +81,7 @@ class TestReader:
         self._checking = self._variables.checking = checking
         findings = self._findings if checking else Findings()
         for source in self._sources:
-            is_csv = isinstance(source, Csv)
-            for i, row in enumerate(source.rows(findings), 1):
-                if is_csv:
-                    place = row.at()
-                    row = Row(test_from_row(row.value, i, place, findings), row.at, data=True)  # noqa: PLW2901 (as a test)
+            for row in source.rows(findings):
                 test = self._test(row)
                 if test is not None:
                     yield test
@@ -102,18 +98,36 @@ class TestReader:
         if not isinstance(given, Mapping):
             self._findings.problem(at(), f"defaultTest is {given!r}, not an object")
             given = {}
-        raw = cast("Mapping[str, Any]", given)
+        raw = self._overridden(cast("Mapping[str, Any]", given))
         self._look_at_keys(raw, at)
         variables = self._variables.read(raw.get("vars"), at)
         options = self._options(raw.get("options"), at)
         if raw.get("provider") is not None and "provider" not in options:
             options = {**options, "provider": raw["provider"]}
-        metadata = {**_mapping(self._config.value.get("metadata")), **_mapping(raw.get("metadata"))}
+        metadata = _mapping(raw.get("metadata") or self._config.value.get("metadata"))
         files, tagged = self._variables.kinds(variables, at)
         threshold = number(raw.get("threshold"), at("threshold"), "threshold", self._findings)
         self._defaults = Defaults(variables, files, tagged, options, metadata, raw, threshold)
         self._assert_at = at
         self._asserts_of_defaults(options)
+
+    def _overridden(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        """`defaultTest` with what is said beside the config."""
+        said = self._config.overrides
+        options: dict[str, Any] = {}
+        if said.prefix:
+            options["prefix"] = said.prefix
+        if said.suffix:
+            options["suffix"] = said.suffix
+        before = _mapping(raw.get("options"))
+        if said.grader and not before.get("provider") and not raw.get("provider"):
+            options["provider"] = said.grader
+        found = dict(raw)
+        if options:
+            found["options"] = {**before, **options}
+        if said.variables:
+            found["vars"] = {**_mapping(raw.get("vars")), **said.variables}
+        return found
 
     def _asserts_of_defaults(self, options: Mapping[str, Any]) -> Expected:
         """The default assertions under these options: the judge and the rubric prompt are the test's to choose."""
@@ -169,7 +183,7 @@ class TestReader:
         metadata = _mapping(raw.get("metadata"))
         prefix, suffix = str(options.get("prefix") or ""), str(options.get("suffix") or "")
         return Test(
-            description=str(raw.get("description") or ""),
+            description=str(raw.get("description") or row.name),
             variables=variables,
             files=files,
             tagged=tagged,

@@ -89,7 +89,7 @@ def file_value(path: Path) -> object:
             document = read_document(path, findings)
             if document is None:
                 raise CodeError(str(findings.problems[0]))
-            return json.dumps(document.value, ensure_ascii=False)
+            return json.dumps(document.value, ensure_ascii=False, separators=(",", ":"))
         if suffix in PICTURES:
             kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
             return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"

@@ -237,11 +237,13 @@ def test_files_of_tests_and_tests_may_be_mixed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tests", "what", "hint"),
     [
-        ([], "there are no tests", ""),
         ("no.csv", "no.csv does not exist", "Looked in"),
-        ("tests.py:make", "not supported yet", "CSV or JSONL"),
-        ("https://x.org/t.csv", "not supported yet", "Download"),
-        ("t.xlsx", "cannot be read", "CSV"),
+        ("no.py:make", "no.py does not exist", "Looked in"),
+        ("tests.py:make", "tests.py has no function 'make'", "It has: generate_tests"),
+        ("tests.py", "tests.py:generate_tests returned a dict", ""),
+        ("https://x.org/t.csv", "not fetched from https", "Download"),
+        ("t.xlsx", "is not a workbook", ""),
+        ("t.doc", "cannot be read", "CSV"),
         (5, "tests is 5", ""),
         ([5], "a test is 5", ""),
     ],
@@ -251,6 +253,8 @@ def test_what_is_wrong_with_tests_is_said(
 ) -> None:
     """At their place in the config."""
     (tmp_path / "t.xlsx").write_text("")
+    (tmp_path / "t.doc").write_text("")
+    (tmp_path / "tests.py").write_text("def generate_tests():\n    return {}\n")
     _, findings = read(tmp_path, {"tests": tests})
     (said,) = findings.problems + findings.broken_parts
     assert what in said.what
@@ -270,9 +274,10 @@ def test_a_broken_assertion_keeps_no_other_from_being_settled(tmp_path: Path) ->
 
 def test_without_tests_the_prompts_are_run_once(tmp_path: Path) -> None:
     """As promptfoo does, with a hint."""
-    tests, findings = read(tmp_path, {"prompts": ["x"]})
-    assert [test.variables for test in tests] == [{}]
-    assert "there are no tests" in findings.hints[0].what
+    for config in ({}, {"tests": []}):
+        tests, findings = read(tmp_path, config)
+        assert [test.variables for test in tests] == [{}]
+        assert "there are no tests" in findings.hints[0].what
 
 
 # Defaults
@@ -306,7 +311,7 @@ def test_a_test_goes_over_the_defaults(tmp_path: Path) -> None:
     assert not findings.problems
     assert first.variables == {"x": "1", "y": "3"}
     assert (first.prefix, first.suffix) == ("Q", "S")
-    assert first.metadata == {"team": "a", "k": "t"}
+    assert first.metadata == {"k": "t"}  # that of defaultTest stands instead of the config's
     assert first.threshold == 0
     assert len(first.expected.makes) == 2
     assert len(second.expected.makes) == 0

@@ -83,10 +83,10 @@ def test_providers_and_targets_exclude_each_other(tmp_path: Path) -> None:
 
 
 def test_what_would_change_results_is_refused_and_what_would_not_is_a_hint(tmp_path: Path) -> None:
-    """Hooks are a problem; an output path is not."""
-    _, findings = read(tmp_path, "extensions: [file://hooks.py:beforeAll]\noutputPath: out.json\n")
+    """Filters of templates are a problem; sharing is not."""
+    _, findings = read(tmp_path, "extensions: [file://hooks.py:beforeAll]\nsharing: true\n")
     assert [problem.what for problem in findings.problems] == ["'extensions' is not supported yet"]
-    assert "evenhand export" in findings.hints[0].what
+    assert "nothing is uploaded" in findings.hints[0].what
 
 
 def test_the_environment_is_filled_in_where_it_is_set(tmp_path: Path) -> None:
