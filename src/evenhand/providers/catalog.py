@@ -11,6 +11,7 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
+from evenhand.core.secrets import redacted
 from evenhand.providers.filling import Fill, plainly_filled
 from evenhand.providers.servers import KINDS, SERVERS
 from evenhand.providers.wanted import Wanted
@@ -136,7 +137,8 @@ def create(
     nothing = not rest.strip() if colon else kind not in _ALONE
     if module is None or (nothing and module != "function"):
         raise unknown(id)
-    wanted = Wanted(id, kind, rest, label, config or {}, env, base, fill)
+    # An id is written to results and messages: a key in an address is left out of it, and stays in `rest`.
+    wanted = Wanted(str(redacted(id)), kind, rest, label, config or {}, env, base, fill)
     return import_module(f"evenhand.providers.{module}").make(wanted)
 
 

@@ -21,7 +21,7 @@ _ENDPOINTS: Mapping[str, tuple[str, str]] = {
 }
 """What can be asked for → the path, and the module whose DIALECT is spoken there."""
 
-_RESPONSES = re.compile(r"gpt-(?:[6-9]|\d\d|5\.(?:[6-9]|\d\d))(?![\d])")
+_RESPONSES = re.compile(r"gpt-(?!35)(?:[6-9]|\d\d|5\.(?:[6-9]|\d\d))(?![\d])")
 # Models from here on are asked through the responses API where an id does not say how.
 
 _FROM_ENVIRONMENT: Mapping[str, tuple[str, type]] = {

@@ -32,10 +32,8 @@ def _module(path: str) -> ModuleType:
 
 def _answer(module: ModuleType, request: Any, loop: asyncio.AbstractEventLoop) -> object:
     found: Any = module
-    for i, part in enumerate(request["function"].split(".")):
+    for part in request["function"].split("."):
         found = getattr(found, part)
-        if i == 0 and inspect.isclass(found):
-            found = found()
     value = found(*request["args"])
     return loop.run_until_complete(value) if inspect.isawaitable(value) else value
 

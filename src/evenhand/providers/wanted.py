@@ -16,7 +16,7 @@ class Wanted:
     """What somebody wrote who wants a provider.
 
     Attributes:
-        id: All of the id, e.g. `openai:chat:gpt-5-mini`.
+        id: All of the id, e.g. `openai:chat:gpt-5-mini`, without secrets.
         kind: Its first word, `openai`.
         rest: What follows that, `chat:gpt-5-mini`.
         label: Its name in reports.

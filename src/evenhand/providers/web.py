@@ -45,7 +45,7 @@ _OFF = (401, 403, 404, 501)
 def make(wanted: Wanted) -> WebProvider:
     """A web service at the address of the id, or of `config.url`."""
     config = wanted.config
-    url = str(config.get("url") or ("" if wanted.id in ("http", "https") else wanted.id))
+    url = str(config.get("url") or (f"{wanted.kind}:{wanted.rest}" if wanted.rest else ""))
     given = config.get("request")
     if not url and not given:
         raise wanted.refused("has no address", "Set config.url, or config.request.")
@@ -79,7 +79,7 @@ class WebProvider:
 
     id: str
     label: str
-    url: str
+    url: str = field(repr=False)
     config: Mapping[str, Any] = field(repr=False)
     folder: Path
     fill: Fill = field(repr=False)
