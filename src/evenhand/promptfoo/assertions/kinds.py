@@ -13,6 +13,7 @@ from evenhand.promptfoo.assertions import (
     embedded,
     javascript,
     judged,
+    markup,
     overlap,
     retrieval,
     sets,
@@ -27,6 +28,7 @@ KINDS: Mapping[str, Kind] = {
     for family in (
         text,
         structured,
+        markup,
         overlap,
         answers,
         code,
