@@ -16,9 +16,11 @@ from evenhand.core.provider import Provider
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean
+from evenhand.promptfoo.template import render
 from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.tree import read_document
 from evenhand.providers.catalog import create, key_missing
+from evenhand.providers.paused import Paused
 
 _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
 
@@ -96,6 +98,8 @@ class Models:
         for i, item in enumerate(items):
             where = self._config.at(key, i) if isinstance(given, list) else place
             found += self._columns(item, where)
+        for column in found:
+            _think_aloud(column.provider)
         return found
 
     def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
@@ -194,12 +198,6 @@ class Models:
                     f"unknown key '{key}' of provider {id_} is not used",
                     did_you_mean(key, _KEYS),
                 )
-        if fields.get("delay"):
-            self._findings.hint(
-                place,
-                f"'delay' of provider {id_} has no effect",
-                "evaluateOptions.delay waits before every call.",
-            )
         settings = self._settings(fields.get("config"), id_, place)
         given = fields.get("env")
         own = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
@@ -229,6 +227,7 @@ class Models:
                 config=settings,
                 env=env,
                 base=self._config.base,
+                fill=render,
             )
         except UsageError as error:
             self._findings.problem(place, error.message, error.hint)
@@ -241,6 +240,10 @@ class Models:
         path = getattr(provider, "path", None)
         if isinstance(path, Path):
             self.files.add(path)
+        self.files.update(getattr(provider, "files", ()))
+        delay = fields.get("delay")
+        if isinstance(delay, (int, float)) and delay > 0:
+            provider = Paused(provider, delay / 1000)
         return [Column(provider, names, transform if isinstance(transform, str) else "", place)]
 
     def _settings(self, given: object, id_: str, place: Place) -> dict[str, Any]:
@@ -274,3 +277,15 @@ class Models:
         if isinstance(value, list):
             return [self._with_files(v, place) for v in cast("list[object]", value)]
         return value
+
+
+def _think_aloud(provider: Provider) -> None:
+    """Has a model that is evaluated show its thoughts before its answer, unless its config says otherwise.
+
+    Those are part of what promptfoo looks at.
+    """
+    from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
+
+    asked = provider.provider if isinstance(provider, Paused) else provider
+    if isinstance(asked, ChatProvider) and asked.config.get("showThinking") is None:
+        asked.shows_thoughts = True

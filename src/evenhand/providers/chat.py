@@ -79,6 +79,7 @@ class ChatProvider:
     key_variable: str = ""
     account: str = field(init=False)
     paid: bool = field(init=False, default=True)
+    shows_thoughts: bool = field(init=False)
     _host: str = field(init=False, repr=False)
     _local: bool = field(init=False, repr=False)
     _headers: dict[str, str] = field(init=False, repr=False)
@@ -112,6 +113,7 @@ class ChatProvider:
         # Keys in canonical order: body, url, version.
         tail = encode({"url": _address(self.url), "version": self.dialect.version})
         self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
+        self.shows_thoughts = bool(self.config.get("showThinking"))
         self._settings = self.dialect.settings(self.model, self.config)
         self._bounds = _bounds(self._settings, self.dialect.sampling)
         self._parsed = _wants_object(self.config)
@@ -152,7 +154,7 @@ class ChatProvider:
 
     def reply(self, body: bytes) -> Reply:
         reply = self.dialect.read(body, self._parsed, self.price)
-        if self.dialect.thought is None or not self.config.get("showThinking"):
+        if self.dialect.thought is None or not self.shows_thoughts:
             return reply
         thought = self.dialect.thought(body)
         if not thought or not isinstance(reply.output, str):

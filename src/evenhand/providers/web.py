@@ -88,6 +88,7 @@ class WebProvider:
     account: str = field(init=False)
     paid: bool = field(init=False, default=True)
     tasks: frozenset[Task] = field(init=False, default=CHATS)
+    files: tuple[Path, ...] = field(init=False, repr=False)
     _code: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -98,8 +99,8 @@ class WebProvider:
         who = encode({"auth": self.credentials.auth, "headers": self.config.get("headers")})
         self.account = f"{host or self.id} #{digest(who)[:8]}"
         code = [str(self.config.get(name) or "") for name in _TRANSFORMS]
-        paths = [path for text in code for path in files_in(text, self.folder)]
-        self._code = code_digest(*paths) if paths else ""
+        self.files = tuple(path for text in code for path in files_in(text, self.folder))
+        self._code = code_digest(*self.files) if self.files else ""
 
     def request(self, prompt: Prompt) -> Request:
         config = {**self.config, **prompt.config}
