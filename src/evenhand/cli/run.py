@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evenhand.cli.exits import code_for
-from evenhand.cli.selecting import selecting
+from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import set_apart, tell
 from evenhand.core.errors import UsageError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evenhand.core.run import CallRecord
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
+    from evenhand.store.runfile import RunFile
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -80,7 +81,6 @@ def _spending(command: F) -> F:
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...")
 @selecting
 @click.option("-k", "names", default="", metavar="NAME", help="Only evals with this in their name.")
-@click.option("--tag", default="", help="Only evals with this tag.")
 @_spending
 @click.option(
     "--offline",
@@ -88,31 +88,39 @@ def _spending(command: F) -> F:
     help="Answer from the folder's offline.jsonl instead of asking any model: no key, no network, no cost.",
 )
 @click.option(
-    "--strict-prompts",
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FILE",
+    help="Write the results to this file, too, in the format that its ending says.",
+)
+@click.option(
+    "--no-write", is_flag=True, help="Keep no run: what is not printed or written is gone."
+)
+@click.option(
+    "--fail-on-empty",
     is_flag=True,
-    help="Call prompt functions with promptfoo's one context argument, whatever their parameters are called.",
+    help="Exit with 5 where no test is left, also with --promptfoo-exit-codes.",
 )
 @_looks
 def run(
     paths: tuple[str, ...],
-    filter_: str,
-    first: int | None,
-    sample: int | None,
-    seed: int,
-    repeat: int | None,
     names: str,
-    tag: str,
     concurrency: int | None,
     max_cost: float | None,
     no_cache: bool,
     time_limit: float | None,
     offline: bool,
-    strict_prompts: bool,
+    outputs: tuple[str, ...],
+    no_write: bool,
+    fail_on_empty: bool,
     as_json: bool,
     no_table: bool,
     no_progress: bool,
     exit_zero: bool,
     promptfoo_exit_codes: bool,
+    **said: Any,
 ) -> int:
     """Run the prompts × models × tests of a folder, or its eval sets.
 
@@ -122,21 +130,12 @@ def run(
     Every reply is kept the moment it arrives. Stopped with Ctrl-C or killed, a run goes on with `evenhand resume`,
     and what was received is not paid for again.
     """
-    from evenhand.cli.asked import Asked, absolute  # noqa: PLC0415 (imported once it is known what is asked)
+    from dataclasses import replace  # noqa: PLC0415 (imported once it is known what is asked)
+
+    from evenhand.core.errors import NothingSelected  # noqa: PLC0415 (see above)
     from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
 
-    asked = Asked(
-        tuple(map(absolute, paths or (".",))),
-        filter_,
-        first,
-        sample,
-        seed,
-        repeat,
-        strict_prompts,
-        offline,
-        names,
-        tag,
-    )
+    asked = replace(asked_for(paths, said), offline=offline, names=names)
     record: dict[str, Any] = {
         "asked": asked.record(),
         "concurrency": concurrency,
@@ -144,15 +143,37 @@ def run(
         "cache": not no_cache,
         "time_limit_s": time_limit,
     }
-    settings = Settings(
-        concurrency=concurrency,
-        cache=False if no_cache else None,
-        max_cost_usd=max_cost,
-        time_limit_s=time_limit,
-        record=record,
-    )
-    looks = _Looks(as_json, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
-    return _run(asked, settings, None, looks)
+    with _home(no_write) as home:
+        settings = Settings(
+            home=home,
+            concurrency=concurrency,
+            cache=False if no_cache else None,
+            max_cost_usd=max_cost,
+            time_limit_s=time_limit,
+            record=record,
+        )
+        looks = _Looks(
+            as_json, not no_table, not no_progress, exit_zero, promptfoo_exit_codes, outputs
+        )
+        try:
+            return _run(asked, settings, None, looks)
+        except NothingSelected as error:
+            if not promptfoo_exit_codes or fail_on_empty:
+                raise
+            tell(_safe(str(error)))
+            return 0
+
+
+@contextlib.contextmanager
+def _home(no_write: bool) -> Iterator[Path | None]:
+    """Where the run is kept: as always, or in a folder that is gone afterwards."""
+    if not no_write:
+        yield None
+        return
+    import tempfile  # noqa: PLC0415 (seldom)
+
+    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+        yield Path(folder)
 
 
 @click.command(short_help="Go on with a run that did not finish. Nothing is paid for twice.")
@@ -208,6 +229,7 @@ class _Looks:
     progress: bool
     exit_zero: bool
     promptfoo_exit_codes: bool
+    outputs: tuple[str, ...] = ()
 
 
 def _run(asked: Asked, settings: Settings, file: Path | None, looks: _Looks) -> int:
@@ -304,6 +326,17 @@ def _note(text: str) -> None:
     tell(f"evenhand: {safe(text)}")
 
 
+def _write(run_file: RunFile, outputs: Sequence[str]) -> None:
+    """Writes the results to files, each in the format that its ending says."""
+    from evenhand.report.export import export  # noqa: PLC0415 (seldom)
+
+    for name in outputs:
+        to = Path(name)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        rows = export(run_file, to)
+        tell(f"{rows} trials written to {to}")
+
+
 def _report(finished: Finished, plan: Plan, looks: _Looks) -> int:
     from evenhand.cli.show import print_run  # noqa: PLC0415 (imported once there is something to show)
     from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
@@ -314,6 +347,7 @@ def _report(finished: Finished, plan: Plan, looks: _Looks) -> int:
     with RunFile.open(finished.path) as run_file:
         totals = run_file.totals()
         print_run(run_file, as_json=looks.as_json, table=looks.table, with_heading=not said)
+        _write(run_file, (*looks.outputs, *plan.options.outputs))
     ending = finished.ending
     return code_for(
         verdict(totals, plan.size, plan.options.pass_rate),

@@ -79,6 +79,7 @@ class RunOptions:
         time_limit_s: For one call of a user's function.
         pass_rate: The share of trials that must pass for the run to pass, 0 to 1.
         delay_s: Seconds to wait before each call.
+        outputs: Files to which the results are written at the end.
         some_alone: Some steps say `alone`. The plan is walked for them first.
     """
 
@@ -88,6 +89,7 @@ class RunOptions:
     time_limit_s: float = 60.0
     pass_rate: float = 1.0
     delay_s: float = 0.0
+    outputs: tuple[str, ...] = ()
     some_alone: bool = False
 
 

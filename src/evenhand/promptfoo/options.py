@@ -60,6 +60,11 @@ def run_options(
         found = number(options.get(name), at("evaluateOptions", name), name, findings, 1)
         return None if found is None else int(found)
 
+    written = value.get("outputPath") or []
+    if isinstance(line, Mapping) and cast("Mapping[str, Any]", line).get("output"):
+        written = cast("Mapping[str, Any]", line)["output"]
+    paths = cast("list[object]", written) if isinstance(written, list) else [written]
+    folder = at().file.parent
     delay = number(options.get("delay"), at("evaluateOptions", "delay"), "delay", findings, 0)
     rate = number(
         env.get("PROMPTFOO_PASS_RATE_THRESHOLD"),
@@ -71,6 +76,7 @@ def run_options(
         concurrency=whole("maxConcurrency"),
         cache=options.get("cache") is not False,
         delay_s=(delay or 0.0) / 1000,
+        outputs=tuple(str(folder / str(path)) for path in paths),
         pass_rate=1.0 if rate is None else min(1.0, max(0.0, rate / 100)),
     )
     return found, whole("repeat") or 1

@@ -137,7 +137,7 @@ async def test_yaml_files_become_json_and_pictures_become_data_urls(tmp_path: Pa
         tmp_path,
         {"prompts": ["x"], "tests": [{"vars": {"a": "file://a.yaml", "p": "file://p.png"}}]},
     )
-    assert trial.shown == {"a": '{"k": [1, "yes"]}', "p": "data:image/png;base64,iVBORw=="}
+    assert trial.shown == {"a": '{"k":[1,"yes"]}', "p": "data:image/png;base64,iVBORw=="}
 
 
 async def test_prompt_functions_get_the_variables_by_name(tmp_path: Path) -> None:
