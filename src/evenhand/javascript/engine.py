@@ -87,9 +87,14 @@ class Engine:
             if action is None:
                 action = self._made[script] = self._compiled(script)
             text = action(arguments)
-            return json.loads(text if text is not None else self._waited_for())
+            answer = json.loads(text if text is not None else self._waited_for())
         except self._failure as error:
             raise _told(str(error)) from None
+        if (
+            answer.get("error") in _SPENT
+        ):  # thrown where the script, or ours around it, could catch it
+            raise _told(answer["error"])
+        return answer
 
     def check(self, text: str) -> None:
         """Reads the text of a function without running it.
@@ -98,16 +103,22 @@ class Engine:
             CodeError: It is not JavaScript.
         """
         try:
-            self._context.eval(text)
+            self._read(text)
         except self._failure as error:
             raise _told(str(error)) from None
 
+    def _read(self, text: str) -> Any:
+        try:
+            return self._context.eval(text)
+        except ValueError:  # a NUL, or half a character
+            raise CodeError("it is not JavaScript: it is no text") from None
+
     def _compiled(self, script: Compiled) -> Any:
         if script.kind == "inline":
-            return self._world("inline", self._context.eval(script.text))
+            return self._world("inline", self._read(script.text))
         module = self._modules.get(script.text)
         if module is None:
-            module = self._world("loaded", self._context.eval(script.text))
+            module = self._world("loaded", self._read(script.text))
             self._modules[script.text] = module
         if script.kind == "exported":
             return self._world("exported", module, script.name)
@@ -138,6 +149,7 @@ class Engine:
 
 
 _TOO_LONG = "it took too long"
+_SPENT = ("InternalError: out of memory", "null")
 
 
 def _told(said: str) -> CodeError:
@@ -145,7 +157,7 @@ def _told(said: str) -> CodeError:
     message, _, stack = said.strip().partition("\n")
     if message == "InternalError: interrupted":
         return OutOfLimits(_TOO_LONG)
-    if message in ("InternalError: out of memory", "null"):
+    if message in _SPENT:
         return OutOfLimits(f"it took more than {MEMORY_BYTES // 2**20} MB of memory")
     return told(message, stack)
 

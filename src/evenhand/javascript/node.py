@@ -14,6 +14,7 @@ import json
 import os
 import secrets
 import shutil
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,7 +25,7 @@ from evenhand.core.errors import CodeError
 from evenhand.javascript.wire import as_json
 
 LONGEST_LINE = 256 * 1024 * 1024
-PATIENCE = 0.6
+PATIENCE = 0.4
 """Share of a call's time after which a process that does not answer is ended: the other calls still have the rest."""
 
 
@@ -62,8 +63,11 @@ class _Call:
 class _Worker:
     """A process, and what it has been asked and not answered yet."""
 
-    process: asyncio.subprocess.Process
+    process: subprocess.Popen[bytes]
     word: bytes
+    into: asyncio.WriteTransport
+    out: asyncio.StreamReader
+    reading: asyncio.ReadTransport
     waiting: dict[int, _Call] = field(default_factory=dict[int, _Call])
     running: int = 0
     pong: asyncio.Event = field(default_factory=asyncio.Event)
@@ -72,15 +76,24 @@ class _Worker:
     stuck: bool = False
 
     def send(self, message: Mapping[str, Any]) -> None:
-        assert self.process.stdin is not None  # noqa: S101 (it was asked for)
-        with contextlib.suppress(
-            OSError, RuntimeError
-        ):  # it has died: its reader sees to the calls
-            self.process.stdin.write(as_json(message).encode() + b"\n")
+        if not self.into.is_closing():  # where it has died, its reader sees to the calls
+            self.into.write(as_json(message).encode() + b"\n")
 
-    def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
+    async def ended(self) -> int:
+        """Its exit code. What no longer says anything but has not ended is made to."""
+        for _ in range(100):
+            if self.process.poll() is not None:
+                break
+            await asyncio.sleep(0.01)
+        self.end()
+        return self.process.returncode
+
+    def end(self) -> None:
+        """Ends it, and lets go of its pipes."""
+        self.process.kill()
+        self.process.wait()
+        self.into.close()
+        self.reading.close()
 
 
 class Node:
@@ -118,13 +131,12 @@ class Node:
     def close(self) -> None:
         """Ends the process."""
         self._closed = True
-        if self._worker is not None:
-            self._worker.kill()
-            for task in (self._worker.reader, self._worker.watcher):
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            for task in (worker.reader, worker.watcher):
                 if task is not None:
                     task.cancel()
-            _let_go(self._worker.process)
-            self._worker = None
+            worker.end()
 
     async def _send(self, call: _Call) -> None:
         async with self._starting:
@@ -144,39 +156,39 @@ class Node:
         room = files("evenhand.javascript")
         with as_file(room / "worker.mjs") as script, as_file(room / "kit.js") as kit:
             try:
-                process = await asyncio.create_subprocess_exec(
-                    program,
-                    str(script),
-                    word,
-                    str(kit),
-                    stdin=asyncio.subprocess.PIPE,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=asyncio.subprocess.DEVNULL,
-                    limit=LONGEST_LINE,
+                process = subprocess.Popen(  # noqa: S603, ASYNC220 (the user's own Node; it is only started)
+                    [program, str(script), word, str(kit)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
                 )
             except OSError as error:
                 raise CodeError(f"{program} cannot be started: {error}") from error
-            worker = _Worker(process, word.encode())
-            worker.reader = asyncio.create_task(self._read(worker))
-            worker.watcher = asyncio.create_task(self._watch(worker))
-            return worker
+        loop = asyncio.get_running_loop()
+        out = asyncio.StreamReader(limit=LONGEST_LINE)
+        reading, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(out), process.stdout
+        )
+        into, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
+        worker = _Worker(process, word.encode(), into, out, reading)
+        worker.reader = asyncio.create_task(self._read(worker))
+        worker.watcher = asyncio.create_task(self._watch(worker))
+        return worker
 
     async def _read(self, worker: _Worker) -> None:
         """Hands out the answers until the process is gone, and then sees to the calls that it has left."""
-        assert worker.process.stdout is not None  # noqa: S101 (it was asked for)
         with contextlib.suppress(ValueError, OSError):  # a line past all bounds ends it, too
-            while line := await worker.process.stdout.readline():
+            while line := await worker.out.readline():
                 if line.startswith(worker.word):
                     self._take(worker, json.loads(line[len(worker.word) :]))
-        worker.kill()
-        await worker.process.wait()
+        code = await worker.ended()
         if worker.watcher is not None:
             worker.watcher.cancel()
         if self._worker is worker:
             self._worker = None
         guilty = worker.waiting.pop(worker.running, None)
         if guilty is not None and not guilty.answer.done():
-            guilty.answer.set_exception(_blame(worker))
+            guilty.answer.set_exception(_blame(worker, code))
         for call in worker.waiting.values():
             if call.answer.done():
                 continue
@@ -212,19 +224,11 @@ class Node:
                 await asyncio.wait_for(worker.pong.wait(), self._patience_s)
             except TimeoutError:
                 worker.stuck = True
-                worker.kill()
+                worker.process.kill()
                 return
 
 
-def _blame(worker: _Worker) -> CodeError:
+def _blame(worker: _Worker, code: int) -> CodeError:
     if worker.stuck:
         return CodeError("it held Node up, which was ended", hint="Look for a loop without an end.")
-    code = worker.process.returncode
     return CodeError(f"it ended Node (exit code {code})", hint="Look for process.exit, or memory.")
-
-
-def _let_go(process: asyncio.subprocess.Process) -> None:
-    """Closes the pipes of a process that was killed, so that nothing waits for it when the loop ends."""
-    transport = getattr(process, "_transport", None)
-    if transport is not None:
-        transport.close()

@@ -29,7 +29,7 @@ _NODE = re.compile(
     r"|new\s+(?:URL|URLSearchParams|TextEncoder|TextDecoder|AbortController|Headers|Request|Response|FormData|Blob"
     r"|WebSocket|Intl\.\w+)\b"
     r"|(?:Buffer|Intl|crypto)\s*\.|process\s*\.\s*(?!env\b|cwd\b|platform\b|argv\b|nextTick\b)\w+)"
-    r"|^\s*export\s[^;]*?\bfrom\b\s*$|\}\s*from\b",
+    r"|^\s*export\s[^;\n]*?\bfrom\s*['\"]|\}\s*from\s*['\"]",
     re.MULTILINE,
 )
 _EXPORT = re.compile(r"^[ \t]*export\s+", re.MULTILINE)
@@ -45,7 +45,9 @@ def masked(code: str) -> str:
     """The code with what is in its comments, texts and patterns blanked out; every place stays where it was."""
 
     def blank(match: re.Match[str]) -> str:
-        kept = match["lead"] or ""
+        kept, text = match["lead"] or "", match["text"]
+        if text is not None:  # that there is a text can be seen
+            return text[0] + re.sub(r"[^\n]", " ", text[1:-1]) + text[-1]
         return kept + re.sub(r"[^\n]", " ", match.group()[len(kept) :])
 
     return _TOKEN.sub(blank, code)

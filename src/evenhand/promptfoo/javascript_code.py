@@ -19,6 +19,8 @@ _TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _BARE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|true|false|null")
 _DUMPED = re.compile(r"\|\s*(?:dump|tojson)\s*(?:\([^()]*\))?\s*-?\}\}\Z")
 _UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"`${}\u2028\u2029\ud800-\udfff]")
+_LEAVES_COMMENT = re.compile("[\\x00-\\x1f\u2028\u2029\ud800-\udfff]|\\*/")
+_LEAVES_PATTERN = re.compile("[/\\x00-\\x1f\u2028\u2029\ud800-\udfff]")
 _OPENED = re.compile(r"""//|/\*|(?<=[(,=:\[!&|?{};])\s*/|\A\s*/|\breturn\s+/|['"`{}]""")
 _CLOSED = {
     "'": re.compile(r"\\.|'|\n", re.DOTALL),
@@ -86,9 +88,9 @@ def _fitted(value: str, tag: str, within: str, variables: Mapping[str, Any]) -> 
     if within in ("'", '"', "`"):
         return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", value)
     if within in ("//", "/*"):
-        return re.sub(r"[\n\r\u2028\u2029]|\*/", " ", value)
+        return _LEAVES_COMMENT.sub(" ", value)
     if within == "/":
-        return re.sub(r"[/\n\r\u2028\u2029]", lambda match: f"\\u{ord(match.group()):04x}", value)
+        return _LEAVES_PATTERN.sub(lambda match: f"\\u{ord(match.group()):04x}", value)
     if _BARE.fullmatch(value):
         return value
     if _DUMPED.search(tag):
