@@ -19,7 +19,7 @@ from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.earlier import Links
 from evenhand.promptfoo.estimate import estimate
 from evenhand.promptfoo.models import Column, Models
-from evenhand.promptfoo.prompts import FunctionPrompt
+from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.reader import TestReader
 from evenhand.promptfoo.row import Source
 from evenhand.promptfoo.selected import Selected
@@ -108,7 +108,7 @@ class PromptfooPlan:
             files = {source.path for source in self._sources if source.path}
             files |= self._reader.files | self._models.files | self._config.files
             files |= {
-                pair.prompt.path for pair in self._pairs if isinstance(pair.prompt, FunctionPrompt)
+                pair.prompt.path for pair in self._pairs if not isinstance(pair.prompt, TextPrompt)
             }
             said = {k: v for k, v in self._config.value.items() if k not in _BESIDE}
             parts = [encode(redacted(said))]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +17,7 @@ from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
+from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.template import check, left_open
 from evenhand.promptfoo.tree import read_document, read_text
@@ -21,7 +25,9 @@ from evenhand.promptfoo.tree import read_document, read_text
 ENDINGS = frozenset(
     ".cjs .cts .j2 .js .json .jsonl .md .mjs .mts .py .ts .txt .yml .yaml .csv".split()
 )
-_FOREIGN = frozenset(".sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
+_PROGRAMS = frozenset(".sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
+_INTERPRETERS = {".sh": ("sh",), ".bash": ("bash",), ".rb": ("ruby",), ".pl": ("perl",)}
+"""What runs a script that is not executable, or runs it all the same."""
 _SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 _KEYS = frozenset({"id", "label", "raw", "config", "display", "function", "prefix", "suffix"})
 
@@ -113,6 +119,8 @@ def _read(
     findings: Findings,
 ) -> list[AnyPrompt]:
     """The prompts that one entry stands for: itself, or those in the files that it names."""
+    if raw.startswith("exec:"):
+        return _program(raw, label, settings, place, config, findings)
     if not _may_be_path(raw):
         return [TextPrompt(label or raw, raw, settings, place)]
     text = raw.removeprefix("file://")
@@ -141,6 +149,28 @@ def _read(
     return found
 
 
+def _program(
+    raw: str,
+    label: str,
+    settings: Mapping[str, Any],
+    place: Place,
+    config: Config,
+    findings: Findings,
+) -> list[AnyPrompt]:
+    command = raw.removeprefix("exec:").strip()
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        findings.problem(place, f"{raw!r} cannot be read: {error}", "Close the quote.")
+        return []
+    files = [config.base / word for word in words]
+    file = next((path for path in files if path.is_file()), config.base)
+    if not words or (os.sep in words[0] and not files[0].is_file()):
+        findings.problem(place, f"{raw!r} names no program", f"Looked in {config.base}.")
+        return []
+    return [ProgramPrompt(label or command, command, config.base, file, settings, place)]
+
+
 def _from_file(
     path: Path,
     function: str,
@@ -152,28 +182,13 @@ def _from_file(
     *,
     labelled: bool,
 ) -> list[AnyPrompt]:
-    if path.suffix == ".py":
-        if not function:
-            findings.problem(
-                place,
-                f"{path.name}: which function is the prompt?",
-                f"Name one: {path.name}:function_name",
-            )
-            return []
-        for what, hint in file_problems(f"file://{path.name}:{function}", path.parent, function):
-            findings.problem(place, what, hint)
-        return [FunctionPrompt(label, path, function, config.strict_prompts, settings, place)]
-    if path.suffix in JAVASCRIPT:
-        for what, hint in javascript.problems(javascript.function(path, function)):
-            findings.problem(place, what, hint)
-        return [FunctionPrompt(label, path, function, config.strict_prompts, settings, place)]
-    if path.suffix in _FOREIGN:
-        findings.problem(
-            place,
-            f"{path.name}: prompts in {path.suffix} files are not supported yet",
-            "Write a Python function: prompts.py:name",
-        )
-        return []
+    if path.suffix in _PROGRAMS or (path.suffix not in ENDINGS and os.access(path, os.X_OK)):
+        command = shlex.join([*_INTERPRETERS.get(path.suffix, ()), str(path)])
+        if not os.access(path, os.X_OK) and path.suffix not in _INTERPRETERS:
+            findings.problem(place, f"{path.name} is not executable", f"chmod +x {path.name}")
+        return [ProgramPrompt(label, command, config.base, path, settings, place)]
+    if path.suffix == ".py" or path.suffix in JAVASCRIPT:
+        return _from_code(path, function, label, settings, place, config, findings)
     here = Place(path)
     if path.suffix in (".yaml", ".yml", ".json"):
         document = read_document(path, findings, place)
@@ -213,6 +228,36 @@ def _from_file(
     ]
 
 
+def _from_code(
+    path: Path,
+    function: str,
+    label: str,
+    settings: Mapping[str, Any],
+    place: Place,
+    config: Config,
+    findings: Findings,
+) -> list[AnyPrompt]:
+    if path.suffix == ".py" and not function:
+        # As in promptfoo, a file without a function is a program.
+        findings.hint(
+            place,
+            f"{path.name} is run as a program, and what it prints is the prompt",
+            f"To call a function of it, name one: {path.name}:function_name",
+        )
+        python = config.env.get("PROMPTFOO_PYTHON") or sys.executable
+        command = shlex.join([python, str(path)])
+        return [ProgramPrompt(label, command, config.base, path, settings, place)]
+    reference = f"file://{path.name}:{function}" if function else f"file://{path.name}"
+    wrong = (
+        file_problems(reference, path.parent, function)
+        if path.suffix == ".py"
+        else javascript.problems(javascript.function(path, function))
+    )
+    for what, hint in wrong:
+        findings.problem(place, what, hint)
+    return [FunctionPrompt(label, path, function, config.strict_prompts, settings, place)]
+
+
 def _from_csv(text: str, label: str, settings: Mapping[str, Any], here: Place) -> list[AnyPrompt]:
     import csv  # noqa: PLC0415 (prompts are seldom kept in CSV files)
     import io  # noqa: PLC0415 (see above)
@@ -234,7 +279,7 @@ def _may_be_path(text: str) -> bool:
     if "{{" in text or len(text) > 400:
         return False
     name, _ = _split_function(text)
-    return Path(name).suffix in ENDINGS or (
+    return Path(name).suffix in ENDINGS | _PROGRAMS or (
         " " not in text and any(char in text for char in "*/\\")
     )
 

@@ -24,6 +24,7 @@ from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.chat import fill_json
 from evenhand.promptfoo.findings import Place, did_you_mean
 from evenhand.promptfoo.printing import as_json
+from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.template import Render, compiled
 from evenhand.providers.prompt_text import parse_prompt
 
@@ -147,7 +148,7 @@ class FunctionPrompt:
         return await trial.call(_with_names(function, named), name=name)
 
 
-AnyPrompt = TextPrompt | FunctionPrompt
+AnyPrompt = TextPrompt | FunctionPrompt | ProgramPrompt
 
 
 def bound_by_name(
