@@ -15,6 +15,7 @@ from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
 from evenhand.promptfoo.assertions.kinds import SUPPORTED
 from evenhand.promptfoo.load import load
+from evenhand.providers.catalog import KEYS, SCHEMES
 from evenhand.scorers.catalog import catalog
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,6 +135,17 @@ def test_every_assertion_type_is_documented():
     assert [name for name in sorted(SUPPORTED) if f"`{name}`" not in text] == []
     listed = {entry.name for entry in catalog()}
     assert listed >= SUPPORTED
+
+
+def test_every_provider_is_documented():
+    """The page on providers has the table of the catalogue, row by row."""
+    text = (DOCS / "providers.md").read_text("utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    keys = [KEYS.get(form.partition(":")[0]) for form in SCHEMES]
+    assert rows == [
+        f"| `{form}` | {what} | {f'`{key}`' if key else ''} |"
+        for (form, what), key in zip(SCHEMES.items(), keys, strict=True)
+    ]
 
 
 def test_every_environment_variable_is_documented():

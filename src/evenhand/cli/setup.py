@@ -1,4 +1,4 @@
-"""`evenhand init`, `evenhand doctor` and `evenhand scorers`: before the first run."""
+"""`evenhand init`, `doctor`, `scorers` and `providers`: before the first run."""
 
 from __future__ import annotations
 
@@ -49,4 +49,16 @@ def scorers() -> int:
             click.echo(f"{kind}")
         click.echo(f"  {entry.name:<{width}}  {entry.description}")
     click.echo("\nEach can be negated: not-contains, not-regex, …")
+    return PASSED
+
+
+@click.command(short_help="List what can be asked, and how its id is written.")
+def providers() -> int:
+    """List what can be asked, how its id is written, and which variable holds its key."""
+    from evenhand.providers.catalog import KEYS, SCHEMES  # noqa: PLC0415 (once it is known what is asked)
+
+    width = max(map(len, SCHEMES))
+    for form, what in SCHEMES.items():
+        key = KEYS.get(form.partition(":")[0])
+        click.echo(f"{form:<{width}}  {what}{f' ({key})' if key else ''}")
     return PASSED

@@ -25,6 +25,7 @@ _COMMANDS = {
     "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt to start from."),
     "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
     "scorers": ("evenhand.cli.setup", "List what can be expected of an output."),
+    "providers": ("evenhand.cli.setup", "List what can be asked, and how its id is written."),
     "cache": ("evenhand.cli.cache", "Look into the cache of replies, or clear it."),
 }
 

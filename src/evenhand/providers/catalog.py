@@ -61,6 +61,15 @@ def _schemes() -> dict[str, str]:
 SCHEMES: Mapping[str, str] = _schemes()
 """How ids are written → what they mean."""
 
+KEYS: Mapping[str, str] = {
+    **{kind: server.key for kind, server in SERVERS.items()},
+    "anthropic": "ANTHROPIC_API_KEY",
+    "azure": "AZURE_API_KEY",
+    "google": "GOOGLE_API_KEY",
+    "huggingface": "HF_TOKEN",
+}
+"""The first word of an id → the environment variable that holds its key; no word, or an empty one, for none."""
+
 _MODULES: Mapping[str, str] = {
     **dict.fromkeys(SERVERS, "compatible"),
     "anthropic": "anthropic",

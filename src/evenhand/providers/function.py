@@ -116,7 +116,7 @@ class FunctionProvider:
         except BadReply as error:
             raise BadRequest(f"{name}: {error.message}") from error
         try:
-            body = encode(result)  # pyright: ignore[reportUnknownArgumentType]
+            body = encode(result, ordered=False)  # pyright: ignore[reportUnknownArgumentType]
         except (TypeError, ValueError, RecursionError) as error:
             raise BadRequest(
                 f"{name} answered with something that cannot be kept: {error}",

@@ -20,7 +20,7 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
     """
     usage, metadata = mapping(row.get("tokenUsage")), row.get("metadata")
     if text is None:
-        text = output if isinstance(output, str) else encode(output).decode()
+        text = output if isinstance(output, str) else encode(output, ordered=False).decode()
     return Reply(
         text=text,
         output=output,

@@ -220,7 +220,7 @@ class WebProvider:
             row["tokenUsage"] = mapping(parsed).get("tokenUsage") or self._estimate(text, row)
         row["metadata"] = {**mapping(row.get("metadata")), "http": {"status": answer.status}}
         try:
-            return encode(row)
+            return encode(row, ordered=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise BadRequest(f"{self.id} answered with what cannot be kept: {error}") from error
 

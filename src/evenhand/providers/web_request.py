@@ -81,13 +81,13 @@ def _body(
         try:
             body = json.loads(body)
         except ValueError:
-            return _json_text(body, with_prompt, fill).encode()
+            return _from_template(body, with_prompt, fill)
     if is_json and isinstance(prompt, dict):
-        return encode({**mapping(body), **cast("dict[str, object]", prompt)})
+        return encode({**mapping(body), **cast("dict[str, object]", prompt)}, ordered=False)
     if body is None:
         return None
     if is_json:
-        return encode(_deep(body, with_prompt, fill))
+        return encode(_deep(body, with_prompt, fill), ordered=False)
     return fill(str(body), with_prompt).encode("utf-8", "replace")
 
 
@@ -109,16 +109,14 @@ def _deep(value: object, variables: Mapping[str, Any], fill: Fill) -> object:
     return value
 
 
-def _json_text(template: str, variables: Mapping[str, Any], fill: Fill) -> str:
+def _from_template(template: str, variables: Mapping[str, Any], fill: Fill) -> bytes:
     """JSON from a template of it; where values break it, they are escaped as parts of a JSON text."""
     for values in (variables, _escaped(variables)):
-        text = fill(template, values)
         try:
-            json.loads(text)
+            return encode(json.loads(fill(template, values)), ordered=False)
         except ValueError:
             continue
-        return text
-    return fill(template, variables)
+    return fill(template, variables).encode("utf-8", "replace")
 
 
 def _escaped(variables: Mapping[str, Any]) -> dict[str, Any]:
