@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.message import Message
+from evenhand.promptfoo.printing import as_json
 from evenhand.promptfoo.template import render
 from evenhand.providers.prompt_text import parse_prompt
 
@@ -16,8 +17,9 @@ def filled_messages(template: str, variables: Mapping[str, Any]) -> tuple[Messag
     """A chat prompt with its tags filled in.
 
     Who says what is the template's to say: the tags in a chat are filled in message by message, so that no value can
-    end a string or put words into another mouth.
+    end a string or put words into another mouth. Objects print as JSON here: a judge is to read what is in them.
     """
+    variables = {k: as_json(v) if isinstance(v, Mapping) else v for k, v in variables.items()}
     chat = parse_prompt(template)
     if chat != (Message("user", template),):
         return tuple(Message(m.role, cast("str", _filled(m.content, variables))) for m in chat)
