@@ -120,7 +120,7 @@ class FunctionPrompt:
             # Only strict parity has tags in the result filled in: data that the function put there is not a template.
             text = compiled(result)(variables) if self.strict else result
         elif isinstance(result, (list, dict)):
-            text = json.dumps(result, ensure_ascii=False)
+            text = json.dumps(result, indent=2, ensure_ascii=False)  # as promptfoo sends it
         else:
             raise CodeError(
                 f"{name} returned {'nothing' if result is None else f'a {type(result).__name__}'}, not a prompt",
