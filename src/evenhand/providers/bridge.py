@@ -9,7 +9,7 @@ import importlib.util
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import (
@@ -77,6 +77,7 @@ class LiteLlm:
     embeds: bool
     config: Mapping[str, Any]
     env: Mapping[str, str] = field(repr=False)
+    remote: ClassVar[bool] = True
     account: str = field(init=False)
     paid: bool = field(init=False, default=True)
     tasks: frozenset[Task] = field(init=False)

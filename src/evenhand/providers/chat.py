@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -77,6 +77,7 @@ class ChatProvider:
     price: Price | None
     timeout_s: float = http.TIMEOUT_S
     key_variable: str = ""
+    remote: ClassVar[bool] = True
     account: str = field(init=False)
     paid: bool = field(init=False, default=True)
     shows_thoughts: bool = field(init=False)

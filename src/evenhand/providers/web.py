@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from evenhand.core.encoding import decode, digest, encode
@@ -85,6 +85,7 @@ class WebProvider:
     fill: Fill = field(repr=False)
     credentials: Credentials
     timeout_s: float
+    remote: ClassVar[bool] = True
     account: str = field(init=False)
     paid: bool = field(init=False, default=True)
     tasks: frozenset[Task] = field(init=False, default=CHATS)

@@ -43,7 +43,6 @@ from evenhand.engine.trial import (
     raise_if_final,
     trial_error,
 )
-from evenhand.providers.chat import ChatProvider
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.encoding import keep
@@ -231,7 +230,7 @@ class Sitting:
         self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole
     ) -> Reply:
         """Asks through the run; a model over the network only where that is allowed."""
-        if self._live or not isinstance(provider, ChatProvider):
+        if self._live or not getattr(provider, "remote", False):
             self._asked[id(provider)] = provider
         else:
             provider = Unplugged(provider)
