@@ -17,6 +17,7 @@ from evenhand.promptfoo.assertions import (
     overlap,
     retrieval,
     sets,
+    sql,
     structured,
     text,
 )
@@ -29,6 +30,7 @@ KINDS: Mapping[str, Kind] = {
         text,
         structured,
         markup,
+        sql,
         overlap,
         answers,
         code,
