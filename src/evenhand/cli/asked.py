@@ -116,7 +116,7 @@ class Asked:
             return folder
         return next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
 
-    def plan(self) -> tuple[Plan, list[Problem]]:
+    def plan(self, *, prepare: bool = True) -> tuple[Plan, list[Problem]]:
         """The plan, and what is wrong with files that it goes on without.
 
         Raises:
@@ -163,7 +163,13 @@ class Asked:
 
         paths = [Path(path) for path in self.paths]
         overrides = self._overrides()
-        plan = load(paths, selection, strict_prompts=self.strict_prompts, overrides=overrides)
+        plan = load(
+            paths,
+            selection,
+            strict_prompts=self.strict_prompts,
+            overrides=overrides,
+            prepare=prepare,
+        )
         return plan, list(plan.broken)
 
     def _overrides(self) -> Overrides:

@@ -25,7 +25,7 @@ def check(path: Path | None, as_json: bool, **said: Any) -> int:
     """
     from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (once it is known what is asked)
 
-    plan, broken = asked_for((str(path),) if path else (), said).plan()
+    plan, broken = asked_for((str(path),) if path else (), said).plan(prepare=False)
     if broken:
         raise ConfigError(broken)
     estimates = plan.estimate()

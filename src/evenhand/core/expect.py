@@ -41,6 +41,10 @@ class Trial(Host, Protocol):
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         ...
 
+    def mark(self, metadata: Mapping[str, Any]) -> None:
+        """Keeps these with the result, beside the case's metadata."""
+        ...
+
     def keep(self, value: Any) -> None:
         """Keeps a JSON value with the result, for later trials; the last one counts."""
         ...

@@ -7,7 +7,8 @@ It can be walked again, and says the same things each time.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from evenhand.core.case import Case
@@ -40,6 +41,7 @@ class Step:
         after: The places of earlier steps that have to be settled before this one begins: what their trials kept, it
             may read.
         alone: Nothing else is under way while it is. Such steps come before all others; see `RunOptions.some_alone`.
+        test: What a config wrote of it, kept with the result; see `TrialResult.test`.
     """
 
     index: int
@@ -52,6 +54,7 @@ class Step:
     review: Review | None = None
     after: tuple[int, ...] = ()
     alone: bool = False
+    test: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class RunOptions:
         time_limit_s: For one call of a user's function.
         pass_rate: The share of trials that must pass for the run to pass, 0 to 1.
         delay_s: Seconds to wait before each call.
+        closing: Called with the run's file once all its trials are settled.
         outputs: Files to which the results are written at the end.
         some_alone: Some steps say `alone`. The plan is walked for them first.
     """
@@ -89,6 +93,7 @@ class RunOptions:
     time_limit_s: float = 60.0
     pass_rate: float = 1.0
     delay_s: float = 0.0
+    closing: Callable[[Path], None] | None = None
     outputs: tuple[str, ...] = ()
     some_alone: bool = False
 

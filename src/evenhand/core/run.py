@@ -117,6 +117,20 @@ class TrialError:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """What the judges of a trial came to: the part of its calls, tokens and cost that is theirs.
+
+    Attributes:
+        cost_usd: None where a price is not known.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class TrialResult:
     """One settled trial.
 
@@ -142,6 +156,9 @@ class TrialResult:
         log: What user code printed, at most 4 KB.
         kept: What it kept for later trials.
         threshold: What the score had to reach; None where it was not the score that decided.
+        judged: What its judges came to; None where none was asked.
+        answer: What the subject's last reply said beside its output: `model`, `finish_reason`, `metadata`.
+        test: The test as a config wrote it, secrets removed: its assertions and options.
     """
 
     index: int
@@ -168,6 +185,9 @@ class TrialResult:
     log: str = ""
     kept: Any = None
     threshold: float | None = None
+    judged: Judged | None = None
+    answer: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    test: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)

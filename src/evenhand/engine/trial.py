@@ -23,7 +23,7 @@ from evenhand.core.expect import Expectation, outcome_of
 from evenhand.core.message import CallRole, Message, Model, Prompt, Reply, Task
 from evenhand.core.plan import Step
 from evenhand.core.provider import Host, L, Provider
-from evenhand.core.run import TrialError, TrialResult
+from evenhand.core.run import Judged, TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
@@ -47,7 +47,7 @@ class Asker(Protocol):
 class Spending:
     """What one trial's calls came to so far. A cost of None: some call's price is not known."""
 
-    __slots__ = ("cached", "calls", "cost_usd", "latency_s", "tokens_in", "tokens_out")
+    __slots__ = ("cached", "calls", "cost_usd", "judged", "latency_s", "tokens_in", "tokens_out")
 
     def __init__(self) -> None:
         self.calls = 0
@@ -56,6 +56,7 @@ class Spending:
         self.tokens_in: int | None = None
         self.tokens_out: int | None = None
         self.latency_s: float | None = None
+        self.judged: Judged | None = None
 
     def add(self, reply: Reply, role: CallRole) -> None:
         """Counts one reply. What an earlier session of this run paid for is its cost; what the cache had is not."""
@@ -75,6 +76,16 @@ class Spending:
             self.tokens_out = (self.tokens_out or 0) + usage.tokens_out
         if role == "subject" and reply.latency_s is not None:
             self.latency_s = (self.latency_s or 0.0) + reply.latency_s
+        elif role == "judge":
+            so_far = self.judged or Judged()
+            cost = 0.0 if reply.origin == "cache" else reply.cost_usd
+            known = cost is not None and so_far.cost_usd is not None
+            self.judged = Judged(
+                so_far.calls + 1,
+                so_far.tokens_in + (usage.tokens_in or 0),
+                so_far.tokens_out + (usage.tokens_out or 0),
+                (so_far.cost_usd or 0.0) + (cost or 0.0) if known else None,
+            )
 
 
 class LentModel:
@@ -200,6 +211,9 @@ class LiveTrial:
     def show(self, variables: Mapping[str, Any]) -> None:
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         self.vars = variables
+
+    def mark(self, metadata: Mapping[str, Any]) -> None:
+        self.metadata = {**self.metadata, **metadata}
 
     def keep(self, value: Any) -> None:
         self._kept = value
@@ -334,7 +348,22 @@ class LiveTrial:
             log=self.log.text() if self.log else "",
             kept=self._kept,
             threshold=verdict.threshold,
+            judged=spent.judged,
+            answer=_beside(self.reply),
+            test=step.test,
         )
+
+
+def _beside(reply: Reply | None) -> Mapping[str, Any]:
+    """What a reply says beside its output, as far as it does."""
+    if reply is None:
+        return {}
+    found = {
+        "model": reply.model,
+        "finish_reason": reply.finish_reason,
+        "metadata": reply.metadata,
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 async def _settled_now(expectation: Expectation, trial: LiveTrial) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from evenhand.promptfoo.assertions.reading import Expected
@@ -26,6 +26,7 @@ class Test:
         repeats: How often it is repeated; None for as often as all.
         transform_vars: Changes its variables before anything is filled in.
         literal: `prefix` and `suffix` are data: no tag in them is filled in.
+        shown: As the results show it: assertions and options with those of `defaultTest`, secrets removed.
     """
 
     description: str
@@ -49,6 +50,7 @@ class Test:
     alone: bool = False
     repeats: int | None = None
     transform_vars: str = ""
+    shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def cases(self) -> Iterator[Mapping[str, Any]]:
         """The variables of each case: every combination of the lists of text among them, the last varying fastest."""

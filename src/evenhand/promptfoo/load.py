@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
 
-from evenhand.core.errors import NothingSelected
+from evenhand.core.errors import EvenhandError, NothingSelected
 from evenhand.core.plan import Selection
 from evenhand.core.variant import Variant
+from evenhand.promptfoo.around import Around
 from evenhand.promptfoo.config import (
     Config,
     find_config,
@@ -19,14 +21,16 @@ from evenhand.promptfoo.config import (
 )
 from evenhand.promptfoo.environment import env_file
 from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.hooks import Hooks, read_hooks, said_once
 from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.overrides import Overrides
 from evenhand.promptfoo.plan import PromptfooPlan
 from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.prompts import AnyPrompt
 from evenhand.promptfoo.reader import TestReader
+from evenhand.promptfoo.row import Source
 from evenhand.promptfoo.selected import Selected, selected_columns
-from evenhand.promptfoo.sources import read_sources
+from evenhand.promptfoo.sources import Listed, read_sources
 from evenhand.promptfoo.step import Pair
 from evenhand.promptfoo.survey import look_at, surveyed
 from evenhand.promptfoo.template_filters import lend
@@ -39,6 +43,7 @@ def load(
     strict_prompts: bool = False,
     env: Mapping[str, str] | None = None,
     overrides: Overrides | None = None,
+    prepare: bool = True,
 ) -> PromptfooPlan:
     """The plan of a promptfoo config.
 
@@ -49,6 +54,7 @@ def load(
         env: The environment; by default the process's, to which the `.env` file of the folder one stands in is added,
             and those that are named.
         overrides: What goes over what the config says.
+        prepare: Call the extensions that are called before all tests, and may change them.
 
     Raises:
         ConfigError: What is wrong with the config and the files that it names: all of it.
@@ -67,6 +73,9 @@ def load(
         read_prompts(config, findings), models.subjects(), selection
     )
     sources = read_sources(config, findings)
+    hooks = read_hooks(config, findings)
+    if hooks.at("beforeAll") and prepare and not findings.problems:
+        sources = before_all(hooks, config, prompts, sources, findings)
     reader = TestReader(config, sources, models, findings)
     pairs = _pairs(prompts, columns, config, findings)
     selected = Selected(selection)
@@ -94,7 +103,40 @@ def load(
         survey,
         findings.hints,
         sorted(findings.broken_parts),
+        Around(hooks, config, models) if hooks.hooks else None,
     )
+
+
+def before_all(
+    hooks: Hooks,
+    config: Config,
+    prompts: Sequence[AnyPrompt],
+    sources: list[Source],
+    findings: Findings,
+) -> list[Source]:
+    """The sources of tests as the extensions leave them; `defaultTest` may be changed, too."""
+    tests = [dict(row.value) for source in sources for row in source.rows(findings)]
+    suite = {
+        **config.value,
+        "tests": tests,
+        "prompts": [{"raw": prompt.raw, "label": prompt.label} for prompt in prompts],
+        "defaultTest": config.value.get("defaultTest") or {},
+    }
+    try:
+        found = said_once(hooks, "beforeAll", {"suite": suite})["suite"]
+    except EvenhandError as error:
+        findings.problem(config.at("extensions"), error.message, error.hint)
+        return sources
+    if not isinstance(found, Mapping):
+        findings.problem(config.at("extensions"), "beforeAll left no suite")
+        return sources
+    changed = cast("Mapping[str, Any]", found)
+    if changed.get("defaultTest") != suite["defaultTest"]:
+        config.value["defaultTest"] = changed.get("defaultTest")
+    if changed.get("tests") == tests:
+        return sources
+    items = cast("list[object]", changed.get("tests") or [])
+    return [Listed(config.document, items, ("tests",))]
 
 
 def _config(

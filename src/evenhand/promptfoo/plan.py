@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.case import Case, case_id
@@ -14,10 +15,12 @@ from evenhand.core.provider import Provider
 from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.aggregate import verdict_rule
+from evenhand.promptfoo.around import Around
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.earlier import Links
 from evenhand.promptfoo.estimate import estimate
+from evenhand.promptfoo.hooks import finished, said_once
 from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.reader import TestReader
@@ -50,6 +53,7 @@ class PromptfooPlan:
     _survey: Survey
     hints: Sequence[Problem]
     broken: Sequence[Problem] = ()
+    _around: Around | None = None
     """Assertions that cannot be settled: an error in each test that has one. All else is run."""
     _fingerprint: str = ""
 
@@ -91,7 +95,20 @@ class PromptfooPlan:
     @property
     def options(self) -> RunOptions:
         """How it wants to be run."""
-        return replace(self._config.options, some_alone=self._survey.alone)
+        return replace(self._config.options, some_alone=self._survey.alone, closing=self._closing())
+
+    def _closing(self) -> Callable[[Path], None] | None:
+        """Calls the extensions that want to know how the run came out."""
+        if self._around is None or not self._around.hooks.at("afterAll"):
+            return None
+        hooks, said = self._around.hooks, dict(self._config.value)
+
+        def close(path: Path) -> None:
+            results, prompts, run = finished(path)
+            context = {"suite": said, "config": said, "evalId": run, "results": results}
+            said_once(hooks, "afterAll", {**context, "prompts": prompts})
+
+        return close
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -107,6 +124,8 @@ class PromptfooPlan:
         if not self._fingerprint:
             files = {source.path for source in self._sources if source.path}
             files |= self._reader.files | self._models.files | self._config.files
+            if self._around is not None:
+                files |= self._around.hooks.files
             files |= {
                 pair.prompt.path for pair in self._pairs if not isinstance(pair.prompt, TextPrompt)
             }
@@ -154,12 +173,25 @@ class PromptfooPlan:
                 for case in cases:
                     for pair in taking:
                         body = CellBody(pair, test, case.vars)
+                        review = None
+                        if self._around is not None:
+                            body.around, body.told = self._around, self._reader.told(test)
+                            review = body.reviewed
                         after: tuple[int, ...] = ()
                         if links is not None:
                             body.earlier = links.of(index, test, pair.conversation)
                             after = body.earlier.after
                         yield Step(
-                            index, case, pair.variant, repeat, body, rule, after=after, alone=alone
+                            index,
+                            case,
+                            pair.variant,
+                            repeat,
+                            body,
+                            rule,
+                            after=after,
+                            alone=alone,
+                            test=test.shown,
+                            review=review,
                         )
                         index += 1
         if index != self.size:

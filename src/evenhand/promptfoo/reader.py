@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.secrets import redacted
 from evenhand.promptfoo.assertions.reading import AssertionReader, Expected
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.code_files import transform_problems
@@ -35,6 +36,9 @@ _OPTIONS = frozenset(
     disableConversationVar disableDefaultAsserts runSerially repeat
     """.split()
 )
+
+_TOLD_APART = frozenset({"vars", "metadata", "description"})
+"""What the results say of a test in places of its own."""
 
 
 @dataclass(slots=True)
@@ -69,6 +73,7 @@ class TestReader:
         self._assert_at: At = lambda *path: config.at("defaultTest", *path)
         self._of_defaults: Expected | None = None
         self._shared: dict[str, Expected] = {}
+        self._shown_of_defaults: Mapping[str, Any] | None = None
         self._read_defaults()
 
     @property
@@ -85,6 +90,29 @@ class TestReader:
                 test = self._test(row)
                 if test is not None:
                     yield test
+
+    def one(self, row: Row) -> Test | None:
+        """A single test, checked."""
+        self._checking = self._variables.checking = True
+        return self._test(row)
+
+    def told(self, test: Test) -> dict[str, Any]:
+        """A test with its defaults, as a config would write it; for hooks."""
+        raw, defaults = test.raw, self._defaults
+        options = {**defaults.options, **_mapping(raw.get("options"))}
+        own = cast("list[object]", raw.get("assert") or [])
+        shared = cast("list[object]", defaults.raw.get("assert") or [])
+        found: dict[str, Any] = {
+            **{k: v for k, v in raw.items() if k != "vars"},
+            "assert": own if options.get("disableDefaultAsserts") else [*shared, *own],
+            "options": options,
+            "metadata": dict(test.metadata),
+        }
+        if test.threshold is not None:
+            found["threshold"] = test.threshold
+        if test.description:
+            found["description"] = test.description
+        return found
 
     def _read_defaults(self) -> None:
         given = self._config.value.get("defaultTest")
@@ -207,7 +235,23 @@ class TestReader:
             and bool(prefix or suffix)
             and has_tags(prefix + suffix)
             and "options" in raw,
+            shown=self._shown(raw, options),
         )
+
+    def _shown(self, raw: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the results tell of a test beside its variables, its metadata and its description."""
+        plain = raw.keys() <= _TOLD_APART
+        if plain and self._shown_of_defaults is not None:
+            return self._shown_of_defaults
+        defaults = {} if options.get("disableDefaultAsserts") else self._defaults.raw
+        asserts = [*_list(defaults.get("assert")), *_list(raw.get("assert"))]
+        told = {key: value for key, value in raw.items() if key not in _TOLD_APART}
+        found = cast(
+            "Mapping[str, Any]", redacted({**told, "assert": asserts, "options": dict(options)})
+        )
+        if plain:
+            self._shown_of_defaults = found
+        return found
 
     def _acceptable(self, row: Row) -> bool:
         if _NEEDED.isdisjoint(row.value):
@@ -267,6 +311,10 @@ class TestReader:
 
     def _path(self, reference: str) -> Path:
         return self._config.base / reference.removeprefix("file://")
+
+
+def _list(value: object) -> Sequence[object]:
+    return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

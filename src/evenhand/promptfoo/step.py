@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt, Reply
+from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
+from evenhand.promptfoo.around import Around
 from evenhand.promptfoo.assertions.assertion import Cell
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.earlier import CONVERSATION, Earlier
@@ -84,8 +86,15 @@ class CellBody:
     test: Test
     variables: Mapping[str, Any]
     earlier: Earlier | None = None
+    around: Around | None = None
+    told: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    output: object = None
 
     async def __call__(self, trial: Trial) -> object:
+        if self.around is not None:
+            before = self.around.before(trial, self.test, self.variables, self.told)
+            self.test, self.variables = await before
+            trial.show(self.variables)
         test, pair, earlier = self.test, self.pair, self.earlier
         variables = await self._variables(trial)
         fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
@@ -129,9 +138,17 @@ class CellBody:
                 cell.output = output
         if earlier is not None:
             earlier.finished(trial, output)
+        self.output = output
         for make in test.expected.makes:
             trial.expect(make(cell))
         return output
+
+    async def reviewed(
+        self, trial: Trial, outcomes: Sequence[Outcome], verdict: Verdict
+    ) -> Verdict:
+        """The verdict, once the hooks have seen it."""
+        assert self.around is not None  # noqa: S101 (only then is it asked)
+        return await self.around.after(trial, self.told, self.output, outcomes, verdict)
 
     async def _variables(self, trial: Trial) -> Mapping[str, Any]:
         """The variables as the prompt gets them."""

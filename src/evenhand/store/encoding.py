@@ -33,6 +33,8 @@ def keep(result: TrialResult) -> tuple[TrialResult, bytes]:
         refuse_nan(result.score)
         if result.kept is not None:
             refuse_nan(result.kept)
+        if result.answer:
+            refuse_nan(result.answer)
         for outcome in result.outcomes:
             if outcome.metadata:
                 refuse_nan(outcome.metadata)
@@ -82,6 +84,8 @@ def _unwritable(result: TrialResult, error: Exception) -> TrialResult:
         named_scores={},
         metadata={},
         kept=None,
+        answer={},
+        test={},
         vars={str(name): _shown(value, 1000) for name, value in result.vars.items()},
     )
 

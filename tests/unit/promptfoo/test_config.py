@@ -84,8 +84,10 @@ def test_providers_and_targets_exclude_each_other(tmp_path: Path) -> None:
 
 def test_what_would_change_results_is_refused_and_what_would_not_is_a_hint(tmp_path: Path) -> None:
     """Filters of templates are a problem; sharing is not."""
-    _, findings = read(tmp_path, "extensions: [file://hooks.py:beforeAll]\nsharing: true\n")
-    assert [problem.what for problem in findings.problems] == ["'extensions' is not supported yet"]
+    _, findings = read(tmp_path, "nunjucksFilters: {up: up.js}\nsharing: true\n")
+    assert [problem.what for problem in findings.problems] == [
+        "'nunjucksFilters' is not supported yet"
+    ]
     assert "nothing is uploaded" in findings.hints[0].what
 
 
