@@ -47,6 +47,7 @@ class Dialect:
         read: The reply in an answer's body; `parsed` says that its text is to be JSON.
         rates: What an answer's headers say of the account's limits.
         tasks: What it can be asked for.
+        chats: Whether it takes a conversation. What does not is given the prompt as one text, as it was rendered.
         sampling: Where in the body temperature, seed and the longest reply stand; empty for the body itself.
         thought: What the model thought before it answered, in an answer's body; for those that show it.
     """
@@ -59,6 +60,7 @@ class Dialect:
     read: Callable[[bytes, bool, Price | None], Reply]
     rates: Callable[[Mapping[str, str], float], RateLimits | None] = unsaid
     tasks: frozenset[Task] = CHATS
+    chats: bool = True
     sampling: str = ""
     thought: Callable[[bytes], str] | None = None
 
@@ -124,7 +126,10 @@ class ChatProvider:
         if prompt.config:
             settings = self.dialect.settings(self.model, {**self.config, **prompt.config})
             limit, deterministic = _bounds(settings, self.dialect.sampling)
-        body = encode({**settings, **self.dialect.messages(prompt.messages)})
+        messages = prompt.messages
+        if not self.dialect.chats:
+            messages = (Message("user", prompt.text),)
+        body = encode({**settings, **self.dialect.messages(messages)})
         identity = b"".join((self._prefix, body, self._suffix))
         return Request(
             identity=identity,

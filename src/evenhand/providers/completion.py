@@ -8,7 +8,7 @@ from typing import Any, cast
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Price
 from evenhand.providers.chat import Dialect, finish, passed_on
-from evenhand.providers.embeddings import looked_up
+from evenhand.providers.embeddings import looked_up, plain
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
 from evenhand.providers.usage import counted
@@ -17,7 +17,7 @@ _NAMES = "max_tokens temperature top_p presence_penalty frequency_penalty best_o
 
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
-    return {"prompt": "\n\n".join(str(m.content) for m in messages)}
+    return {"prompt": plain(messages)}
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,4 +51,5 @@ DIALECT = Dialect(
     settings=_settings,
     read=_read,
     rates=rates,
+    chats=False,
 )

@@ -117,5 +117,6 @@ DIALECT = Dialect(
     settings=sized,
     read=reader(first),
     rates=rates,
+    chats=False,
     tasks=EMBEDS,
 )

@@ -219,5 +219,6 @@ _EMBEDDING = replace(
     settings=_vector_settings,
     read=reader(lambda answer: answer["embedding"]["values"]),
     tasks=EMBEDS,
+    chats=False,
     thought=None,
 )

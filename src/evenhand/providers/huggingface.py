@@ -79,6 +79,7 @@ _EMBEDDING = Dialect(
     settings=_nothing,
     read=reader(_vector),
     tasks=EMBEDS,
+    chats=False,
 )
 _DIALECTS: Mapping[str, Dialect] = {
     "feature-extraction": _EMBEDDING,

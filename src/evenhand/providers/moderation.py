@@ -55,5 +55,6 @@ DIALECT = Dialect(
     settings=_settings,
     read=_read,
     rates=rates,
+    chats=False,
     tasks=MODERATES,
 )

@@ -138,18 +138,14 @@ _CHAT = Dialect(
     sampling="options",
     thought=_thought,
 )
-_COMPLETION = replace(
-    _CHAT,
-    messages=lambda messages: {
-        "prompt": "\n\n".join(str(_message(m)["content"]) for m in messages)
-    },
-)
+_COMPLETION = replace(_CHAT, messages=lambda messages: {"prompt": plain(messages)}, chats=False)
 _EMBEDDING = replace(
     _CHAT,
     messages=lambda messages: {"prompt": plain(messages)},
     settings=_only_model,
     read=reader(lambda answer: answer["embedding"]),
     tasks=EMBEDS,
+    chats=False,
     thought=None,
 )
 _DIALECTS: Mapping[str, tuple[str, Dialect]] = {

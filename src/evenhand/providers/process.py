@@ -43,8 +43,10 @@ class ProcessProvider:
             self._code = code_digest(*(self.folder / word for word in shlex.split(self.command)))
 
     def request(self, prompt: Prompt) -> Request:
-        options = encode({"id": self.id, "config": {**self.config, **prompt.config}}).decode()
-        context = encode({"vars": prompt.vars}).decode()
+        config = {**self.config, **prompt.config, "basePath": str(self.folder)}
+        options = encode({"id": self.id, "config": config}, ordered=False).decode()
+        shown = {"raw": prompt.text, "label": prompt.label}
+        context = encode({"vars": prompt.vars, "prompt": shown}, ordered=False).decode()
         identity = encode(
             {
                 "code": self._code,

@@ -9,7 +9,7 @@ from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Price
 from evenhand.providers.chat import ChatProvider, Dialect, seconds
-from evenhand.providers.embeddings import looked_up
+from evenhand.providers.embeddings import looked_up, plain
 from evenhand.providers.prices import price_of
 from evenhand.providers.wanted import Wanted
 
@@ -30,7 +30,7 @@ def make(wanted: Wanted) -> ChatProvider:
 
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
-    return {"prompt": "\n\n".join(str(m.content) for m in messages)}
+    return {"prompt": plain(messages)}
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,4 +58,5 @@ DIALECT = Dialect(
     messages=_messages,
     settings=_settings,
     read=_read,
+    chats=False,
 )
