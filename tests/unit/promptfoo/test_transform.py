@@ -114,9 +114,8 @@ async def test_inline_javascript_changes_the_output(tmp_path, code, came_to):
 )
 async def test_javascript_that_returns_nothing_or_fails_is_an_error(tmp_path, code, wrong):
     """As in promptfoo, where each of these is the error of its row, or "undefined"."""
-    with CodeHost().open() as host:
-        with pytest.raises(CodeError, match=wrong):
-            await transformed(code, "hello", {"vars": {}}, tmp_path, host)
+    with CodeHost().open() as host, pytest.raises(CodeError, match=wrong):
+        await transformed(code, "hello", {"vars": {}}, tmp_path, host)
 
 
 async def test_files_of_javascript_change_the_output(tmp_path):
