@@ -124,6 +124,8 @@ def _moved(value: object, folder: Path, base: Path, path: Path_) -> object:
         return value
     if isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value)
+        if path == ("prompts",):  # a map from prompts to labels
+            return {cast("str", _moved(key, folder, base, path)): v for key, v in items.items()}
         return {key: _moved(item, folder, base, (*path, key)) for key, item in items.items()}
     if isinstance(value, list):
         items = cast("list[object]", value)

@@ -30,8 +30,6 @@ KEYS = frozenset(
     writeLatestResults promptCompat
     """.split()
 )
-_NOT_YET = {
-}
 _NO_EFFECT = {
     "derivedMetrics": "has no effect yet",
     "sharing": "has no effect: nothing is uploaded anywhere",
@@ -231,9 +229,7 @@ def _document(path: Path, findings: Findings) -> Document | None:
 def _look_at_keys(config: Config, findings: Findings) -> None:
     value = config.value
     for key in value:
-        if key in _NOT_YET and value[key]:
-            findings.problem(config.at(key), f"'{key}' is not supported yet", _NOT_YET[key])
-        elif key in _NO_EFFECT and value[key]:
+        if key in _NO_EFFECT and value[key]:
             findings.hint(config.at(key), f"'{key}' {_NO_EFFECT[key]}")
         elif key not in KEYS:
             hint = did_you_mean(key, KEYS - value.keys())
