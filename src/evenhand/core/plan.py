@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evenhand.core.case import Case
+from evenhand.core.contest import Contest
 from evenhand.core.errors import Problem
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.provider import Provider
@@ -41,6 +42,7 @@ class Step:
         after: The places of earlier steps that have to be settled before this one begins: what their trials kept, it
             may read.
         alone: Nothing else is under way while it is. Such steps come before all others; see `RunOptions.some_alone`.
+        contest: What is expected of it and the other trials of its case at once; None for nothing.
         test: What a config wrote of it, kept with the result; see `TrialResult.test`.
     """
 
@@ -54,6 +56,7 @@ class Step:
     review: Review | None = None
     after: tuple[int, ...] = ()
     alone: bool = False
+    contest: Contest | None = None
     test: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 

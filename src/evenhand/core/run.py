@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from evenhand.core.message import CallRole, Origin
-from evenhand.core.score import Outcome, State
+from evenhand.core.score import Outcome, State, Verdict
 from evenhand.core.variant import Variant
 
 RunStatus = Literal["running", "finished", "interrupted", "stopped", "out_of_budget"]
@@ -156,6 +156,7 @@ class TrialResult:
         log: What user code printed, at most 4 KB.
         kept: What it kept for later trials.
         threshold: What the score had to reach; None where it was not the score that decided.
+        before: What it came to before it was compared with others of its case; None where it was not.
         judged: What its judges came to; None where none was asked.
         answer: What the subject's last reply said beside its output: `model`, `finish_reason`, `metadata`.
         test: The test as a config wrote it, secrets removed: its assertions and options.
@@ -185,6 +186,7 @@ class TrialResult:
     log: str = ""
     kept: Any = None
     threshold: float | None = None
+    before: Verdict | None = None
     judged: Judged | None = None
     answer: Mapping[str, Any] = field(default_factory=dict[str, Any])
     test: Mapping[str, Any] = field(default_factory=dict[str, Any])

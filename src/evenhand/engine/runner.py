@@ -4,7 +4,7 @@ How this works: `concurrency` workers take steps from the plan in its order, eac
 is started is finished before anything new begins, and no more than that many trials are ever in memory. Results are
 stored under their place in the plan, so their order is the plan's, whatever finishes first. Steps that come after
 others wait for these (see `order`), and read what they kept; steps that say `alone` are settled before all others, one
-by one.
+by one. Trials that are compared with each other are stored together (see `contest`).
 
 A run ends early in three ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
 *Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
@@ -18,7 +18,7 @@ import contextlib
 import signal
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from evenhand.core.run import ProgressSnapshot, RunStatus, TrialResult
 from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
+from evenhand.engine.contest import Contests
 from evenhand.engine.limits import Limits
 from evenhand.engine.order import Order
 from evenhand.engine.trial import LiveTrial
@@ -77,6 +78,7 @@ class Runner:
         self._limits = limits
         self._budget = budget
         self._host = host
+        self._contests = Contests(journal)
         self._concurrency = concurrency
         self._progress = progress
         self._note = note or (lambda _: None)
@@ -101,8 +103,8 @@ class Runner:
         try:
             with self._signals():
                 if self._plan.options.some_alone:
-                    await self._walk((step for step in self._steps() if step.alone), 1)
-                    await self._walk((step for step in self._steps() if not step.alone), count)
+                    await self._walk(self._steps(alone=True), 1)
+                    await self._walk(self._steps(alone=False), count)
                 else:
                     await self._walk(self._steps(), count)
         finally:  # whoever waits for the run may be cancelled, too
@@ -113,17 +115,36 @@ class Runner:
                 self._show()
         return self._ending
 
-    def _steps(self) -> Iterator[Step]:
-        """What is to be settled, in the plan's order: all that has no verdict, and what came after such."""
+    def _steps(self, *, alone: bool | None = None) -> Iterator[Step]:
+        """What is to be settled, in the plan's order: all that has no verdict, and what came after such.
+
+        Args:
+            alone: Only the steps that say so, or that do not.
+        """
         settled = self._journal.settled()
         again: set[int] = set()
+        compared: list[Step] = []
+        seen = 0
         for step in self._plan.steps():
-            if step.index in settled:
-                if not step.after or not any(i in again or i not in settled for i in step.after):
-                    continue
-                again.add(step.index)
-                self._journal.again(step.index)
-            yield step
+            contest = step.contest
+            is_open = step.index not in settled
+            if not is_open and step.after:
+                is_open = any(i in again or i not in settled for i in step.after)
+                if is_open:
+                    again.add(step.index)
+                    self._journal.again(step.index)
+            if contest is None:
+                if is_open and (alone is None or step.alone is alone):
+                    yield step
+                continue
+            seen += 1
+            if is_open and (alone is None or step.alone is alone):
+                compared.append(step)
+            if seen == contest.size:
+                if compared:
+                    self._contests.open(contest, compared)
+                    yield from compared
+                compared, seen = [], 0
 
     async def _walk(self, steps: Iterator[Step], count: int) -> None:
         order = Order(steps)
@@ -139,12 +160,9 @@ class Runner:
                 return
             self._under_way += 1
             try:
-                result = await self._settle(step)
-                if result is not None:
+                for result in await self._settle(step):
                     await self._journal.settle(result)
                     self._counts[result.outcome] += 1
-                    if result.kept is not None:
-                        self._remember(step.index, result.kept)
             except StoreError as error:
                 self._halt("stopped", error)
             finally:
@@ -155,18 +173,23 @@ class Runner:
                 await asyncio.sleep(0)
                 self._turned_at = time.monotonic()
 
-    async def _settle(self, step: Step) -> TrialResult | None:
-        """The trial's result; None where the run has to end before it has one."""
+    async def _settle(self, step: Step) -> Sequence[TrialResult]:
+        """The results to store; none where others have to be waited for, or the run has to end before there is one."""
         trial = LiveTrial(step, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(step.case))
         current.set(trial.log)
         try:
-            return await trial.settle()
+            result = await trial.settle()
+            if result.kept is not None:
+                self._remember(step.index, result.kept)
+            if step.contest is None:
+                return (result,)
+            return await self._contests.entered(trial, result)
         except BudgetStop as error:
             self._halt("out_of_budget", error)
         except (ProviderError, StoreError) as error:
             self._halt("stopped", error)
-        return None
+        return ()
 
     def _remember(self, index: int, kept: Any) -> None:
         self._kept[index] = kept

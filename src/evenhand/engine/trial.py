@@ -30,7 +30,7 @@ from evenhand.engine.capture import Sink
 
 T = TypeVar("T")
 
-_ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
+ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
 """What a user's function may raise. An interrupt is not its own to raise."""
 
 
@@ -259,18 +259,26 @@ class LiveTrial:
             verdict = step.rule(outcomes)
             if step.review is not None:
                 verdict = await step.review(self, outcomes, verdict)
-        except _ANYTHING as error:  # whatever a body raises is the trial's error, not the run's
+        except ANYTHING as error:  # whatever a body raises is the trial's error, not the run's
             raise_if_final(error)
             return self._result(
                 output, outcomes, Verdict("error", None, first_line(error)), trial_error(error)
             )
-        problem: TrialError | None = None
-        if verdict.outcome == "error":
-            broken = next((o for o in outcomes if o.outcome == "error"), None)
-            problem = TrialError(
-                broken.error if broken else "error", broken.reason if broken else verdict.reason
-            )
-        return self._result(output, outcomes, verdict, problem)
+        return self._result(output, outcomes, verdict, problem_of(verdict, outcomes))
+
+    def summed(self, result: TrialResult) -> TrialResult:
+        """Its result, with what was spent and printed since."""
+        spent = self.spending
+        return replace(
+            result,
+            cost_usd=spent.cost_usd,
+            tokens_in=spent.tokens_in,
+            tokens_out=spent.tokens_out,
+            calls=spent.calls,
+            cached=spent.cached,
+            log=self.log.text() if self.log else "",
+            judged=spent.judged,
+        )
 
     async def settled(self, expectations: Sequence[Expectation]) -> tuple[Outcome, ...]:
         return await self._outcomes(expectations, {})
@@ -290,7 +298,7 @@ class LiveTrial:
                     waiting.append((i, score))
                 else:
                     outcomes[i] = checked_outcome(expectation, score)
-            except _ANYTHING as error:  # a scorer may raise anything; it is an outcome
+            except ANYTHING as error:  # a scorer may raise anything; it is an outcome
                 if is_final(error):
                     for _, unwanted in waiting:
                         if inspect.iscoroutine(unwanted):
@@ -370,7 +378,7 @@ async def _settled_now(expectation: Expectation, trial: LiveTrial) -> Outcome:
     try:
         score = expectation.scorer.score(expectation.value, trial)
         return checked_outcome(expectation, await score if inspect.isawaitable(score) else score)
-    except _ANYTHING as error:  # a scorer may raise anything; it is an outcome
+    except ANYTHING as error:  # a scorer may raise anything; it is an outcome
         raise_if_final(error)
         return error_outcome(expectation, error)
 
@@ -378,7 +386,7 @@ async def _settled_now(expectation: Expectation, trial: LiveTrial) -> Outcome:
 async def _outcome(expectation: Expectation, score: Awaitable[Score]) -> Outcome:
     try:
         return checked_outcome(expectation, await score)
-    except _ANYTHING as error:  # a scorer may raise anything; it is an outcome
+    except ANYTHING as error:  # a scorer may raise anything; it is an outcome
         raise_if_final(error)
         return error_outcome(expectation, error)
 
@@ -448,6 +456,16 @@ def is_final(error: BaseException) -> bool:
     return isinstance(error, (BudgetStop, StoreError)) or (
         isinstance(error, ProviderError) and error.fatal
     )
+
+
+def problem_of(verdict: Verdict, outcomes: Sequence[Outcome]) -> TrialError | None:
+    """Why a trial has no verdict; None where it has one."""
+    if verdict.outcome != "error":
+        return None
+    broken = next((o for o in outcomes if o.outcome == "error"), None)
+    if broken is None:
+        return TrialError("error", verdict.reason)
+    return TrialError(broken.error, broken.reason)
 
 
 def trial_error(error: BaseException) -> TrialError:
