@@ -1,50 +1,39 @@
-"""All assertion types: those that run here, and those that promptfoo has besides."""
+"""All assertion types: those that run here, family by family, and those that promptfoo has besides.
+
+A family is imported when one of its types is used: a config that asks for `contains` reads no SQL and no XML.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
 
 from evenhand.core.errors import ScoreError
-from evenhand.promptfoo.assertions import (
-    answers,
-    bounds,
-    code,
-    embedded,
-    javascript,
-    judged,
-    markup,
-    overlap,
-    retrieval,
-    sets,
-    sql,
-    structured,
-    text,
-)
 from evenhand.promptfoo.assertions.assertion import split
 from evenhand.promptfoo.assertions.kind import Kind
 
-KINDS: Mapping[str, Kind] = {
-    kind.name: kind
-    for family in (
-        text,
-        structured,
-        markup,
-        sql,
-        overlap,
-        answers,
-        code,
-        javascript,
-        judged,
-        retrieval,
-        embedded,
-        bounds,
-        sets,
-    )
-    for kind in family.KINDS
+FAMILIES: Mapping[str, str] = {
+    "text": "equals contains icontains contains-any contains-all icontains-any icontains-all starts-with regex",
+    "structured": "is-json contains-json",
+    "markup": "is-html contains-html is-xml contains-xml",
+    "sql": "is-sql contains-sql",
+    "overlap": "levenshtein rouge-n bleu gleu meteor",
+    "answers": "word-count is-refusal finish-reason perplexity perplexity-score guardrails",
+    "code": "python",
+    "javascript": "javascript",
+    "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance",
+    "retrieval": "context-recall context-relevance context-faithfulness answer-relevance",
+    "embedded": "similar similar:cosine similar:dot similar:euclidean classifier moderation",
+    "bounds": "latency cost",
+    "sets": "assert-set",
 }
+"""The modules of this room that hold types, and which, in the order in which they are listed."""
 
-SUPPORTED: frozenset[str] = frozenset(KINDS)
+_HOMES = {name: family for family, names in FAMILIES.items() for name in names.split()}
+
+SUPPORTED: frozenset[str] = frozenset(_HOMES)
 
 KNOWN: frozenset[str] = SUPPORTED | frozenset(
     """
@@ -60,17 +49,29 @@ KNOWN: frozenset[str] = SUPPORTED | frozenset(
 )
 
 
+def kinds() -> Iterator[Kind]:
+    """All types that run here, family by family."""
+    for family in FAMILIES:
+        yield from _family(family).values()
+
+
 def kind_of(type_: str) -> Kind:
     """What this type is.
 
     Raises:
         ScoreError: It is not one of ours.
     """
-    kind = KINDS.get(type_)
-    if kind is None:
+    family = _HOMES.get(type_)
+    if family is None:
         what, hint = unknown_type(type_)
         raise ScoreError(what, hint=hint)
-    return kind
+    return _family(family)[type_]
+
+
+@cache
+def _family(name: str) -> Mapping[str, Kind]:
+    module = import_module(f"evenhand.promptfoo.assertions.{name}")
+    return {kind.name: kind for kind in module.KINDS}
 
 
 def unknown_type(type_: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from evenhand.core.message import Task
 from evenhand.core.provider import Provider
 from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
 from evenhand.promptfoo.assertions.kind import Kind
-from evenhand.promptfoo.assertions.kinds import KINDS, unknown_type
+from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of, unknown_type
 from evenhand.promptfoo.assertions.preparing import prepared, unsettled
 from evenhand.promptfoo.assertions.problems import problems
 from evenhand.promptfoo.config import Config
@@ -106,13 +106,20 @@ class AssertionReader:
                 at(), "an assertion has no type", near or "Write - type: contains, value: …"
             )
             return Expected()
-        kind = KINDS.get(split(written)[0])
-        if kind is None:
+        name, _ = split(written)
+        if name not in SUPPORTED:
             what, hint = unknown_type(written)
             if check:
                 findings.broken(at("type"), what, hint)
             return Expected((unsettled(written, ScoreError(what, hint=hint)),))
+        kind = kind_of(name)
         if check:
+            if kind.negation == "ignored" and written != kind.name:
+                findings.hint(
+                    at("type"),
+                    f"not- changes nothing about {kind.name}, as in promptfoo",
+                    "A Python assertion can say the opposite.",
+                )
             for key in raw:
                 if key not in _KEYS:
                     findings.hint(
