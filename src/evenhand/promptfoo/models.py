@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
@@ -55,12 +55,14 @@ class Column:
         prompts: The labels, ids or patterns of the prompts that it gets; None for all.
         transform: Changes its outputs before anything looks at them.
         place: Where it is written.
+        config: Its own, with files read in: the functions that it declares are there.
     """
 
     provider: Provider
     prompts: tuple[str, ...] | None
     transform: str
     place: Place
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def takes(self, label: str) -> bool:
         """Whether it gets the prompt with this label."""
@@ -244,7 +246,8 @@ class Models:
         delay = fields.get("delay")
         if isinstance(delay, (int, float)) and delay > 0:
             provider = Paused(provider, delay / 1000)
-        return [Column(provider, names, transform if isinstance(transform, str) else "", place)]
+        changes = transform if isinstance(transform, str) else ""
+        return [Column(provider, names, changes, place, settings)]
 
     def _settings(self, given: object, id_: str, place: Place) -> dict[str, Any]:
         """A provider's config, with the files that it names read in."""

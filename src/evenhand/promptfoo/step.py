@@ -131,6 +131,7 @@ class CellBody:
             provider.label,
             reply,
             test.metadata,
+            pair.column.config,
         )
         for code in (pair.column.transform, test.transform):
             if code:
