@@ -107,11 +107,16 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return body
 
 
+class _Written(msgspec.Struct):
+    ephemeral_1h_input_tokens: float | None = None
+
+
 class _Usage(msgspec.Struct):
     input_tokens: float | None = None
     output_tokens: float | None = None
     cache_read_input_tokens: float | None = None
     cache_creation_input_tokens: float | None = None
+    cache_creation: _Written | None = None
 
 
 class _Block(msgspec.Struct):
@@ -166,12 +171,22 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         text=text,
         output=output,
         usage=tokens,
-        cost_usd=cost(price, tokens),
+        cost_usd=_cost(price, tokens, usage),
         model=answer.model or "",
         finish_reason=finish(answer.stop_reason),
         refused=answer.stop_reason == "refusal",
         tool_calls=tuple(tools),
     )
+
+
+def _cost(price: Price | None, tokens: Usage, usage: _Usage) -> float | None:
+    """What an answer costs. What is written to the vendor's cache costs a quarter more; for an hour, twice."""
+    total = cost(price, tokens)
+    written = count(usage.cache_creation_input_tokens)
+    if price is None or total is None or not written:
+        return total
+    hour = count(usage.cache_creation.ephemeral_1h_input_tokens) if usage.cache_creation else 0
+    return total + (0.25 * written + 0.75 * (hour or 0)) * price.usd_in / 1e6
 
 
 def _thought(body: bytes) -> str:

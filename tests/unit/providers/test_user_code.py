@@ -168,8 +168,11 @@ def test_what_cannot_be_run_is_told_at_once(tmp_path, id_, config, says):
         ("file://p.js:named", "module.exports.named = (prompt) => ({ output: prompt + '5' })"),
         (
             "p.mjs",
-            "export default class P { constructor(o) { this.n = o.config.n }\n"
-            " id() { return 'p' }\n async callApi(prompt) { return { output: prompt + this.n } } }",
+            """export default class P {
+                constructor(o) { this.n = o.config.n }
+                id() { return 'p' }
+                async callApi(prompt) { return { output: prompt + this.n } }
+            }""",
         ),
     ],
 )

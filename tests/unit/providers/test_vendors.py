@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import (
     AuthError,
     BadReply,
+    BadRequest,
     Overloaded,
     RateLimited,
     UnknownModel,
@@ -21,7 +23,7 @@ from evenhand.engine.code import CodeHost
 from evenhand.providers.catalog import SCHEMES, create, key_missing
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.servers import SERVERS
-from evenhand.testing import FakeProvider, Rule, Script
+from evenhand.testing import FakeProvider, Rule, Script, check_model
 
 CHAT = (
     Message("system", "Be brief."),
@@ -388,3 +390,56 @@ def test_what_litellm_speaks_to_needs_litellm():
     proxy = made("litellm:bedrock/claude", {"LITELLM_API_BASE_URL": "http://box:4000"})
     assert proxy.url == "http://box:4000/chat/completions"
     assert sent(proxy)["model"] == "bedrock/claude"
+
+
+def test_what_claude_writes_to_its_cache_costs_more():
+    """A quarter more for five minutes, twice as much for an hour; what is read from it, a tenth."""
+    usage = {
+        "input_tokens": 100,
+        "output_tokens": 0,
+        "cache_read_input_tokens": 1000,
+        "cache_creation_input_tokens": 400,
+        "cache_creation": {"ephemeral_1h_input_tokens": 200},
+    }
+    reply = read("anthropic:claude-sonnet-4-5", {"content": [], "usage": usage})
+    assert reply.usage.tokens_in == 1500
+    tokens = 100 + 0.1 * 1000 + 1.25 * 200 + 2 * 200
+    assert reply.cost_usd == pytest.approx(tokens * 3.0 / 1e6)
+
+
+FAKE_LITELLM = """
+class RateLimitError(Exception): status_code = 429
+class StrangeError(Exception): pass
+class Answer:
+    def __init__(self, body): self.body, self._hidden_params = body, {"response_cost": 0.25}
+    def model_dump(self, mode): return self.body
+async def acompletion(**asked):
+    text = asked["messages"][-1]["content"]
+    if text == "often": raise RateLimitError("slow down sk-abcdefghijklmnopqrstuvwx")
+    if text == "odd": raise StrangeError("what?")
+    said = f"{asked['model']} {asked['temperature']} {asked['num_retries']}"
+    return Answer({"model": "m", "choices": [{"message": {"content": said}}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2}})
+async def aembedding(**asked): return Answer({"data": [{"embedding": [1, 2]}]})
+"""
+
+
+async def test_the_library_of_litellm_is_asked_where_it_is_installed(tmp_path, monkeypatch):
+    """Its answers are OpenAI's, its errors are ours, and its retries are off."""
+    (tmp_path / "litellm.py").write_text(FAKE_LITELLM)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "litellm", raising=False)
+    provider = create("litellm:bedrock/claude", env={}, base=tmp_path)
+    await check_model(provider, Prompt.of("hi"), CodeHost())
+    answer = await provider.send(provider.request(Prompt.of("hi")), CodeHost())
+    reply = provider.reply(answer.body)
+    assert (reply.text, reply.cost_usd, reply.usage.tokens_in) == ("bedrock/claude 0 0", 0.25, 3)
+    with pytest.raises(RateLimited) as caught:
+        await provider.send(provider.request(Prompt.of("often")), CodeHost())
+    assert "sk-abc" not in str(caught.value)
+    with pytest.raises(BadRequest, match="StrangeError: what"):
+        await provider.send(provider.request(Prompt.of("odd")), CodeHost())
+    vectors = create("litellm:embedding:x/y", env={}, base=tmp_path)
+    request = vectors.request(Prompt((Message("user", "a"),), "a", task="embed"))
+    assert vectors.reply((await vectors.send(request, CodeHost())).body).output == [1.0, 2.0]
+    monkeypatch.delitem(sys.modules, "litellm", raising=False)

@@ -58,7 +58,7 @@ def service() -> Iterator[Service]:
             self.end_headers()
             self.wfile.write(text.encode())
 
-        do_GET = do_POST = do_PUT = _any
+        do_GET = do_POST = do_PUT = _any  # noqa: N815 (the names that the library calls)
 
         def log_message(self, *_: Any) -> None:
             """Says nothing."""
