@@ -158,7 +158,8 @@ class TrialResult:
         threshold: What the score had to reach; None where it was not the score that decided.
         before: What it came to before it was compared with others of its case; None where it was not.
         judged: What its judges came to; None where none was asked.
-        answer: What the subject's last reply said beside its output: `model`, `finish_reason`, `metadata`.
+        answer: What the subject's last reply said beside its output: `model`, `finish_reason`, `metadata`; and
+            `cost_usd`, of all the subject's calls. What is nothing or not known is left out.
         test: The test as a config wrote it, secrets removed: its assertions and options.
     """
 

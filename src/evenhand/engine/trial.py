@@ -47,7 +47,16 @@ class Asker(Protocol):
 class Spending:
     """What one trial's calls came to so far. A cost of None: some call's price is not known."""
 
-    __slots__ = ("cached", "calls", "cost_usd", "judged", "latency_s", "tokens_in", "tokens_out")
+    __slots__ = (
+        "cached",
+        "calls",
+        "cost_usd",
+        "judged",
+        "latency_s",
+        "subject_usd",
+        "tokens_in",
+        "tokens_out",
+    )
 
     def __init__(self) -> None:
         self.calls = 0
@@ -57,6 +66,7 @@ class Spending:
         self.tokens_out: int | None = None
         self.latency_s: float | None = None
         self.judged: Judged | None = None
+        self.subject_usd: float | None = 0.0
 
     def add(self, reply: Reply, role: CallRole) -> None:
         """Counts one reply. What an earlier session of this run paid for is its cost; what the cache had is not."""
@@ -76,9 +86,12 @@ class Spending:
             self.tokens_out = (self.tokens_out or 0) + usage.tokens_out
         if role == "subject" and reply.latency_s is not None:
             self.latency_s = (self.latency_s or 0.0) + reply.latency_s
+        cost = 0.0 if reply.origin == "cache" else reply.cost_usd
+        if role == "subject":
+            known = cost is not None and self.subject_usd is not None
+            self.subject_usd = (self.subject_usd or 0.0) + (cost or 0.0) if known else None
         elif role == "judge":
             so_far = self.judged or Judged()
-            cost = 0.0 if reply.origin == "cache" else reply.cost_usd
             known = cost is not None and so_far.cost_usd is not None
             self.judged = Judged(
                 so_far.calls + 1,
@@ -357,12 +370,12 @@ class LiveTrial:
             kept=self._kept,
             threshold=verdict.threshold,
             judged=spent.judged,
-            answer=_beside(self.reply),
+            answer=_beside(self.reply, spent),
             test=step.test,
         )
 
 
-def _beside(reply: Reply | None) -> Mapping[str, Any]:
+def _beside(reply: Reply | None, spent: Spending) -> Mapping[str, Any]:
     """What a reply says beside its output, as far as it does."""
     if reply is None:
         return {}
@@ -370,6 +383,7 @@ def _beside(reply: Reply | None) -> Mapping[str, Any]:
         "model": reply.model,
         "finish_reason": reply.finish_reason,
         "metadata": reply.metadata,
+        "cost_usd": spent.subject_usd,
     }
     return {name: value for name, value in found.items() if value}
 
