@@ -75,3 +75,15 @@ def _spreads(value: object) -> bool:
     return (
         isinstance(value, list) and bool(value) and isinstance(cast("list[object]", value)[0], str)
     )
+
+
+def named(wanted: tuple[str, ...], names: tuple[str, ...]) -> bool:
+    """Whether one of these is wanted: by its name, by what comes before a colon in it, or by a pattern with a star."""
+    return any(
+        name == want
+        or name.startswith(f"{want}:")
+        or (want.endswith("*") and name.startswith(want[:-1]))
+        for want in wanted
+        for name in names
+        if name
+    )

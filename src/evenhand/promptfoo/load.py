@@ -69,14 +69,17 @@ def load(
     config.strict_prompts = config.strict_prompts or strict_prompts
     models = Models(config, findings)
     models.files.update(lend(config.value, config.env, config.base, config.at, findings))
-    prompts, columns = selected_columns(
-        read_prompts(config, findings), models.subjects(), selection
-    )
+    all_prompts, all_columns = read_prompts(config, findings), models.subjects()
+    prompts, columns = selected_columns(all_prompts, all_columns, selection)
     sources = read_sources(config, findings)
     hooks = read_hooks(config, findings)
     if hooks.at("beforeAll") and prepare and not findings.problems:
         sources = before_all(hooks, config, prompts, sources, findings)
     reader = TestReader(config, sources, models, findings)
+    reader.known = {
+        "prompts": [name for prompt in all_prompts for name in (prompt.label, prompt.id)],
+        "providers": [name for c in all_columns for name in (c.provider.id, c.provider.label)],
+    }
     pairs = _pairs(prompts, columns, config, findings)
     selected = Selected(selection)
     survey = surveyed(reader, pairs, selected, selection.repeats or config.repeats, findings)
@@ -187,7 +190,9 @@ def _pairs(
     found: list[Pair] = []
     labels = [prompt.label for prompt in prompts]
     for column in columns:
-        taken = [prompt for prompt in prompts if column.takes(prompt.label)]
+        taken = [
+            prompt for prompt in prompts if column.takes(prompt.label) or column.takes(prompt.id)
+        ]
         if prompts and not taken:
             findings.problem(
                 column.place,

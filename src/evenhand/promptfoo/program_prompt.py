@@ -34,6 +34,7 @@ class ProgramPrompt:
     path: Path
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     place: Place = field(default_factory=lambda: Place(Path()))
+    id: str = ""
 
     @property
     def raw(self) -> str:

@@ -42,21 +42,24 @@ def read_prompts(config: Config, findings: Findings) -> list[AnyPrompt]:
             "Name some under prompts.",
         )
         given = ["{{prompt}}"]
-    entries: list[tuple[object, str, Mapping[str, Any], Place]] = []
+    entries: list[tuple[object, str, Mapping[str, Any], Place, str]] = []
     if isinstance(given, str):
-        entries.append((given, "", {}, config.at("prompts")))
+        entries.append((given, "", {}, config.at("prompts"), ""))
     elif isinstance(given, Mapping):
         for raw, label in cast("Mapping[str, object]", given).items():
-            entries.append((raw, str(label), {}, config.at("prompts", raw)))
+            entries.append((raw, str(label), {}, config.at("prompts", raw), ""))
     elif isinstance(given, list):
         for i, item in enumerate(cast("list[object]", given)):
             entries.append(_entry(item, config, i, findings))
     else:
         findings.problem(config.at("prompts"), f"prompts is {given!r}, not a list")
     found: list[AnyPrompt] = []
-    for raw, label, settings, place in entries:
+    for raw, label, settings, place, id_ in entries:
         if isinstance(raw, str) and raw.strip():
-            found += _read(raw, label, settings, place, config, findings)
+            prompts = _read(raw, label, settings, place, config, findings)
+            for prompt in prompts:
+                prompt.id = id_
+            found += prompts
         elif raw is not None:
             findings.problem(
                 place,
@@ -88,10 +91,10 @@ def _look_at_texts(prompts: Sequence[AnyPrompt], findings: Findings) -> None:
 
 def _entry(
     item: object, config: Config, i: int, findings: Findings
-) -> tuple[object, str, Mapping[str, Any], Place]:
+) -> tuple[object, str, Mapping[str, Any], Place, str]:
     place = config.at("prompts", i)
     if not isinstance(item, Mapping):
-        return item, "", {}, place
+        return item, "", {}, place, ""
     fields = cast("Mapping[str, Any]", item)
     for key in fields:
         if key not in _KEYS:
@@ -107,7 +110,9 @@ def _entry(
             "a prompt has neither 'raw' nor 'id'",
             "Write raw: <text>, or id: file://prompt.txt",
         )
-    return raw, str(fields.get("label") or ""), fields.get("config") or {}, place
+    # Beside its text, `id` is a name of its own; alone, it says where the text is.
+    id_ = str(fields.get("id") or "") if "raw" in fields else ""
+    return raw, str(fields.get("label") or ""), fields.get("config") or {}, place, id_
 
 
 def _read(

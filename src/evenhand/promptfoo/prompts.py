@@ -39,6 +39,7 @@ class TextPrompt:
     raw: str
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     place: Place = field(default_factory=lambda: Place(Path()))
+    id: str = ""
 
     def filled(self, prefix: str, suffix: str) -> Callable[[Mapping[str, Any]], Prompt]:
         """A function from the variables to the prompt, for this text between `prefix` and `suffix`."""
@@ -94,6 +95,7 @@ class FunctionPrompt:
     strict: bool = False
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     place: Place = field(default_factory=lambda: Place(Path()))
+    id: str = ""
     _parameters: Sequence[inspect.Parameter] | None = field(default=None, repr=False)
 
     @property

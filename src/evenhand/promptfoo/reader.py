@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from evenhand.core.secrets import redacted
 from evenhand.promptfoo.assertions.reading import AssertionReader, Expected
-from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.cases import Test, named
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.findings import At, Findings, did_you_mean
@@ -30,6 +30,8 @@ _KEYS = frozenset(
 _NEEDED = frozenset(
     {"vars", "assert", "options", "metadata", "provider", "providerOutput", "threshold"}
 )
+_TOLD_APART = frozenset({"vars", "metadata"})
+"""Keys of a test that its results have beside it."""
 _OPTIONS = frozenset(
     """
     prefix suffix transform postprocess transformVars storeOutputAs rubricPrompt provider factuality disableVarExpansion
@@ -37,7 +39,6 @@ _OPTIONS = frozenset(
     """.split()
 )
 
-_TOLD_APART = frozenset({"vars", "metadata", "description"})
 """What the results say of a test in places of its own."""
 
 
@@ -74,6 +75,8 @@ class TestReader:
         self._of_defaults: Expected | None = None
         self._shared: dict[str, Expected] = {}
         self._shown_of_defaults: Mapping[str, Any] | None = None
+        self.known: Mapping[str, Sequence[str]] = {}
+        """What prompts and providers are called, for tests that name some."""
         self._read_defaults()
 
     @property
@@ -180,6 +183,7 @@ class TestReader:
                 return None
             if len(raw) > 1 or "vars" not in raw:
                 self._look_at_keys(raw, row.at)
+                self._look_at_references(raw, row.at)
         given = raw.get("vars")
         if row.data and isinstance(given, dict):
             variables, files, tagged = (
@@ -220,14 +224,16 @@ class TestReader:
             prefix=prefix,
             suffix=suffix,
             transform=str(options.get("transform") or options.get("postprocess") or ""),
-            spread=not options.get("disableVarExpansion"),
+            spread=not options.get("disableVarExpansion")
+            and not self._config.env.get("PROMPTFOO_DISABLE_VAR_EXPANSION"),
             metadata={**defaults.metadata, **metadata} if metadata else defaults.metadata,
             provider_output=raw.get("providerOutput", defaults.raw.get("providerOutput")) or None,
             providers=_names(raw.get("providers", defaults.raw.get("providers"))),
             prompts=_names(raw.get("prompts", defaults.raw.get("prompts"))),
             raw=raw,
             stores=str(options.get("storeOutputAs") or ""),
-            listens=not options.get("disableConversationVar"),
+            listens=not options.get("disableConversationVar")
+            and not self._config.env.get("PROMPTFOO_DISABLE_CONVERSATION_VAR"),
             alone=bool(options.get("runSerially")),
             repeats=_repeats(options.get("repeat")),
             transform_vars=str(options.get("transformVars") or ""),
@@ -239,7 +245,7 @@ class TestReader:
         )
 
     def _shown(self, raw: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the results tell of a test beside its variables, its metadata and its description."""
+        """What the results tell of a test beside its variables and its metadata."""
         plain = raw.keys() <= _TOLD_APART
         if plain and self._shown_of_defaults is not None:
             return self._shown_of_defaults
@@ -280,6 +286,15 @@ class TestReader:
             self._findings.problem(
                 at("metadata"), f"metadata is {raw['metadata']!r}, not an object"
             )
+
+    def _look_at_references(self, raw: Mapping[str, Any], at: At) -> None:
+        for key, names in self.known.items():
+            for name in _names(raw.get(key)) or ():
+                if not named((name,), tuple(names)):
+                    there = sorted({known for known in names if known})
+                    hint = did_you_mean(name, there) or f"There are: {', '.join(there[:10])}."
+                    what = f"no {key.removesuffix('s')} is called '{name}'"
+                    self._findings.problem(at(key), what, hint)
 
     def _options(self, given: object, at: At) -> dict[str, Any]:
         if given is None:

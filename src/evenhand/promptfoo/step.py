@@ -13,7 +13,7 @@ from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.around import Around
 from evenhand.promptfoo.assertions.assertion import Cell
-from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.cases import Test, named
 from evenhand.promptfoo.earlier import CONVERSATION, Earlier
 from evenhand.promptfoo.models import Column
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
@@ -73,9 +73,9 @@ class Pair:
     def takes(self, test: Test) -> bool:
         """Whether a test is run in this column."""
         provider = self.column.provider
-        return (test.prompts is None or _named(test.prompts, (self.prompt.label,))) and (
-            test.providers is None or _named(test.providers, (provider.id, provider.label))
-        )
+        return (
+            test.prompts is None or named(test.prompts, (self.prompt.label, self.prompt.id))
+        ) and (test.providers is None or named(test.providers, (provider.id, provider.label)))
 
 
 @dataclass(slots=True)
@@ -196,16 +196,6 @@ class CellBody:
 def _between(prefix: str, prompt: Prompt, suffix: str) -> Prompt:
     text = f"{prefix}{prompt.text}{suffix}"
     return Prompt((Message("user", text),), text, prompt.config, prompt.vars, prompt.label)
-
-
-def _named(wanted: tuple[str, ...], names: tuple[str, ...]) -> bool:
-    return any(
-        name == want
-        or name.startswith(f"{want}:")
-        or (want.endswith("*") and name.startswith(want[:-1]))
-        for want in wanted
-        for name in names
-    )
 
 
 def described(variables: Mapping[str, Any]) -> str:
