@@ -333,14 +333,14 @@ def test_settings_that_cannot_work_are_told_at_once(tmp_path, id_, config, says)
 
 
 async def test_no_secret_is_in_a_request_or_a_message(service, tmp_path):
-    """Not in the identity, which is kept, nor in what is said of a failure."""
+    """Not in the identity, which is kept, nor in what is said of a failure, whatever the service repeats."""
     secret = "sk-abcdefghijklmnopqrstuvwx"
     config = {**POST, "headers": {"x-api-key": secret}, "auth": {"type": "bearer", "token": secret}}
     provider = create(f"{service.url}/?key={secret}", config=config, env={}, base=tmp_path)
     request = provider.request(Prompt.of("hi"))
     assert secret.encode() not in request.identity
     assert secret not in repr(provider)
-    service.status, service.answer = 401, "no"
+    service.status, service.answer = 401, f"wrong key: {secret}"
     with pytest.raises(AuthError) as caught:
         await provider.send(request, CodeHost())
     await provider.close()
