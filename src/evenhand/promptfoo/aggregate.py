@@ -13,7 +13,9 @@ _EPSILON = 2.2e-16
 
 
 def verdict_rule(
-    threshold: float | None = None, binding: frozenset[int] = frozenset()
+    threshold: float | None = None,
+    binding: frozenset[int] = frozenset(),
+    excusing: frozenset[int] = frozenset(),
 ) -> VerdictRule:
     """The rule of a test.
 
@@ -23,10 +25,25 @@ def verdict_rule(
 
     Args:
         binding: The places of outcomes that must pass even where they weigh nothing.
+        excusing: The places of outcomes that let the test pass when they fail: guardrails that were meant to.
     """
+    rule: VerdictRule
     if threshold is None:
-        return partial(every, binding=binding) if binding else every
-    return lambda outcomes: mean_reaches(outcomes, threshold)
+        rule = partial(every, binding=binding) if binding else every
+    else:
+        rule = partial(mean_reaches, threshold=threshold)
+    return partial(unless_blocked, rule=rule, excusing=excusing) if excusing else rule
+
+
+def unless_blocked(
+    outcomes: Sequence[Outcome], rule: VerdictRule, excusing: frozenset[int]
+) -> Verdict:
+    """What the rule says, but that the test passes where one of these failed; see `verdict_rule`."""
+    verdict = rule(outcomes)
+    blocked = next((outcomes[i] for i in sorted(excusing) if outcomes[i].outcome == "fail"), None)
+    if blocked is None:
+        return verdict
+    return replace(verdict, outcome="pass", reason=f"blocked, as it should be: {blocked.reason}")
 
 
 def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) -> Verdict:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.case import Case, case_id
+from evenhand.core.contest import Contest
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
@@ -163,7 +164,9 @@ class PromptfooPlan:
             taking = pairs
             if test.prompts is not None or test.providers is not None:
                 taking = [pair for pair in pairs if pair.takes(test)]
-            rule = verdict_rule(test.threshold, test.expected.binding)
+            expected = test.expected
+            rule = verdict_rule(test.threshold, expected.binding, expected.excusing)
+            referees = expected.referees() if expected.contests else ()
             # Also for tests that are left out, so that a case is called the same whatever is selected.
             cases = [self._case(test, variables, seen) for variables in test.cases()]
             if not taken:
@@ -171,6 +174,7 @@ class PromptfooPlan:
             alone = test.alone
             for repeat in range(test.repeats or self.repeats):
                 for case in cases:
+                    contest = Contest(index, len(taking), referees) if referees else None
                     for pair in taking:
                         body = CellBody(pair, test, case.vars)
                         review = None
@@ -190,6 +194,7 @@ class PromptfooPlan:
                             rule,
                             after=after,
                             alone=alone,
+                            contest=contest,
                             test=test.shown,
                             review=review,
                         )

@@ -27,6 +27,7 @@ class Survey:
         judged: Judge calls for each judge.
         stores: Some tests store their outputs for others.
         alone: Some tests stand alone.
+        uncompared: Selected tests whose outputs are to be compared, and that have one column.
     """
 
     tests: int = 0
@@ -38,6 +39,7 @@ class Survey:
     judged: dict[str, int] = field(default_factory=dict[str, int])
     stores: bool = False
     alone: bool = False
+    uncompared: int = 0
 
 
 def surveyed(
@@ -74,6 +76,12 @@ def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Fin
             config.at("tests"),
             f"{survey.vacuous} of {survey.tests} tests expect nothing, so that any answer passes",
             "Give them an assert, or write one for all under defaultTest.",
+        )
+    if survey.uncompared:
+        findings.broken(
+            config.at("tests"),
+            f"{survey.uncompared} of {survey.tests} tests compare the outputs of columns, and have one",
+            "Add a prompt or a provider, or take select-best and max-score away.",
         )
     if survey.homeless:
         findings.hint(
@@ -120,7 +128,9 @@ def _count(test: Test, pairs: Sequence[Pair], repeats: int, survey: Survey) -> N
     survey.cells += trials * len(taking)
     survey.stores |= bool(test.stores)
     survey.alone |= test.alone
-    survey.vacuous += not test.expected.makes
+    contests = test.expected.contests
+    survey.vacuous += not (test.expected.makes or contests)
+    survey.uncompared += bool(contests) and len(taking) == 1
     survey.homeless += not taking
     if test.provider_output is None:
         for pair in taking:
@@ -128,3 +138,8 @@ def _count(test: Test, pairs: Sequence[Pair], repeats: int, survey: Survey) -> N
             survey.calls[index] = survey.calls.get(index, 0) + trials
     for judge in test.expected.judged:
         survey.judged[judge] = survey.judged.get(judge, 0) + trials * len(taking)
+    if contests and len(taking) > 1:
+        for assertion in contests:
+            if assertion.judge is not None:
+                judge = assertion.judge.id
+                survey.judged[judge] = survey.judged.get(judge, 0) + trials

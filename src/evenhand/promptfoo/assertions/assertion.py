@@ -37,6 +37,7 @@ class Assertion:
         options: The test's options, for types that look at them.
         context_transform: Takes the context of retrieval types out of the output.
         makes: Of a set: what makes the expectations in it.
+        excusing: Of a set: the places of those that let it pass when they fail.
         more: All its keys, as written, for those that one type alone has.
     """
 
@@ -56,6 +57,7 @@ class Assertion:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     context_transform: str = ""
     makes: tuple[Make, ...] = ()
+    excusing: frozenset[int] = frozenset()
     more: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property

@@ -48,6 +48,7 @@ class Kind:
         check: What else can be seen to be wrong before anything runs.
         tags: Whether its value is a template. Code fills its own tags in.
         files: Whether `value: file://x.py` is a function that computes the value; code takes the file itself.
+        compares: It compares the outputs of all columns, once they are there.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Kind:
     check: Callable[[Assertion], Wrong] = nothing_wrong
     tags: bool = True
     files: bool = True
+    compares: bool = False
 
 
 def with_cell(make: Callable[[Assertion, Cell, Any], Scorer]) -> Callable[..., Scorer]:

@@ -28,6 +28,7 @@ FAMILIES: Mapping[str, str] = {
     "embedded": "similar similar:cosine similar:dot similar:euclidean classifier moderation",
     "bounds": "latency cost",
     "sets": "assert-set",
+    "contests": "select-best max-score",
 }
 """The modules of this room that hold types, and which, in the order in which they are listed."""
 

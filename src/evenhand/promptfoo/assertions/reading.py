@@ -9,10 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.contest import Referee
 from evenhand.core.errors import ScoreError
 from evenhand.core.message import Task
 from evenhand.core.provider import Provider
 from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
+from evenhand.promptfoo.assertions.contests import referee
 from evenhand.promptfoo.assertions.kind import Kind
 from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of, unknown_type
 from evenhand.promptfoo.assertions.preparing import prepared, unsettled
@@ -40,19 +42,38 @@ class Expected:
         makes: What makes its expectations, in their order.
         judged: The ids of the judges that they ask, once for each that asks.
         binding: The places of those that fail the test whatever they weigh: sets of weight 0.
+        excusing: The places of those that let the test pass when they fail: guardrails with `purpose: redteam`.
+        types: The type of each; of a set, the types in it.
+        contests: The assertions that compare the outputs of all columns.
     """
 
     makes: tuple[Make, ...] = ()
     judged: tuple[str, ...] = ()
     binding: frozenset[int] = frozenset()
+    excusing: frozenset[int] = frozenset()
+    types: tuple[str | tuple[str, ...], ...] = ()
+    contests: tuple[Assertion, ...] = ()
 
     def and_then(self, other: Expected) -> Expected:
         """Both, these first."""
+        count = len(self.makes)
         return Expected(
             self.makes + other.makes,
             self.judged + other.judged,
-            self.binding | {len(self.makes) + place for place in other.binding},
+            self.binding | {count + place for place in other.binding},
+            self.excusing | {count + place for place in other.excusing},
+            self.types + other.types,
+            self.contests + other.contests,
         )
+
+    def referees(self) -> list[Referee]:
+        """Who compares the outputs of all columns. As in promptfoo, one of each type does: the first."""
+        first = {assertion.type: assertion for assertion in reversed(self.contests)}
+        return [
+            referee(first[type_], self.types)
+            for type_ in ("select-best", "max-score")
+            if type_ in first
+        ]
 
 
 class AssertionReader:
@@ -111,7 +132,7 @@ class AssertionReader:
             what, hint = unknown_type(written)
             if check:
                 findings.broken(at("type"), what, hint)
-            return Expected((unsettled(written, ScoreError(what, hint=hint)),))
+            return Expected((unsettled(written, ScoreError(what, hint=hint)),), types=(name,))
         kind = kind_of(name)
         if check:
             if kind.negation == "ignored" and written != kind.name:
@@ -130,14 +151,24 @@ class AssertionReader:
         inside = Expected()
         if kind.name == "assert-set":
             inside = self.expected(raw.get("assert"), options, at, check=check)
-        assertion = self._assertion(kind, raw, options, at, inside.makes)
+        assertion = self._assertion(kind, raw, options, at, inside)
         if check:
             for what, hint in problems(assertion):
                 findings.broken(at("value") if "value" in raw else at(), what, hint)
+        if kind.compares:
+            return Expected(contests=(assertion,))
+        if check and inside.contests:
+            compared = inside.contests[0].type
+            findings.hint(at(), f"'{compared}' in a set is not used", "Write it beside the set.")
         asked = (assertion.judge.id,) if assertion.judge is not None else ()
-        always = kind.name == "assert-set" and assertion.weight == 0
+        is_set = kind.name == "assert-set"
+        blocks = written == "guardrails" and assertion.config.get("purpose") == "redteam"
         return Expected(
-            (prepared(assertion),), inside.judged + asked, frozenset({0} if always else ())
+            (prepared(assertion),),
+            inside.judged + asked,
+            frozenset({0} if is_set and assertion.weight == 0 else ()),
+            frozenset({0} if blocks else ()),
+            (tuple(map(_plain, inside.types)) if is_set else written,),
         )
 
     def _assertion(
@@ -146,7 +177,7 @@ class AssertionReader:
         raw: Mapping[str, Any],
         options: Mapping[str, Any],
         at: At,
-        makes: tuple[Make, ...],
+        inside: Expected,
     ) -> Assertion:
         findings = self._findings
         weight, threshold = raw.get("weight"), raw.get("threshold")
@@ -172,7 +203,8 @@ class AssertionReader:
             place=str(at()) if kind.negation == "own" else "",
             options=options,
             context_transform=_text(raw.get("contextTransform")),
-            makes=makes,
+            makes=inside.makes,
+            excusing=inside.excusing,
             more=raw,
         )
 
@@ -216,6 +248,10 @@ class AssertionReader:
 
     def _path(self, reference: str) -> Path:
         return self._config.base / reference.removeprefix("file://")
+
+
+def _plain(type_: str | tuple[str, ...]) -> str:
+    return type_ if isinstance(type_, str) else "assert-set"
 
 
 def _text(value: object) -> str:

@@ -23,11 +23,12 @@ class AssertSet:
 
     expectations: tuple[Expectation, ...] = field(repr=False)
     threshold: float | None = None
+    excusing: frozenset[int] = frozenset()
 
     async def score(self, output: Any, trial: Trial) -> Score:
         del output
         outcomes = await trial.settled(self.expectations)
-        verdict = verdict_rule(self.threshold)(outcomes)
+        verdict = verdict_rule(self.threshold, excusing=self.excusing)(outcomes)
         if verdict.outcome == "error":
             raise ScoreError(f"one of the set could not be settled: {verdict.reason}")
         return Score(
@@ -56,7 +57,8 @@ def _component(outcome: Outcome) -> Mapping[str, Any]:
 def _set(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del value
     assert cell is not None  # noqa: S101 (made for each cell)
-    return AssertSet(tuple(make(cell) for make in assertion.makes), assertion.threshold)
+    made = tuple(make(cell) for make in assertion.makes)
+    return AssertSet(made, assertion.threshold, assertion.excusing)
 
 
 KINDS = (
