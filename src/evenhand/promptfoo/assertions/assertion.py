@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evenhand.core.expect import Expectation
 from evenhand.core.message import Reply
@@ -80,6 +80,15 @@ class Cell:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     provider_config: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    @property
+    def trace(self) -> Mapping[str, Any] | None:
+        """What the provider, or else the test, tells of the spans behind the output: `{spans: […]}`."""
+        for metadata in (self.reply.metadata if self.reply else {}, self.metadata):
+            found: object = metadata.get("trace")
+            if isinstance(found, Mapping) and isinstance(found.get("spans"), list):
+                return cast("Mapping[str, Any]", found)
+        return None
+
     def context(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """What user code is given as `context`: plain copies, so that it can change nothing of ours."""
         reply = self.reply
@@ -93,6 +102,9 @@ class Cell:
             "logProbs": None,
             "providerResponse": {},
         }
+        trace = self.trace
+        if trace is not None:
+            context["trace"] = plain_copy(dict(trace))
         if reply is not None:
             context["logProbs"] = list(reply.logprobs) if reply.logprobs is not None else None
             context["providerResponse"] = {

@@ -13,6 +13,7 @@ from evenhand.promptfoo.assertions.assertion import Assertion, Cell
 from evenhand.promptfoo.assertions.kind import Kind
 from evenhand.promptfoo.assertions.matching import matches
 from evenhand.promptfoo.assertions.measured import Known
+from evenhand.promptfoo.assertions.spans import wrong_value
 from evenhand.promptfoo.printing import printed
 from evenhand.promptfoo.values import bound
 from evenhand.scorers.declared_calls import CallsDeclaredFunction, CallsDeclaredTools
@@ -192,5 +193,6 @@ KINDS = (
         "name, list, or {name or pattern, min, max}",
         of_each_cell=True,
         negation="own",
+        check=wrong_value(_skill),
     ),
 )

@@ -6,7 +6,7 @@ A family is imported when one of its types is used: a config that asks for `cont
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
@@ -21,11 +21,16 @@ FAMILIES: Mapping[str, str] = {
     "sql": "is-sql contains-sql",
     "overlap": "levenshtein rouge-n bleu gleu meteor",
     "answers": "word-count is-refusal finish-reason perplexity perplexity-score guardrails",
+    "called": "tool-call-f1 is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call skill-used",
     "code": "python",
     "javascript": "javascript",
+    "webhook": "webhook",
     "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance",
     "retrieval": "context-recall context-relevance context-faithfulness answer-relevance",
     "embedded": "similar similar:cosine similar:dot similar:euclidean classifier moderation",
+    "traced": "trace-span-count trace-span-duration trace-error-spans",
+    "trajectory": "trajectory:tool-used trajectory:tool-sequence trajectory:tool-args-match trajectory:step-count "
+    "trajectory:goal-success",
     "bounds": "latency cost",
     "sets": "assert-set",
     "contests": "select-best max-score",
@@ -36,24 +41,16 @@ _HOMES = {name: family for family, names in FAMILIES.items() for name in names.s
 
 SUPPORTED: frozenset[str] = frozenset(_HOMES)
 
-KNOWN: frozenset[str] = SUPPORTED | frozenset(
-    """
-    answer-relevance agent-rubric bleu classifier contains-html contains-sql contains-xml
-    context-faithfulness context-recall context-relevance conversation-relevance factuality finish-reason g-eval gleu
-    guardrails human is-html is-refusal is-sql is-valid-function-call is-valid-openai-function-call
-    is-valid-openai-tools-call is-xml javascript
-    levenshtein max-score meteor model-graded-closedqa model-graded-factuality moderation perplexity perplexity-score pi
-    rouge-n ruby search-rubric select-best similar similar:cosine similar:dot similar:euclidean skill-used tool-call-f1
-    trace-error-spans trace-span-count trace-span-duration trajectory:goal-success trajectory:step-count
-    trajectory:tool-args-match trajectory:tool-sequence trajectory:tool-used webhook word-count
-    """.split()
-)
+INSTEAD: Mapping[str, str] = {
+    "agent-rubric": "llm-rubric judges the answer itself; a Python assertion can call an agent: value: file://grader.py.",
+    "human": "People rate answers in `evenhand view`, once there is a run.",
+    "pi": "llm-rubric asks the same of a model that you name.",
+    "ruby": "A Python or JavaScript assertion can say the same, or call the program: value: file://grader.py.",
+    "search-rubric": "llm-rubric asks the same; name a provider that searches the web, with its tools in its config.",
+}
+"""The types that promptfoo has and that are not run here, each with the way round."""
 
-
-def kinds() -> Iterator[Kind]:
-    """All types that run here, family by family."""
-    for family in FAMILIES:
-        yield from _family(family).values()
+KNOWN: frozenset[str] = SUPPORTED | frozenset(INSTEAD)
 
 
 def kind_of(type_: str) -> Kind:
@@ -78,11 +75,8 @@ def _family(name: str) -> Mapping[str, Kind]:
 def unknown_type(type_: str) -> tuple[str, str]:
     """What to say of a type that cannot be run: what is wrong, and what to do."""
     name, _ = split(type_)
-    if name in KNOWN:
-        return (
-            f"assertion type '{type_}' is not supported yet",
-            "`evenhand scorers` lists what is; a Python assertion can stand in: type: python, value: file://grader.py",
-        )
+    if name in INSTEAD:
+        return f"assertion type '{type_}' is not run here", INSTEAD[name]
     near = difflib.get_close_matches(name, sorted(KNOWN), n=1)
     guess = f"Did you mean '{'not-' if type_ != name else ''}{near[0]}'? " if near else ""
     return f"assertion type '{type_}' is not known", f"{guess}`evenhand scorers` lists all of them."
