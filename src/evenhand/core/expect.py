@@ -41,6 +41,10 @@ class Trial(Host, Protocol):
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         ...
 
+    def answered(self, reply: Reply) -> None:
+        """Takes this for the subject's reply, where nobody is asked."""
+        ...
+
     def mark(self, metadata: Mapping[str, Any]) -> None:
         """Keeps these with the result, beside the case's metadata."""
         ...

@@ -225,6 +225,10 @@ class LiveTrial:
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         self.vars = variables
 
+    def answered(self, reply: Reply) -> None:
+        self.reply = reply
+        self.spending.latency_s = (self.spending.latency_s or 0.0) + (reply.latency_s or 0.0)
+
     def mark(self, metadata: Mapping[str, Any]) -> None:
         self.metadata = {**self.metadata, **metadata}
 

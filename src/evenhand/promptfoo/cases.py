@@ -23,6 +23,7 @@ class Test:
         stores: The variable that its output becomes for later tests; empty for none.
         listens: It is told what was said before, where its prompt asks for that.
         alone: It is run before all others, with nothing else under way.
+        scoring: The file of the function that says what its assertions come to; empty for none.
         repeats: How often it is repeated; None for as often as all.
         transform_vars: Changes its variables before anything is filled in.
         literal: `prefix` and `suffix` are data: no tag in them is filled in.
@@ -48,6 +49,7 @@ class Test:
     stores: str = ""
     listens: bool = True
     alone: bool = False
+    scoring: str = ""
     repeats: int | None = None
     transform_vars: str = ""
     shown: Mapping[str, Any] = field(default_factory=dict[str, Any])

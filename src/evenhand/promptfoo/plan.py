@@ -177,7 +177,7 @@ class PromptfooPlan:
                     contest = Contest(index, len(taking), referees) if referees else None
                     for pair in taking:
                         body = CellBody(pair, test, case.vars)
-                        review = None
+                        review = body.reviewed if test.scoring else None
                         if self._around is not None:
                             body.around, body.told = self._around, self._reader.told(test)
                             review = body.reviewed

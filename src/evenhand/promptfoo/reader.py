@@ -17,7 +17,9 @@ from evenhand.promptfoo.findings import At, Findings, did_you_mean
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.options import number
 from evenhand.promptfoo.row import Row, Source
+from evenhand.promptfoo.scoring import scoring_problems
 from evenhand.promptfoo.template import has_tags
+from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.tree import read_document
 from evenhand.promptfoo.variables import VariableReader
 
@@ -235,6 +237,9 @@ class TestReader:
             listens=not options.get("disableConversationVar")
             and not self._config.env.get("PROMPTFOO_DISABLE_CONVERSATION_VAR"),
             alone=bool(options.get("runSerially")),
+            scoring=str(
+                raw.get("assertScoringFunction") or defaults.raw.get("assertScoringFunction") or ""
+            ),
             repeats=_repeats(options.get("repeat")),
             transform_vars=str(options.get("transformVars") or ""),
             literal=row.data
@@ -278,10 +283,11 @@ class TestReader:
                 self._findings.hint(
                     at(key), f"unknown key '{key}' of a test is not used", did_you_mean(key, _KEYS)
                 )
-        if raw.get("assertScoringFunction"):
-            self._findings.problem(
-                at("assertScoringFunction"), "'assertScoringFunction' is not supported yet"
-            )
+        scoring = raw.get("assertScoringFunction")
+        if scoring:
+            for what, hint in scoring_problems(scoring, self._config.base):
+                self._findings.problem(at("assertScoringFunction"), what, hint)
+            self._files.add(self._path(split_reference(str(scoring), "")[0]))
         if raw.get("metadata") is not None and not isinstance(raw["metadata"], Mapping):
             self._findings.problem(
                 at("metadata"), f"metadata is {raw['metadata']!r}, not an object"

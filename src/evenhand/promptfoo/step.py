@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.expect import Trial
-from evenhand.core.message import Message, Prompt, Reply
+from evenhand.core.message import Message, Prompt, Reply, Usage
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.around import Around
@@ -18,12 +18,15 @@ from evenhand.promptfoo.earlier import CONVERSATION, Earlier
 from evenhand.promptfoo.models import Column
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
 from evenhand.promptfoo.resolved import resolved
+from evenhand.promptfoo.scoring import scored
 from evenhand.promptfoo.template import names_in, render
 from evenhand.promptfoo.transform import transformed, transformed_vars
 from evenhand.promptfoo.variable_code import computed, is_code
 
 FILLS_KEPT = 256
 """Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
+
+NOTHING = Usage(0, 0)
 
 Fill = Callable[[Mapping[str, Any]], Prompt]
 
@@ -114,14 +117,15 @@ class CellBody:
         assert prompt is not None  # noqa: S101 (a prompt is text or a function)
         if earlier is not None:
             earlier.asked(trial, prompt)
-        reply: Reply | None = None
         if test.provider_output is not None:
             output = test.provider_output
+            reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
+            trial.answered(reply)
         else:
             reply = await trial.model(provider, "subject").generate(prompt)
             output = reply.text if reply.output is None else reply.output
         if earlier is not None:
-            earlier.answered(trial, output, reply.metadata if reply is not None else {})
+            earlier.answered(trial, output, reply.metadata)
         cell = Cell(
             output,
             prompt.text,
@@ -147,8 +151,14 @@ class CellBody:
     async def reviewed(
         self, trial: Trial, outcomes: Sequence[Outcome], verdict: Verdict
     ) -> Verdict:
-        """The verdict, once the hooks have seen it."""
-        assert self.around is not None  # noqa: S101 (only then is it asked)
+        """The verdict, once the test's own scoring and the hooks have seen it."""
+        test = self.test
+        if test.scoring and (outcomes or test.expected.contests):
+            verdict = await scored(
+                test.scoring, self.pair.base, trial, test.shown, outcomes, verdict
+            )
+        if self.around is None:
+            return verdict
         return await self.around.after(trial, self.told, self.output, outcomes, verdict)
 
     async def _variables(self, trial: Trial) -> Mapping[str, Any]:

@@ -16,10 +16,11 @@ from typing import Any, cast
 
 from evenhand.core.expect import named_scores, weighted_mean
 from evenhand.core.run import Judged, TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 
 _EPSILON = 2.2e-16
+_CONTESTS = ("select-best", "max-score")
 _DETAILS = (
     "reasoning acceptedPrediction rejectedPrediction cacheReadInputTokens cacheCreationInputTokens"
 ).split()
@@ -191,8 +192,9 @@ def tokens(trial: TrialResult) -> dict[str, Any]:
     return tokens_of(used, used.tokens_in + used.tokens_out if replayed else 0)
 
 
-def tokens_of(used: Judged, cached: int = 0) -> dict[str, Any]:
+def tokens_of(used: Judged | None, cached: int = 0) -> dict[str, Any]:
     """Tokens in promptfoo's keys. It counts the tokens of an answer from the cache, not the calls."""
+    used = used or Judged()
     return {
         "prompt": used.tokens_in,
         "completion": used.tokens_out,
@@ -205,36 +207,61 @@ def tokens_of(used: Judged, cached: int = 0) -> dict[str, Any]:
 
 def graded(trial: TrialResult) -> Graded:
     """What the trial comes to there. Where nothing is in error, it is what it is here."""
-    written = _written(trial)
-    components = [
-        part
-        for outcome, assertion in zip(trial.outcomes, written, strict=True)
-        for part in _components(outcome, assertion)
-    ]
+    compared = [outcome for outcome in trial.outcomes if _is_contest(outcome)]
+    if compared:
+        return _after_contest(trial, compared)
+    parts = components(trial.outcomes, trial.test)
     reason = trial.error.message if trial.error else trial.reason
     broken = [outcome for outcome in trial.outcomes if outcome.outcome == "error"]
     makes_no_sense = next((outcome for outcome in broken if outcome.error == "score"), None)
     if makes_no_sense is not None or (trial.outcome == "error" and not trial.outcomes):
         reason = makes_no_sense.reason if makes_no_sense else reason
-        return Graded(False, 0.0, 2, reason, {}, components)
+        return Graded(False, 0.0, 2, reason, {}, parts)
     weights, counts = _metrics(trial.outcomes)
     if not broken:
         passed = trial.outcome in ("pass", "not_applicable")
         score, named = trial.score or 0.0, trial.named_scores
         failure = 0 if passed else 1
-        return Graded(passed, score, failure, reason, named, components, weights, counts)
+        return Graded(passed, score, failure, reason, named, parts, weights, counts)
     counted = [replace(o, score=o.score or 0.0) for o in trial.outcomes]
     score = weighted_mean([outcome for outcome in counted if outcome.weight > 0]) or 0.0
     least = trial.threshold
-    passed = (
-        all(component["pass"] for component in components)
-        if least is None
-        else score >= least - _EPSILON
-    )
+    passed = all(part["pass"] for part in parts) if least is None else score >= least - _EPSILON
     if trial.outcome == "error" and not any(o.weight for o in broken):
         passed, score = False, 0.0  # the scoring function failed
     named = named_scores(counted)
-    return Graded(passed, score, 0 if passed else 1, reason, named, components, weights, counts)
+    return Graded(passed, score, 0 if passed else 1, reason, named, parts, weights, counts)
+
+
+def _after_contest(trial: TrialResult, compared: Sequence[Outcome]) -> Graded:
+    """A trial that was compared with others: who lost fails with 0; who won has the score of its other assertions."""
+    own = tuple(outcome for outcome in trial.outcomes if not _is_contest(outcome))
+    before = trial.before or Verdict(trial.outcome, trial.score)
+    alone = replace(
+        trial,
+        outcomes=own,
+        outcome=before.outcome,
+        score=before.score if own else None,
+        reason=before.reason,
+        named_scores=before.named_scores,
+        threshold=before.threshold,
+        error=trial.error if before.outcome == "error" else None,
+        before=None,
+    )
+    without = graded(alone)
+    lost = next((outcome for outcome in compared if outcome.outcome != "pass"), None)
+    parts = components(trial.outcomes, trial.test)
+    if lost is None or without.failure == 2:
+        return replace(without, components=parts)
+    failure = 2 if lost.error == "score" else 1
+    return replace(
+        without,
+        passed=False,
+        score=0.0,
+        failure=failure,
+        reason=lost.reason,
+        components=parts,
+    )
 
 
 def _metrics(outcomes: Sequence[Outcome]) -> tuple[dict[str, float], dict[str, int]]:
@@ -267,12 +294,36 @@ def _grading(trial: TrialResult, graded: Graded, judged: Judged) -> dict[str, An
     }
 
 
-def _written(trial: TrialResult) -> Sequence[Mapping[str, Any] | None]:
-    """For each outcome the assertion as the config has it; None where that is not known."""
-    given = trial.test.get("assert")
+def components(outcomes: Sequence[Outcome], test: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a test's outcomes are there, one after the other.
+
+    Args:
+        test: The test as written.
+    """
+    return [
+        part
+        for outcome, assertion in zip(outcomes, _written(outcomes, test), strict=True)
+        for part in _components(outcome, assertion)
+    ]
+
+
+def _written(
+    outcomes: Sequence[Outcome], test: Mapping[str, Any]
+) -> Sequence[Mapping[str, Any] | None]:
+    """For each outcome the assertion as the config has it; None where that is not known.
+
+    Those that compare columns are settled after all others, one of each type.
+    """
+    given = test.get("assert")
     asserts = cast("list[object]", given) if isinstance(given, (list, tuple)) else []
     known = [cast("Mapping[str, Any]", item) for item in asserts if isinstance(item, Mapping)]
-    return known if len(known) == len(trial.outcomes) else [None] * len(trial.outcomes)
+    alone = [item for item in known if item.get("type") not in _CONTESTS]
+    first = {str(item.get("type")): item for item in reversed(known)}
+    compared = [first[type_] for type_ in _CONTESTS if type_ in first]
+    for order in ([*alone, *compared], alone):
+        if len(order) == len(outcomes):
+            return order
+    return [None] * len(outcomes)
 
 
 def _named_asserts(trial: TrialResult) -> list[dict[str, Any]]:
@@ -330,6 +381,10 @@ def _named(name: str) -> dict[str, Any]:
     if len(value) > 1 and value[0] == value[-1] == '"':
         value = value[1:-1]
     return {"type": type_, **({"value": value} if value else {})}
+
+
+def _is_contest(outcome: Outcome) -> bool:
+    return outcome.name.startswith(_CONTESTS)
 
 
 def _passes(outcome: Outcome) -> bool:

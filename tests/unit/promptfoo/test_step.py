@@ -63,6 +63,9 @@ class HandTrial:
     def show(self, variables: Mapping[str, Any]) -> None:
         self.shown = variables
 
+    def answered(self, reply: Reply) -> None:
+        self.reply = reply
+
     def model(self, provider: Provider, role: CallRole) -> Model:
         del provider, role
         return Answers(self)
