@@ -53,7 +53,7 @@ def measured(command: list[str], cwd: Path, env: dict[str, str]) -> Took:
 
 
 def write_folder(folder: Path, rows: int) -> None:
-    """A folder of so many rows, each with one model call and one `contains`."""
+    """A folder of so many rows, each with one model call and one `contains`: as a config, and as an eval set."""
     config = {
         "prompts": ["Say {{n}}"],
         "providers": ["openai:chat:gpt-5-mini"],
@@ -64,6 +64,33 @@ def write_folder(folder: Path, rows: int) -> None:
     with (folder / "tests.jsonl").open("w", encoding="utf-8") as file:
         for i in range(rows):
             file.write(json.dumps({"vars": {"n": f"number {i}"}}) + "\n")
+    (folder / "evals").mkdir()
+    (folder / "evals" / "bench_evals.py").write_text(EVALS, "utf-8")
+
+
+EVALS = """
+from evenhand import Case, Dataset, EvalSet, Expect, Model
+from evenhand.scorers import Contains
+
+asking = EvalSet("asking", data=Dataset.read("../tests.jsonl"), over={"model": ["openai:chat:gpt-5-mini"]})
+
+
+@asking.eval
+async def says_it(case: Case, model: Model, expect: Expect) -> None:
+    reply = await model.generate(f"Say {case.vars['n']}")
+    expect(reply.text, Contains("scripted"))
+
+
+plain = EvalSet("plain", data=Dataset.read("../tests.jsonl"))
+
+
+@plain.eval
+async def three_expectations(case: Case, expect: Expect) -> None:
+    text = case.vars["n"]
+    expect(text, Contains("number"))
+    expect(len(text), at_most=100, label="characters")
+    expect(text.isascii(), "is plain")
+"""
 
 
 def main() -> None:
@@ -111,6 +138,12 @@ def table(rows: int, rounds: int, concurrency: int, folder: Path, url: str) -> N
         "bare client": (rows, lambda: measured(client, folder, env)),
         "evenhand run": (rows, run("--no-cache")),
         "evenhand run, from the cache": (rows, run()),
+        "the same as an eval set": (rows, run("--no-cache", "-k", "asking", "evals")),
+        "three expectations, no call": (rows, run("-k", "plain", "evals")),
+        "import EvalSet, Expect, Case": (
+            0,
+            python("from evenhand import EvalSet, Expect, Case"),
+        ),
     }
     took: dict[str, list[Took]] = {name: [] for name in jobs}
     for _ in range(rounds):

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from evenhand.authoring.expect import Expect as Expect
     from evenhand.authoring.prompt import Prompt as Prompt
     from evenhand.authoring.running import run as run
+    from evenhand.authoring.running import run_async as run_async
     from evenhand.core.case import Case as Case
     from evenhand.core.message import Message as Message
     from evenhand.core.message import Model as Model
     from evenhand.core.message import Reply as Reply
     from evenhand.core.score import Score as Score
+    from evenhand.report.run import Run as Run
     from evenhand.scorers.rubric import Rubric as Rubric
 
 __version__ = "0.1.0"
@@ -30,8 +32,10 @@ _HOMES = {
     "Prompt": "authoring.prompt",
     "Reply": "core.message",
     "Rubric": "scorers.rubric",
+    "Run": "report.run",
     "Score": "core.score",
     "run": "authoring.running",
+    "run_async": "authoring.running",
 }
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
 

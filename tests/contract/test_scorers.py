@@ -1,15 +1,19 @@
-"""The promises of a scorer, over every assertion type, whatever the output."""
+"""The promises of a scorer, over every assertion type and every public scorer, whatever the output."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import evenhand.scorers as public
 from evenhand.core.case import Case
 from evenhand.core.errors import EvenhandError
-from evenhand.core.message import Prompt, Reply
+from evenhand.core.message import Message, Prompt, Reply
 from evenhand.core.plan import Step
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
@@ -19,6 +23,8 @@ from evenhand.engine.trial import LiveTrial
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell
 from evenhand.promptfoo.assertions.kinds import SUPPORTED
 from evenhand.promptfoo.assertions.preparing import prepared
+from evenhand.scorers import CustomJudge, Graded, Judgement
+from evenhand.scorers.catalog import scorers
 from evenhand.testing import Scripted, check_scorer
 
 SCHEMA = {"type": "object", "required": ["answer"]}
@@ -65,17 +71,96 @@ class Direct:
         return provider.reply((await provider.send(provider.request(prompt), trial)).body)
 
 
-async def scored(assertion: Assertion, output: Any) -> Score:
-    """The score of an output, by a scorer that is held to its promises meanwhile."""
+class Tone(Judgement):
+    warmth: Graded[1, 5]
+
+
+class ToneJudge(CustomJudge[Tone]):
+    def messages(self, output: str) -> list[Message]:
+        return [Message("user", output)]
+
+
+ANSWER = {
+    "reasoning": "it says so",
+    "passes": True,
+    "score": 4,
+    "winner": "tie",
+    "confidence": 0.9,
+}
+WARM = Scripted(('{"warmth": {"reasoning": "warm", "score": 4}}',))
+WISE = Scripted((json.dumps(ANSWER),))
+PUBLIC: dict[str, Any] = {
+    "Equals": public.Equals("42"),
+    "Contains": public.Contains("42"),
+    "ContainsAny": public.ContainsAny(["7", "42"]),
+    "ContainsAll": public.ContainsAll(["the", "42"]),
+    "StartsWith": public.StartsWith("the"),
+    "Matches": public.Matches(r"(\d+)\s*$"),
+    "IsJson": public.IsJson(SCHEMA),
+    "ContainsJson": public.ContainsJson(SCHEMA),
+    "Latency": public.Latency(1000),
+    "Cost": public.Cost(1),
+    "Passes": public.Passes("gives a number", judge=WISE),
+    "Rating": public.Rating(public.CLARITY, judge=WISE),
+    "Preferred": public.Preferred(over="the answer is 7", criteria="better", judge=WISE),
+    "CustomJudge": ToneJudge(judge=WARM),
+    "Jury": public.Jury([WISE, "scripted"], of=public.Passes("gives a number")),
+    "CallsTool": public.CallsTool("search", {"query": "moon"}),
+    "CallsTools": public.CallsTools(["search"]),
+}
+CALLS = {"tool_calls": [{"name": "search", "arguments": {"query": "moon"}}]}
+
+
+@asynccontextmanager
+async def trial_of(reply: Reply) -> AsyncIterator[LiveTrial]:
+    """A trial without a run."""
 
     async def body(trial: Any) -> object:
         return None
 
     host = CodeHost()
     with host.open():
-        trial = LiveTrial(Step(0, Case("1"), Variant(0, "p", "m"), 0, body), Direct(), host)
-        trial.reply = Reply("the answer is 42", latency_s=0.5, cost_usd=0.01)
-        cell = Cell(output, "the prompt", {}, {}, "echo", "echo", trial.reply)
+        step = Step(0, Case("1"), Variant(0, "p", "m"), 0, body, models=lambda _: WISE)
+        trial = LiveTrial(step, Direct(), host)
+        trial.reply = reply
+        yield trial
+
+
+def test_every_public_scorer_is_held_to_its_contract():
+    """A new one is not forgotten here."""
+    assert {entry.name for entry in scorers()} == PUBLIC.keys()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+async def test_a_public_scorer_keeps_its_promises_whatever_the_output(name: str):
+    """A score that is a number, and the same one twice; or an error that says what is the matter, and no score."""
+    settled = 0
+    async with trial_of(Reply("the answer is 42", latency_s=0.5, cost_usd=0.01)) as trial:
+        for what, output in {**OUTPUTS, "calls": CALLS}.items():
+            try:
+                score = await check_scorer(PUBLIC[name], output, trial)
+            except EvenhandError:
+                continue
+            settled += 1
+            assert score.value is not None, what
+    assert settled
+
+
+@pytest.mark.parametrize("name", [e.name for e in scorers() if e.negated])
+async def test_a_scorer_and_its_opposite_never_agree(name: str):
+    """On an output that both can look at."""
+    async with trial_of(Reply("")) as trial:
+        for output in (CALLS, {"tool_calls": []}):
+            yes = await check_scorer(PUBLIC[name], output, trial)
+            no = await check_scorer(~PUBLIC[name], output, trial)
+            assert yes.passed is not no.passed
+
+
+async def scored(assertion: Assertion, output: Any) -> Score:
+    """The score of an output, by a scorer that is held to its promises meanwhile."""
+    reply = Reply("the answer is 42", latency_s=0.5, cost_usd=0.01)
+    async with trial_of(reply) as trial:
+        cell = Cell(output, "the prompt", {}, {}, "echo", "echo", reply)
         expectation = prepared(assertion)(cell)
         return await check_scorer(expectation.scorer, expectation.value, trial)
 

@@ -16,7 +16,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.promptfoo.assertions.kinds import SUPPORTED
 from evenhand.promptfoo.load import load
 from evenhand.providers.catalog import KEYS, SCHEMES
-from evenhand.scorers.catalog import catalog
+from evenhand.scorers.catalog import catalog, scorers
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -146,6 +146,13 @@ def test_every_provider_is_documented():
         f"| `{form}` | {what} | {f'`{key}`' if key else ''} |"
         for (form, what), key in zip(SCHEMES.items(), keys, strict=True)
     ]
+
+
+def test_every_scorer_is_documented():
+    """Each class of evenhand.scorers that can be asked of an output is used or named on a page."""
+    text = "".join(page.read_text("utf-8") for page in DOCS.rglob("*.md"))
+    missing = [e.name for e in scorers() if not re.search(rf"\b{e.name}\b", text)]
+    assert missing == []
 
 
 def test_every_environment_variable_is_documented():

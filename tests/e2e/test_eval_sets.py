@@ -226,6 +226,45 @@ def test_the_example_runs_offline_from_anywhere(tmp_path: Path):
     assert {name for name, _, _ in trials(line)} == {"would_be_printed"}
 
 
+def test_a_new_project_runs_at_once_and_from_anywhere(tmp_path: Path):
+    """Written, checked and run as the lines that it prints say; one of four is missed, and the judge says why."""
+    done = run("init", "my shop", "--python", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "next: evenhand run 'my shop' --offline" in done.stdout
+    assert "4 trials" in run("check", "my shop", cwd=tmp_path, OPENAI_API_KEY="k").stdout
+    for where, words in ((tmp_path, ["my shop"]), (tmp_path / "my shop", [])):
+        done = run("run", *words, "--offline", "--json", cwd=where)
+        assert done.returncode == 1, done.stderr
+        document = json.loads(done.stdout)
+        assert [t["outcome"] for t in document["trials"]] == ["pass", "pass", "pass", "fail"]
+        missed = [o for o in document["trials"][3]["outcomes"] if o["outcome"] == "fail"]
+        assert ["money back for a gift" in o["reason"] for o in missed] == [True]
+    again = run("init", "my shop", "--python", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "nothing was written" in again.stderr
+
+
+def test_what_is_wrong_is_told_with_its_lines_and_the_rest_runs(folder: Path):
+    """A setup that fails is told once; `check` and `run` say the same, in one order."""
+    other = folder / "other" / "evals"
+    other.mkdir(parents=True)
+    (other / "setup.py").write_text("1 / 0\n", "utf-8")
+    for name in ("a", "b"):
+        (other / f"{name}_evals.py").write_text(TWO, "utf-8")
+    text = ONE + '    expect("x", Rating("how clear?"))\n'
+    text = text.replace("import EvalSet\n", "import EvalSet\nfrom evenhand.scorers import Rating\n")
+    (folder / "evals" / "one_evals.py").write_text(text, "utf-8")
+    done = run("run", "evals", "other", "--json", cwd=folder)
+    assert done.returncode == 2
+    assert trials(done) == [("is_there", "two", "pass")]
+    told = [line for line in done.stderr.splitlines() if ".py:" in line]
+    assert [line.removeprefix(str(folder)).split(": ")[0] for line in told] == [
+        "/evals/one_evals.py:18",
+        "/other/evals/setup.py:1",
+    ]
+    assert "gives a number, and has no bound" in run("check", "evals", cwd=folder).stderr
+
+
 def test_new_files_work_together(tmp_path: Path):
     """An eval, a judge and a prompt as `new` writes them: the eval runs at once, and again with the other two."""
     for kind in ("eval", "judge", "prompt"):

@@ -120,7 +120,7 @@ class Users:
 
     def give_back(self) -> bool:
         """Takes one who holds a permit off the list."""
-        for task in self.tasks:
+        for task in list(self.tasks):
             if task.done():
                 self.tasks.remove(task)
                 if not task.cancelled() and task.exception() is None:

@@ -12,12 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, assert_type
 
+import evenhand
+from evenhand import EvalSet, Expect, Message, Run, run_async
 from evenhand.core.case import Case
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.plan import Plan, Selection
-from evenhand.core.score import Score, State, check
+from evenhand.core.score import Outcome, Score, State, check
 from evenhand.engine.door import Finished, Settings, run
 from evenhand.promptfoo.load import load
+from evenhand.scorers import (
+    CLARITY,
+    CallsTools,
+    Contains,
+    CustomJudge,
+    Graded,
+    Judgement,
+    Jury,
+    Passes,
+    Preferred,
+    Rating,
+)
+from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script, Scripted, example
 
 
@@ -73,6 +88,20 @@ def plans() -> None:
     Settings(max_costs=1.0)  # pyright: ignore[reportCallIssue]
 
 
+async def sets() -> None:
+    """Eval sets give a run, whichever way they are run; a run is a run file with a face."""
+    evals = EvalSet("support")
+    found = evenhand.run(evals, first=3, strict=True)
+    assert_type(found, Run)
+    assert_type(await run_async(evals, repeats=2), Run)
+    assert_type(Run.open(found.path), Run)
+    assert_type(found.rows(), list[dict[str, Any]])
+    assert_type(found.outcome_rows(), list[dict[str, Any]])
+    kept: RunFile = found
+    assert_type(kept.path, Path)
+    evenhand.run("support")  # pyright: ignore[reportArgumentType]
+
+
 async def fakes() -> None:
     """What users test their own evals with."""
 
@@ -83,3 +112,37 @@ async def fakes() -> None:
     with FakeProvider(Script.read(Path("offline.jsonl")), latency_ms=5) as fake:
         assert_type(fake.url, str)
     run(plan)
+
+
+class Tone(Judgement):
+    """What a judge of tone answers."""
+
+    warmth: Graded[1, 5]
+
+
+class ToneJudge(CustomJudge[Tone]):
+    """A judge of tone."""
+
+    house: str
+
+    def messages(self, output: str) -> list[Message]:
+        return [Message("user", f"{self.house}: {output}")]
+
+
+async def judges(expect: Expect) -> None:
+    """Judges are named by id; what a judge of one's own answered has the type of its schema."""
+    tone = await expect.now("dear", ToneJudge(house="ours", judge="openai:gpt-5"))
+    assert_type(tone, Tone)
+    assert_type(tone.warmth.score, float)
+    expect(tone.warmth.score, at_least=4, label="warmth")
+    outcome = await expect.now("dear", Passes("is kind", judge="openai:gpt-5"))
+    assert_type(outcome, Outcome)
+    assert tone.cold  # pyright: ignore[reportAttributeAccessIssue]
+    assert outcome.warmth  # pyright: ignore[reportAttributeAccessIssue]
+    ToneJudge()  # pyright: ignore[reportCallIssue]
+    ToneJudge(house=3)  # pyright: ignore[reportArgumentType]
+    Passes("is kind", judge=3)  # pyright: ignore[reportArgumentType]
+    Preferred(over="x", criteria="kinder", ties="maybe")  # pyright: ignore[reportArgumentType]
+    CallsTools(["search"], order="some")  # pyright: ignore[reportArgumentType]
+    Jury([Scripted(), "openai:gpt-5"], of=Rating(CLARITY))
+    Jury(["openai:gpt-5"], of=Contains("x"))  # pyright: ignore[reportArgumentType]

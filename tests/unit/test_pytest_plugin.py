@@ -71,6 +71,7 @@ def test_good(expect):
             "✗ test_bot.py:10  adds up: sums*",
             "✗ test_bot.py:14  seconds: 3, wanted at most 2",
             "! test_bot.py:12  can be read: code: KeyError: 'total'",
+            "    *test_bot.py:13: raise KeyError*",
             "*expectations call*",
             '✓ test_bot.py:8  contains "30 days"',
             "evenhand: 6 expectations: 2 met, 3 missed, 1 in error · evenhand show *",
@@ -461,3 +462,73 @@ def test_error(expect):
             assert found.meta.status == "finished"
             trials += found.totals().trials
     assert (len(runs), trials) == (2, 6)
+
+
+def test_a_project_names_the_judge_and_a_scorer_another(
+    run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+):
+    """As in eval sets: the scorer's own, then pytest's, the project's, the environment's."""
+    pytester.path.joinpath("pyproject.toml").write_text(
+        "[tool.evenhand]\njudge = 'openai:project'\n"
+    )
+    monkeypatch.setenv("EVENHAND_JUDGE", "openai:environment")
+    tests = """
+def test_bot(expect):
+    expect("please", Passes("is polite"))
+    expect("please", Passes("is polite", judge="anthropic:scorer"))
+    expect("please", Passes("is polite", judge="opnai:x"))
+"""
+    with FakeProvider(Script([Rule((), JUDGED)])) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        result = run(tests, "--evenhand-live")
+        assert {seen.model for seen in fake.requests} == {"project", "scorer"}
+        pytester.path.joinpath("pyproject.toml").unlink()
+        run(tests, "--evenhand-live")
+        assert {seen.model for seen in fake.requests} == {"project", "scorer", "environment"}
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["*no verdict: 1 of 3*", "*opnai:x' is not known", "*Did you mean 'openai'?*"]
+    )
+
+
+def test_a_projects_table_that_is_wrong_is_told(run: Run, pytester: pytest.Pytester):
+    """With its file and line."""
+    pytester.path.joinpath("pyproject.toml").write_text("[tool.evenhand]\njugde = 'openai:x'\n")
+    result = run("def test_bot(expect):\n    expect(True, 'x')\n")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*pyproject.toml:2: *has no 'jugde'*", "*Did you mean 'judge'?*"])
+
+
+def test_a_judge_of_your_own_without_an_answer_is_no_verdict(run: Run):
+    """What it answers is given to the test; where it answers nothing, the test has neither passed nor failed."""
+    head = """
+from evenhand import Message
+from evenhand.scorers import CustomJudge, Graded, Judgement
+
+class Tone(Judgement):
+    warmth: Graded[1, 5]
+
+class ToneJudge(CustomJudge[Tone]):
+    def messages(self, output):
+        return [Message("user", output)]
+
+WARM = Scripted(('{"warmth": {"reasoning": "r", "score": 4}}',))
+MUTE = Scripted(("no idea",), id="mute")
+"""
+    result = run(
+        head
+        + """
+async def test_warm(expect):
+    tone = await expect.now("dear", ToneJudge(judge=WARM))
+    expect(tone.warmth.score, at_least=4, label="warmth")
+
+async def test_mute(expect):
+    await expect.now("dear", ToneJudge(judge=MUTE))
+
+async def test_missed(expect):
+    expect(False, "holds")
+    await expect.now("dear", ToneJudge(judge=MUTE))
+"""
+    )
+    result.assert_outcomes(passed=1, errors=1, failed=1)

@@ -23,10 +23,15 @@ evals = EvalSet(
 )
 
 
+@evals.fixture
+def document(case: Case) -> str:
+    """The document of the case, from evals/files."""
+    return evals.file(case.id).read_text("utf-8")
+
+
 @evals.eval
-async def is_fit_for_the_page(case: Case, model: Model, expect: Expect) -> None:
+async def is_fit_for_the_page(case: Case, document: str, model: Model, expect: Expect) -> None:
     """A few lines of HTML that say what was decided, clearly."""
-    document = evals.file(case.id).read_text("utf-8")
     summary = await summarise(model, document)
 
     words = len(summary.split())
@@ -39,14 +44,12 @@ async def is_fit_for_the_page(case: Case, model: Model, expect: Expect) -> None:
 
 
 @evals.eval(tags=["editor"])
-async def would_be_printed(case: Case, model: Model, expect: Expect) -> None:
+async def would_be_printed(document: str, model: Model, expect: Expect) -> None:
     """An editor who has read the document would print the summary, and finds nothing wrong in it."""
-    document = evals.file(case.id).read_text("utf-8")
     summary = await summarise(model, document)
 
-    outcome = await expect.now(summary, SummaryJudge(document=document), at_least=4)
+    judged = await expect.now(summary, SummaryJudge(document=document), at_least=4)
     with expect.that("nothing is wrong in it"):
-        judged = SummaryJudge.judgement(outcome)
         assert judged.accuracy.score == 5, judged.accuracy.reasoning
 
 

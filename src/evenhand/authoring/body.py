@@ -13,6 +13,8 @@ from evenhand.authoring.expect import Expect, Raised
 from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.provider import Provider
+from evenhand.engine.present import during
+from evenhand.isolation.kept import one_trial
 
 LIMIT_S = 600.0
 """For one eval: it may ask models many times."""
@@ -29,6 +31,23 @@ class EvalBody:
     judge: Provider | None
 
     async def __call__(self, trial: Trial) -> object:
+        with one_trial(self._waits):
+            return await self._run(trial)
+
+    def _waits(self) -> bool:
+        """Whether the eval, or a fixture that it needs, is async."""
+        asked, seen = [self.eval.function], set[str]()
+        while asked:
+            function = asked.pop()
+            if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+                return True
+            for name in parameters_of(function):
+                if name in self.evals.fixtures and name not in seen:
+                    seen.add(name)
+                    asked.append(self.evals.fixtures[name])
+        return False
+
+    async def _run(self, trial: Trial) -> object:
         expect = Expect(trial)
         given: dict[str, Any] = {
             **self.axes,
@@ -56,8 +75,8 @@ class EvalBody:
         except Exception as error:  # noqa: BLE001 (whatever the eval raises is one error among its expectations)
             trial.expect(Expectation(None, Raised("the eval runs to its end", error)))
         finally:
-            for name, generator in reversed(teardowns):
-                await self._tear_down(name, generator, trial)
+            with during("setup"):
+                await self._tear_down_all(teardowns, trial)
         if result is None and trial.reply is not None:
             result = trial.reply.text
         return result
@@ -71,14 +90,12 @@ class EvalBody:
         trial: Trial,
         results: list[object],
     ) -> None:
-        for parameter in inspect.signature(function).parameters:
+        names = parameters_of(function)
+        for parameter in names:
             if parameter not in given and parameter in self.evals.fixtures:
-                await self._make(parameter, given, teardowns, trial)
-        wanted = {
-            p.name: given[p.name]
-            for p in inspect.signature(function).parameters.values()
-            if p.name in given
-        }
+                with during("setup"):
+                    await self._make(parameter, given, teardowns, trial)
+        wanted = {name: given[name] for name in names if name in given}
         results.append(
             await trial.call(functools.partial(function, **wanted), name=name, limit_s=LIMIT_S)
         )
@@ -89,38 +106,41 @@ class EvalBody:
         """Makes a fixture, and those that it asks for itself."""
         function = self.evals.fixtures[name]
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            for parameter in inspect.signature(function).parameters:
+            names = parameters_of(function)
+            for parameter in names:
                 if parameter not in given and parameter in self.evals.fixtures:
                     await self._make(parameter, given, teardowns, trial)
-            wanted = {p: given[p] for p in inspect.signature(function).parameters if p in given}
+            wanted = {name: given[name] for name in names if name in given}
             generator = function(**wanted)
-            step: Callable[[], Any] = (
-                generator.__anext__
-                if inspect.isasyncgen(generator)
-                else functools.partial(next, generator)
-            )
-            given[name] = await trial.call(step, name=f"fixture {name}", limit_s=LIMIT_S)
+            step = functools.partial(_first, generator)
+            if inspect.isasyncgen(generator):
+                step = functools.partial(_first_async, generator)
+            made = await trial.call(step, name=f"fixture {name}", limit_s=LIMIT_S)
+            if made is _NOTHING:
+                raise CodeError(f"fixture {name} yields nothing")
+            given[name] = made
             teardowns.append((name, generator))
             return
         results: list[object] = []
         await self._call_with(function, f"fixture {name}", given, teardowns, trial, results)
         given[name] = results[0]
 
+    async def _tear_down_all(self, teardowns: list[tuple[str, Any]], trial: Trial) -> None:
+        """Tears all fixtures down, the last one first; what ends the run waits until it is done."""
+        ending: BaseException | None = None
+        for name, generator in reversed(teardowns):
+            try:
+                await self._tear_down(name, generator, trial)
+            except BaseException as error:  # noqa: BLE001 (cancelled, too; the first one is raised below)
+                ending = ending or error
+        if ending is not None:
+            raise ending
+
     async def _tear_down(self, name: str, generator: Any, trial: Trial) -> None:
         """Runs what stands after a fixture's `yield`; what it raises is an error among the expectations."""
-        step: Callable[[], Any]
+        step = functools.partial(_last, generator)
         if inspect.isasyncgen(generator):
-
-            async def last() -> bool:
-                try:
-                    await generator.__anext__()
-                except StopAsyncIteration:
-                    return True
-                return False
-
-            step = last
-        else:
-            step = functools.partial(_exhausted, generator)
+            step = functools.partial(_last_async, generator)
         try:
             if not await trial.call(step, name=f"tear-down of {name}", limit_s=LIMIT_S):
                 twice = CodeError(f"fixture {name} yields more than once")
@@ -131,9 +151,31 @@ class EvalBody:
             trial.expect(Expectation(None, Raised(f"tear-down of {name}", error)))
 
 
-def _exhausted(generator: Any) -> bool:
-    try:
-        next(generator)
-    except StopIteration:
-        return True
-    return False
+@functools.lru_cache(maxsize=4096)
+def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters. Looked up once: a trial cannot afford it."""
+    return tuple(inspect.signature(function).parameters)
+
+
+_NOTHING = object()
+
+
+def _first(generator: Any) -> Any:
+    return next(generator, _NOTHING)
+
+
+async def _first_async(generator: Any) -> Any:
+    return await anext(generator, _NOTHING)
+
+
+def _last(generator: Any) -> bool:
+    """Whether that was its end. One that yields again is closed, so that what it holds is let go."""
+    ended = next(generator, _NOTHING) is _NOTHING
+    generator.close()
+    return ended
+
+
+async def _last_async(generator: Any) -> bool:
+    ended = await anext(generator, _NOTHING) is _NOTHING
+    await generator.aclose()
+    return ended

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -49,13 +50,16 @@ class Dataset(Sequence[Case]):
 
         The columns `id`, `input`, `expected`, `context`, `description`, `tags` and `metadata` are the case's fields;
         all others are its variables. A case without an id is called by a hash of its row; one with an id and no
-        description is described by it.
+        description is described by it. The file is looked for beside the file that says so, then where one stands.
 
         Raises:
             ConfigError: All that is wrong with the file, row by row.
             UsageError: Its ending says no format.
         """
-        file = Path(path)
+        frame = inspect.currentframe()
+        asker = Path(frame.f_back.f_code.co_filename) if frame and frame.f_back else Path()
+        beside = asker.parent / path
+        file = beside if asker.is_file() and beside.is_file() else Path(path)
         problems: list[Problem] = []
         cases: list[Case] = []
         places: list[int] = []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -13,6 +14,9 @@ from types import ModuleType
 
 from evenhand.authoring.evalset import EvalSet
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
+from evenhand.core.reading import Named, reading
+from evenhand.engine.neighbours import look_first_in
+from evenhand.providers.catalog import create
 
 PATTERN = "*_evals.py"
 SETUP = "setup.py"
@@ -45,42 +49,37 @@ def split_line(path: str) -> tuple[str, int | None]:
 
 
 def find(paths: Sequence[str]) -> Found:
-    """The sets in these files and folders.
-
-    A file that cannot be imported is a problem, and keeps no other from running.
+    """The sets in these files and folders. What cannot be read is a problem, and keeps nothing else from running.
 
     Raises:
-        UsageError: A path does not exist, or a line stands in no eval.
-        ConfigError: No file could be read.
+        ConfigError: There is no set at all: every problem.
     """
     found = Found()
-    seen: set[Path] = set()
+    read: dict[Path, bool] = {}
     whole: set[Path] = set()
     for given in paths:
         name, line = split_line(given)
         path = Path(name).resolve()
         if not path.exists():
-            raise UsageError(f"{name} does not exist", hint=f"Looked in {path.parent}.")
+            hint = f"Looked in {path.parent}."
+            found.problems.append(Problem(name, 0, 0, "does not exist", hint))
+            continue
         files = [path] if path.is_file() else _files(path)
         if not files:
-            raise UsageError(f"{name} holds no {PATTERN}", hint="Eval files end in _evals.py.")
+            what = f"holds no {PATTERN}"
+            found.problems.append(Problem(name, 0, 0, what, "Eval files end in _evals.py."))
         for file in files:
-            if file not in seen:
-                seen.add(file)
-                _read(file, found)
+            if file not in read:
+                read[file] = _read(file, found, read)
         if line is None:
             whole.update(files)
         else:
-            _check_line(path, line, found)
             found.lines.append((path, line))
+            if read[path]:
+                _check_line(path, line, found)
     found.lines = [(path, line) for path, line in found.lines if path not in whole]
     if not found.sets:
-        if found.problems:
-            raise ConfigError(found.problems)
-        raise UsageError(
-            f"{', '.join(paths)}: there is no EvalSet",
-            hint="Write evals = EvalSet('…') at the top.",
-        )
+        raise ConfigError(found.problems)
     return found
 
 
@@ -89,32 +88,40 @@ def _files(folder: Path) -> list[Path]:
     return sorted({*below.rglob(PATTERN), *folder.glob(PATTERN)})
 
 
-def _read(file: Path, found: Found) -> None:
-    setup = next(
-        (
-            parent / SETUP
-            for parent in file.parents
-            if parent.name == "evals" and (parent / SETUP).is_file()
-        ),
-        None,
-    )
-    for each in (setup, file):
-        if each is None:
-            continue
-        module = _imported(each, found.problems)
-        if module is None:
-            return
-        if each is file:
-            sets = [
-                v
-                for v in vars(module).values()
-                if isinstance(v, EvalSet) and v.path.resolve() == file
-            ]
-            found.sets += list(dict.fromkeys(sets))
+def _read(file: Path, found: Found, read: dict[Path, bool]) -> bool:
+    """Reads a file, after the setup of its folder, and says whether it could. A setup that fails is said once."""
+    setup = next((p / SETUP for p in file.parents if p.name == "evals"), None)
+    if setup is not None and setup not in read:
+        read[setup] = not setup.is_file() or _imported(setup, found.problems) is not None
+    if setup is not None and not read[setup]:
+        return False
+    if setup is not None and _name(setup) in sys.modules:
+        sys.modules["setup"] = sys.modules[
+            _name(setup)
+        ]  # `from setup import …`, without loading it twice
+    module = _imported(file, found.problems)
+    if module is None:
+        return False
+    sets = [v for v in vars(module).values() if isinstance(v, EvalSet) and _stands_in(v, file)]
+    if not sets:
+        hint = "Write evals = EvalSet('…') at its top."
+        found.problems.append(Problem(str(file), 0, 0, "there is no EvalSet", hint))
+    found.sets += list(dict.fromkeys(sets))
+    return bool(sets)
+
+
+def _stands_in(evals: EvalSet, file: Path) -> bool:
+    """Whether a set is this file's own, rather than one that it imports."""
+    return any(path.resolve() == file for path in (evals.path, *(e.path for e in evals.evals)))
+
+
+def _name(file: Path) -> str:
+    """What its module is called: files of one name in two folders are two."""
+    return f"evenhand_evals_{blake2b(str(file).encode(), digest_size=6).hexdigest()}_{file.stem}"
 
 
 def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
-    name = f"evenhand_evals_{blake2b(str(file).encode(), digest_size=6).hexdigest()}_{file.stem}"
+    name = _name(file)
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
@@ -123,21 +130,44 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
         return None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    for folder in (_project(file), file.parent, Path.cwd()):
-        if str(folder) not in sys.path:
-            sys.path.insert(0, str(folder))
+    look_first_in(_project(file), file.parent, Path.cwd())
     try:
-        spec.loader.exec_module(module)
-    except EvenhandError as error:
+        with reading(file) as named:
+            spec.loader.exec_module(module)
+        wrong = list(_unknown(file, named))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (a user's file may raise anything)
+        wrong = _told(file, error)
+    if wrong:
         del sys.modules[name]
-        problems.append(Problem(str(file), _line_in(file, error), 0, error.message, error.hint))
-        return None
-    except Exception as error:  # noqa: BLE001 (a user's file may raise anything; the others still run)
-        del sys.modules[name]
-        what = f"cannot be imported: {type(error).__name__}: {error}"
-        problems.append(Problem(str(file), _line_in(file, error), 0, what))
+        problems += wrong
         return None
     return module
+
+
+def _unknown(file: Path, named: Sequence[Named]) -> Iterator[Problem]:
+    """The models that scorers of a file name, and that nobody knows."""
+    for model in dict.fromkeys(named):
+        try:
+            create(model.id, env=os.environ, base=file.parent)
+        except UsageError as error:
+            yield Problem(str(file), model.line, 0, error.message, error.hint)
+
+
+def _told(file: Path, error: BaseException) -> list[Problem]:
+    """What is wrong with a file that raised this while it was imported."""
+    line = _line_in(file, error)
+    if isinstance(error, ConfigError):  # of another file, with lines of its own
+        return [*error.problems]
+    if isinstance(error, EvenhandError):
+        return [Problem(str(file), line, 0, error.message, error.hint)]
+    hint = ""
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, ModuleNotFoundError):
+        hint = f"Looked in {_project(file)} as well; what is not yours, install."
+    elif frames and frames[-1].filename != str(file) and not isinstance(error, SyntaxError):
+        hint = f"It was raised in {frames[-1].filename}:{frames[-1].lineno}."
+    what = f"cannot be imported: {type(error).__name__}: {error}"
+    return [Problem(str(file), line, 0, what, hint)]
 
 
 def _project(file: Path) -> Path:
@@ -146,20 +176,15 @@ def _project(file: Path) -> Path:
 
 
 def _line_in(file: Path, error: BaseException) -> int:
-    if isinstance(error, SyntaxError):
+    if isinstance(error, SyntaxError) and error.filename == str(file):
         return error.lineno or 0
-    lines = [
-        frame.lineno or 0
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == str(file)
-    ]
-    return lines[-1] if lines else 0
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((f.lineno or 0 for f in reversed(frames) if f.filename == str(file)), 0)
 
 
 def _check_line(path: Path, line: int, found: Found) -> None:
     evals = [e for s in found.sets for e in s.evals if e.path.resolve() == path]
     if not any(e.first <= line <= e.last for e in evals):
         there = ", ".join(f"{e.name} ({e.first}–{e.last})" for e in evals)
-        raise UsageError(
-            f"{path.name}:{line} stands in no eval", hint=f"There are: {there or 'none'}."
-        )
+        hint = f"There are: {there or 'none'}."
+        found.problems.append(Problem(str(path), line, 0, "this line stands in no eval", hint))

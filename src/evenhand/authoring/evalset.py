@@ -6,11 +6,13 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any, TypeVar, overload
 
 from evenhand.authoring.dataset import Dataset
 from evenhand.core.case import Case
 from evenhand.core.errors import Problem, UsageError
+from evenhand.core.provider import Provider
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,20 +67,25 @@ class EvalSet:
         name: str,
         *,
         data: Dataset | Iterable[Case | Mapping[str, Any]] | None = None,
-        model: object = None,
-        judge: object = None,
+        model: str | Provider | None = None,
+        judge: str | Provider | None = None,
         over: Mapping[str, Sequence[Any]] | None = None,
         repeats: int = 1,
         tags: Iterable[str] = (),
         files: str | Path | None = None,
     ) -> None:
+        wrong: list[str] = []
+        if not name.strip() or "\n" in name:
+            wrong.append("a set needs a name of one line")
         if repeats < 1:
-            raise UsageError(f"EvalSet {name!r}: repeats is {repeats}, less than 1")
+            wrong.append(f"repeats is {repeats}, less than 1")
         for axis, values in (over or {}).items():
             if isinstance(values, str) or not list(values):
-                raise UsageError(
-                    f"EvalSet {name!r}: the axis '{axis}' is {values!r}, not a list of values"
-                )
+                wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
+            if axis in GIVEN and axis != "model":
+                wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
+        if wrong:
+            raise UsageError(f"EvalSet {name!r}: {'; '.join(wrong)}")
         frame = inspect.currentframe()
         caller = frame.f_back if frame else None
         self.name = name
@@ -92,6 +99,7 @@ class EvalSet:
         self.tags = frozenset(tags)
         self.evals: list[Eval] = []
         self.fixtures: dict[str, Callable[..., Any]] = {}
+        self.doubles: list[Problem] = []
         self._files = Path(files) if files else self.path.parent / "files"
 
     @overload
@@ -105,18 +113,23 @@ class EvalSet:
         """Adds a function, plain or async, to the set. Its parameters are given by name."""
 
         def add(function: F) -> F:
-            code = function.__code__
+            code = _code(function)
             try:
                 lines, first = inspect.getsourcelines(function)
             except OSError:  # typed at a prompt, or made by exec: there is no file
                 first = code.co_firstlineno
                 lines = range(max(line or first for _, _, line in code.co_lines()) - first + 1)
             text = (inspect.getdoc(function) or "").partition("\n")[0]
+            path = Path(code.co_filename)
+            earlier = {e.name: e for e in self.evals}.get(function.__name__)
+            if earlier is not None:
+                self._double("evals", earlier.name, path, first, earlier.path, earlier.first)
+                self.evals.remove(earlier)
             self.evals.append(
                 Eval(
                     function.__name__,
                     function,
-                    Path(code.co_filename),
+                    path,
                     first,
                     first + len(lines) - 1,
                     self.tags | frozenset(tags),
@@ -132,8 +145,22 @@ class EvalSet:
 
         It is made for each trial; what stands after the `yield` is run afterwards, whatever happened.
         """
+        earlier = self.fixtures.get(function.__name__)
+        if earlier is not None:
+            code, was = _code(function), _code(earlier)
+            first = code.co_firstlineno
+            path, before = Path(code.co_filename), Path(was.co_filename)
+            self._double("fixtures", function.__name__, path, first, before, was.co_firstlineno)
         self.fixtures[function.__name__] = function
         return function
+
+    def _double(
+        self, kind: str, name: str, path: Path, line: int, earlier: Path, earlier_line: int
+    ) -> None:
+        """Notes that two have one name. Typed anew in a notebook, the later one just takes the place of the earlier."""
+        if earlier.is_file():
+            what = f"two {kind} of this set are called {name}, the other in line {earlier_line}"
+            self.doubles.append(Problem(str(path), line, 0, what, "Rename one."))
 
     def file(self, name: str) -> Path:
         """A file below the set's `files` folder.
@@ -142,59 +169,42 @@ class EvalSet:
             UsageError: It is not there, or lies outside.
         """
         folder = self._files.resolve()
-        path = (folder / name).resolve()
+        try:
+            path = (folder / name).resolve()
+            there = path.is_file()
+        except (
+            TypeError,
+            ValueError,
+            OSError,
+            RuntimeError,
+        ) as error:  # no text, a NUL, links in a circle
+            raise UsageError(f"file {name!r} cannot be read: {error}") from None
         if not path.is_relative_to(folder):
             raise UsageError(f"file {name!r} lies outside of {folder}")
-        if not path.is_file():
+        if not there:
             raise UsageError(f"file {name!r} does not exist", hint=f"Looked in {folder}.")
         return path
 
-    def names(self) -> frozenset[str]:
-        """All that an eval of this set may ask for."""
+    def names(self, *, judged: bool) -> frozenset[str]:
+        """All that an eval of this set may ask for. `judged`: somebody is named to judge, by the set or elsewhere."""
         given = {"case", "expect", "repeat", *self.over, *self.fixtures}
         if self.model is not None:
             given.add("model")
-        if self.judge is not None:
+        if judged:
             given.add("judge")
         return frozenset(given)
 
-    def problems(self) -> list[Problem]:
-        """What is wrong with the set, as far as can be seen before anything runs."""
-        import difflib  # noqa: PLC0415 (only for a mistake)
-
-        found: list[Problem] = []
-        there = self.names()
-        if not self.evals:
-            found.append(
-                Problem(str(self.path), self.line, 0, f"EvalSet {self.name!r} has no evals")
-            )
-        asked: list[tuple[str, Callable[..., Any], Path, int]] = [
-            (e.name, e.function, e.path, e.first) for e in self.evals
-        ]
-        asked += [
-            (name, f, Path(f.__code__.co_filename), f.__code__.co_firstlineno)
-            for name, f in self.fixtures.items()
-        ]
-        for name, function, path, line in asked:
-            for parameter in inspect.signature(function).parameters.values():
-                if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-                    continue
-                if parameter.name in there or parameter.default is not parameter.empty:
-                    continue
-                near = difflib.get_close_matches(parameter.name, sorted(there), n=1)
-                hint = f"Did you mean '{near[0]}'? " if near else ""
-                if parameter.name in ("model", "judge"):
-                    hint = f"Name one: EvalSet(…, {parameter.name}='openai:chat:gpt-5-mini'). "
-                found.append(
-                    Problem(
-                        str(path),
-                        line,
-                        0,
-                        f"{name} asks for '{parameter.name}', which nothing provides",
-                        f"{hint}There are: {', '.join(sorted(there))}.",
-                    )
-                )
-        return found
-
     def __repr__(self) -> str:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
+
+
+def _code(function: Callable[..., Any]) -> CodeType:
+    """Where a function stands, under its decorators.
+
+    Raises:
+        UsageError: It is none.
+    """
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if not isinstance(code, CodeType):
+        raise UsageError(f"{function!r} is no function", hint="Write @evals.eval above a def.")
+    return code

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from math import isfinite
+from numbers import Real
+from typing import Any, TypeVar, cast, overload
 
-from evenhand.core.errors import UsageError
-from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.errors import CodeError, EvenhandError, UsageError
+from evenhand.core.expect import Asks, Expectation, Scorer, Trial
 from evenhand.core.score import Outcome, Score, check
+
+J = TypeVar("J")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +99,42 @@ class Expect:
             metric: Also count the score under this name.
             **metadata: Kept beside the outcome.
 
-        Raises:
-            UsageError: There is nothing to decide by: a number without a bound, a scorer that measures without one, a
-                condition without a label.
+        What there is nothing to decide by (a number or a scorer that measures without a bound, a condition without a
+        label) is an error among the outcomes, and ends nothing either.
         """
         self.count += 1
         self._trial.expect(
             self._expectation(value, scorer, at_least, at_most, label, weight, metric, metadata)
         )
+
+    @overload
+    async def now(
+        self,
+        value: Any,
+        scorer: Asks[J],
+        /,
+        *,
+        at_least: float | None = ...,
+        at_most: float | None = ...,
+        label: str = ...,
+        weight: float = ...,
+        metric: str = ...,
+        **metadata: Any,
+    ) -> J: ...
+    @overload
+    async def now(
+        self,
+        value: Any,
+        scorer: Scorer,
+        /,
+        *,
+        at_least: float | None = ...,
+        at_most: float | None = ...,
+        label: str = ...,
+        weight: float = ...,
+        metric: str = ...,
+        **metadata: Any,
+    ) -> Outcome: ...
 
     async def now(
         self,
@@ -114,13 +148,24 @@ class Expect:
         weight: float = 1.0,
         metric: str = "",
         **metadata: Any,
-    ) -> Outcome:
-        """Records an expectation and settles it at once, for evals that go on by the outcome."""
+    ) -> object:
+        """Records an expectation and settles it at once, for evals that go on by what it comes to.
+
+        Returns:
+            The outcome; for a judge of your own, what it answered, as an object of its schema. Such a judge needs no
+            bound here: expect what you want of its answer.
+
+        Raises:
+            JudgeError: A judge of your own gave no answer. The outcome is recorded; caught, the eval can go on.
+        """
         self.count += 1
         expectation = self._expectation(
-            value, scorer, at_least, at_most, label, weight, metric, metadata
+            value, scorer, at_least, at_most, label, weight, metric, metadata, at_once=True
         )
-        return await self._trial.now(expectation)
+        outcome = await self._trial.now(expectation)
+        if not hasattr(scorer, "judgement"):
+            return outcome
+        return cast("Asks[object]", scorer).judgement(outcome)
 
     @contextmanager
     def that(self, label: str, /, **metadata: Any) -> Iterator[None]:
@@ -131,9 +176,14 @@ class Expect:
         try:
             yield
         except AssertionError as error:
-            value, scorer = False, Stated(label, str(error) or "an assertion did not hold")
-        except Exception as error:  # noqa: BLE001 (whatever the block raises is this expectation's error)
+            said = str(error) or traceback.extract_tb(error.__traceback__)[-1].line
+            value, scorer = False, Stated(label, said or "an assertion did not hold")
+        except EvenhandError as error:
             scorer = Raised(label, error)
+        except Exception as error:  # noqa: BLE001 (whatever the block raises is this expectation's error)
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            hint = f"{frame.filename}:{frame.lineno}: {frame.line}"
+            scorer = Raised(label, CodeError(f"{type(error).__name__}: {error}", hint=hint))
         self._trial.expect(Expectation(value, scorer, metadata=metadata))
 
     def _expectation(
@@ -146,37 +196,71 @@ class Expect:
         weight: float,
         metric: str,
         metadata: dict[str, Any],
+        *,
+        at_once: bool = False,
     ) -> Expectation:
         bounded = at_least is not None or at_most is not None
         if isinstance(scorer, str):
             label, scorer = scorer, None
-        asked: Scorer
+        answers = at_once and hasattr(scorer, "judgement")  # the eval looks at the answer itself
+        what, hint = _misgiven(at_least, at_most, weight, label, metric), ""
+        if not what:
+            what, hint = _undecided(value, scorer, label, bounded or answers)
+        if what:
+            wrong = UsageError(f"{_place()}: expect: {what}", hint=hint)
+            asked = Raised(str(label or scorer or "expect"), wrong)
+            return Expectation(None, asked, metadata=metadata)
         if scorer is None:
-            if not label:
-                raise UsageError(
-                    "expect: a condition or a number needs a label",
-                    hint='Write expect(condition, "what it says").',
-                )
-            if bounded:
-                if isinstance(value, bool) or not isinstance(value, (int, float)):
-                    raise UsageError(
-                        f"expect: {label}: bounds are for numbers, and this is {value!r}"
-                    )
-                asked = Measured(label)
-            else:
-                if isinstance(value, (int, float)) and not isinstance(value, bool):
-                    raise UsageError(
-                        f"expect: {label}: {value!r} is a number, and has no bound",
-                        hint="Write at_least= or at_most=, or a condition.",
-                    )
-                asked = Stated(label)
-        else:
-            if getattr(scorer, "measures", False) and not bounded:
-                raise UsageError(
-                    f"expect: {scorer} gives a number, and has no bound",
-                    hint="Write at_least= or at_most=.",
-                )
-            asked = scorer
+            scorer = Measured(label) if bounded else Stated(label)
         if isinstance(value, (list, dict, set)):
-            value = copy.deepcopy(value)
-        return Expectation(value, asked, at_least, at_most, weight, metric, label, metadata)
+            with suppress(Exception):  # what cannot be copied is looked at as it is then
+                value = copy.deepcopy(value)
+        return Expectation(value, scorer, at_least, at_most, weight, metric, label, metadata)
+
+
+def _misgiven(at_least: Any, at_most: Any, weight: Any, label: Any, metric: Any) -> str:
+    """Which argument is of the wrong kind; empty for none."""
+    for name, number in (("at_least", at_least), ("at_most", at_most), ("weight", weight)):
+        if number is None and name != "weight":
+            continue
+        if type(number) is bool or not isinstance(number, Real) or not isfinite(number):
+            return f"{name} is {number!r}, not a number"
+    if weight < 0:
+        return f"weight is {weight!r}, less than 0"
+    for name, text in (("label", label), ("metric", metric)):
+        if not isinstance(text, str):
+            return f"{name} is {text!r}, not a text"
+    return ""
+
+
+def _undecided(value: Any, scorer: Scorer | None, label: str, bounded: bool) -> tuple[str, str]:
+    """What keeps an expectation from being decided, and what to do; empty where it can be."""
+    if scorer is not None:
+        if isinstance(scorer, type):
+            return f"{scorer.__name__} is a class", f"Write {scorer.__name__}(…)."
+        if not hasattr(scorer, "score"):
+            return (
+                f"{type(scorer).__name__} {str(scorer)[:60]!r} is no scorer",
+                "`evenhand scorers` lists those that there are.",
+            )
+        if getattr(scorer, "measures", False) and not bounded:
+            return f"{scorer} gives a number, and has no bound", "Write at_least= or at_most=."
+        return "", ""
+    if not label:
+        hint = 'Write expect(condition, "what it says").'
+        return "a condition or a number needs a label", hint
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if bounded and not number:
+        return f"{label}: bounds are for numbers, and this is {value!r}", ""
+    if number and not bounded:
+        hint = "Write at_least= or at_most=, or a condition."
+        return f"{label}: {value!r} is a number, and has no bound", hint
+    return "", ""
+
+
+def _place() -> str:
+    """The line of the user's that is expecting something."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""

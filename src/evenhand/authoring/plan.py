@@ -12,15 +12,16 @@ from typing import Any
 
 from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
+from evenhand.authoring.foreseen import problems_of
+from evenhand.authoring.models import Models
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import ConfigError, NothingSelected, Problem, UsageError
+from evenhand.core.errors import CodeError, ConfigError, NothingSelected, Problem, UsageError
 from evenhand.core.expect import all_pass
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
-from evenhand.providers.catalog import create
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Column:
 
     variant: Variant
     body: EvalBody
+    models: Models
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class EvalPlan:
     source: str = ""
     hints: Sequence[Problem] = ()
     options: RunOptions = field(default_factory=RunOptions)
+    strict: bool = False
     _fingerprint: str = ""
 
     @property
@@ -74,15 +77,44 @@ class EvalPlan:
         found: dict[int, Provider] = {}
         for _, columns in self.columns:
             for column in columns:
-                for provider in (column.body.model, column.body.judge):
+                for provider in (column.body.model, *column.models.made):
                     if provider is not None:
                         found[id(provider)] = provider
         return tuple(found.values())
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """What the sets are called."""
-        return {"sets": [evals.name for evals in self.sets]}
+        """The sets: where they stand, what they run over, and which of their evals are run."""
+        return {
+            "sets": [
+                {
+                    "name": evals.name,
+                    "file": str(evals.path),
+                    "line": evals.line,
+                    "tags": sorted(evals.tags),
+                    "model": _id(evals.model),
+                    "judge": _id(columns[0].body.judge),
+                    "over": {
+                        axis: [_label(value) for value in values]
+                        for axis, values in evals.over.items()
+                    },
+                    "cases": len(self.cases[id(evals)]),
+                    "repeats": self._repeats(evals),
+                    "data": None if evals.data is None else evals.data.fingerprint,
+                    "evals": [
+                        {
+                            "name": eval_.name,
+                            "file": str(eval_.path),
+                            "line": eval_.first,
+                            "tags": sorted(eval_.tags),
+                            "description": eval_.description,
+                        }
+                        for eval_ in dict.fromkeys(column.body.eval for column in columns)
+                    ],
+                }
+                for evals, columns in self.columns
+            ]
+        }
 
     @property
     def fingerprint(self) -> str:
@@ -96,6 +128,7 @@ class EvalPlan:
                 if evals.data is not None:
                     parts.append(evals.data.fingerprint)
                 parts += [str(column.variant) for column in columns]
+                parts += [str(_id(column.body.judge)) for column in columns[:1]]
             s = self.selection
             parts.append(encode(s.told()))
             self._fingerprint = digest(*parts)
@@ -104,6 +137,7 @@ class EvalPlan:
     def steps(self) -> Iterator[Step]:
         """The trials."""
         index = 0
+        rule = something_expected if self.strict else share_passed
         for evals, columns in self.columns:
             for case in self.cases[id(evals)]:
                 for repeat in range(self._repeats(evals)):
@@ -114,8 +148,9 @@ class EvalPlan:
                             column.variant,
                             repeat,
                             column.body,
-                            rule=share_passed,
+                            rule=rule,
                             judge=column.body.judge,
+                            models=column.models,
                         )
                         index += 1
 
@@ -142,6 +177,19 @@ def share_passed(outcomes: Sequence[Outcome]) -> Verdict:
     return Verdict(verdict.outcome, share, verdict.reason, verdict.named_scores)
 
 
+def something_expected(outcomes: Sequence[Outcome]) -> Verdict:
+    """The same, for those who want no trial to pass because nothing was asked of it.
+
+    Raises:
+        CodeError: Nothing is expected.
+    """
+    if not outcomes:
+        raise CodeError(
+            "the eval expects nothing", hint="Call expect(…) in it, or run without --strict."
+        )
+    return share_passed(outcomes)
+
+
 def plan_of(
     sets: Sequence[EvalSet],
     selection: Selection | None = None,
@@ -152,6 +200,8 @@ def plan_of(
     lines: Sequence[tuple[Path, int]] = (),
     title: str = "",
     source: str = "",
+    strict: bool = False,
+    broken: list[Problem] | None = None,
 ) -> EvalPlan:
     """The plan of these sets.
 
@@ -161,50 +211,72 @@ def plan_of(
         names: Only evals whose name, or whose set's name, has this text in it.
         tag: Only evals with this tag.
         lines: Of a file that has lines here, by path and number: only evals that one of them stands in.
+        strict: A trial that expects nothing is an error.
+        broken: Where to put what is wrong, to go on without the sets that it is wrong with. There may be some already.
 
     Raises:
-        ConfigError: All that is wrong with the sets.
+        ConfigError: All that is wrong with the sets; with `broken`, where it leaves nothing to run.
         NothingSelected: Nothing is left to run.
     """
     selection = selection or Selection()
-    problems = [problem for evals in sets for problem in evals.problems()]
+    problems: list[Problem] = [] if broken is None else broken
+    ready: list[tuple[EvalSet, Sequence[Eval], Models]] = []
+    taken: dict[str, Eval] = {}
+    for evals in dict.fromkeys(sets):
+        chosen = [e for e in evals.evals if _wanted(e, evals, names, tag, lines)]
+        models = Models(evals, env)
+        wrong = [*problems_of(evals, models), *_taken(evals, taken)]
+        wrong += models.problems if chosen else []
+        told = set(map(str, problems))
+        problems += [problem for problem in wrong if str(problem) not in told]
+        if chosen and not wrong:
+            ready.append((evals, chosen, models))
+    if problems and (broken is None or not ready):
+        raise ConfigError(problems)
+    several = len(ready) > 1
     columns: list[tuple[EvalSet, list[Column]]] = []
-    count = 0
-    picked = [(s, [e for e in s.evals if _wanted(e, s, names, tag, lines)]) for s in sets]
-    picked = [(evals, chosen) for evals, chosen in picked if chosen]
-    several = len(picked) > 1
-    for evals, chosen in picked:
+    count = itertools.count()
+    for evals, chosen, models in ready:
         made: list[Column] = []
-        judge = _provider(evals.judge, evals, env, problems) if evals.judge is not None else None
         for eval_ in chosen:
             for axes in _combinations(evals.over):
-                model_of = axes.get("model", evals.model)
-                model = None if model_of is None else _provider(model_of, evals, env, problems)
+                model = models.of(axes.get("model", evals.model))
                 others = {name: value for name, value in axes.items() if name != "model"}
                 label = f"{evals.name}: {eval_.name}" if several else eval_.name
                 label += "".join(f" · {_label(value)}" for value in others.values())
                 variant = Variant(
-                    count,
+                    next(count),
                     label,
                     model.label if model is not None else "",
                     provider_id=model.id if model is not None else "",
                     axes={name: _label(value) for name, value in axes.items()},
                     eval=f"{evals.name}: {eval_.name}",
+                    where=f"{eval_.path}:{eval_.first}",
                 )
-                made.append(Column(variant, EvalBody(evals, eval_, others, model, judge)))
-                count += 1
+                body = EvalBody(evals, eval_, others, model, models.judge)
+                made.append(Column(variant, body, models))
         columns.append((evals, made))
-    if problems:
-        raise ConfigError(list(dict.fromkeys(problems)))
     cases = {id(evals): _cases(evals, selection) for evals, _ in columns}
-    title = title or (f"{len(picked)} eval sets" if several else "".join(s.name for s, _ in picked))
-    plan = EvalPlan([evals for evals, _ in picked], columns, cases, selection, title, source)
+    title = title or (f"{len(ready)} eval sets" if several else "".join(s.name for s, _ in columns))
+    plan = EvalPlan(
+        [s for s, _ in columns], columns, cases, selection, title, source, strict=strict
+    )
     if not plan.size:
         there = ", ".join(e.name for evals in sets for e in evals.evals[:10])
         raise NothingSelected(
             "the selection leaves no eval to run", hint=f"There are: {there or 'none'}."
         )
     return plan
+
+
+def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:
+    """Evals whose name, with their set's, another one has already: nobody could tell them apart."""
+    for eval_ in evals.evals:
+        name = f"{evals.name}: {eval_.name}"
+        earlier = taken.setdefault(name, eval_)
+        if earlier is not eval_:
+            what = f"'{name}' is there already, in {earlier.path}:{earlier.first}"
+            yield Problem(str(eval_.path), eval_.first, 0, what, "Rename the eval, or its set.")
 
 
 def _wanted(
@@ -254,16 +326,15 @@ def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]
         yield dict(zip(over, values, strict=True))
 
 
-def _provider(
-    given: object, evals: EvalSet, env: Mapping[str, str], problems: list[Problem]
-) -> Provider | None:
-    if not isinstance(given, str):
-        return given  # type: ignore[return-value]  # pyright: ignore[reportReturnType] (a provider of the user's own)
-    try:
-        return create(given, env=env, base=evals.path.parent)
-    except UsageError as error:
-        problems.append(Problem(str(evals.path), evals.line, 0, error.message, error.hint))
-        return None
+def _id(given: object) -> str | None:
+    """A model as it was asked for."""
+    return (
+        None
+        if given is None
+        else given
+        if isinstance(given, str)
+        else str(getattr(given, "id", type(given).__name__))
+    )
 
 
 def _label(value: object) -> str:

@@ -1,16 +1,20 @@
-"""`run(evals)`: an eval set, run from a script, a notebook or inside a running loop."""
+"""`run(evals)`: eval sets, run from a script, a notebook or inside a running loop; `run_async` for async code."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import plan_of
+from evenhand.authoring.plan import EvalPlan, plan_of
 from evenhand.core.plan import Selection
-from evenhand.engine.door import Settings
-from evenhand.engine.door import run as settle
-from evenhand.store.runfile import RunFile
+from evenhand.engine.door import Settings, settle, waited_for
+from evenhand.engine.runner import ShowProgress
+from evenhand.report.run import Run
 
 
 def run(
@@ -20,9 +24,11 @@ def run(
     concurrency: int | None = None,
     cache: bool | None = None,
     max_cost_usd: float | None = None,
+    strict: bool = False,
+    progress: bool | None = None,
     home: Path | None = None,
-) -> RunFile:
-    """Runs eval sets, and gives the run: its totals, its trials, its file.
+) -> Run:
+    """Runs eval sets and waits for them, in a script, in a notebook cell, and inside a running loop too.
 
     Args:
         *sets: What to run.
@@ -31,18 +37,80 @@ def run(
         concurrency: Trials and calls in flight.
         cache: Whether replies may come from the cache.
         max_cost_usd: No call is sent that could take the run past this.
+        strict: A trial that expects nothing is an error.
+        progress: Whether a line on stderr says how far it is; by default where that is a terminal.
         home: The folder that keeps runs; `.evenhand` beside the first set's file by default.
+
+    Returns:
+        The run: print it, look at it in a notebook, or take its `rows()`.
 
     Raises:
         ConfigError: All that is wrong with the sets.
         NothingSelected: There is nothing to run.
         StoreError: The run cannot be kept.
     """
-    plan = plan_of(
-        sets,
-        Selection(first=first, repeats=repeats),
-        env=os.environ,
-        source=str(sets[0].path) if sets else "",
-    )
-    settings = Settings(home=home, concurrency=concurrency, cache=cache, max_cost_usd=max_cost_usd)
-    return RunFile.open(settle(plan, settings).path)
+    plan = _planned(sets, Selection(first=first, repeats=repeats), strict)
+    settings = Settings(home, concurrency, cache, max_cost_usd)
+    with _shown(plan, progress) as show:
+        finished = waited_for(settle(plan, _recorded(settings, plan), progress=show))
+    return Run.open(finished.path)
+
+
+async def run_async(
+    *sets: EvalSet,
+    first: int | None = None,
+    repeats: int | None = None,
+    concurrency: int | None = None,
+    cache: bool | None = None,
+    max_cost_usd: float | None = None,
+    strict: bool = False,
+    progress: bool | None = None,
+    home: Path | None = None,
+) -> Run:
+    """The same on the running loop, to be awaited; see `run`.
+
+    For evals that use what belongs to that loop: a connection pool, a client, a server in the same process.
+    """
+    plan = _planned(sets, Selection(first=first, repeats=repeats), strict)
+    settings = Settings(home, concurrency, cache, max_cost_usd)
+    with _shown(plan, progress) as show:
+        finished = await settle(plan, _recorded(settings, plan), progress=show)
+    return Run.open(finished.path)
+
+
+def _planned(sets: Sequence[EvalSet], selection: Selection, strict: bool) -> EvalPlan:
+    # A set that was typed in a notebook or at a prompt has no file: its runs are kept in the current folder.
+    file = next((evals.path for evals in sets if evals.path.is_file()), Path.cwd())
+    return plan_of(sets, selection, env=os.environ, source=str(file), strict=strict)
+
+
+def _recorded(settings: Settings, plan: EvalPlan) -> Settings:
+    """The settings, with what is kept of them in the run's file."""
+    record = {
+        "first": plan.selection.first,
+        "repeats": plan.selection.repeats,
+        "strict": plan.strict,
+        "concurrency": settings.concurrency,
+        "cache": settings.cache,
+        "max_cost_usd": settings.max_cost_usd,
+    }
+    return replace(settings, record=record)
+
+
+@contextmanager
+def _shown(plan: EvalPlan, wanted: bool | None) -> Iterator[ShowProgress | None]:
+    """What is told how far the run is, where somebody looks."""
+    err = sys.__stderr__ if sys.stderr is None else sys.stderr  # pyright: ignore[reportUnnecessaryComparison] (there may be none)
+    live = err is not None and err.isatty()
+    if err is None or not (live if wanted is None else wanted):
+        yield None
+        return
+    from evenhand.report.console import heading  # noqa: PLC0415 (only where somebody looks)
+    from evenhand.report.progress import Progress  # noqa: PLC0415 (see above)
+
+    progress = Progress(err, live)
+    progress.start(heading(plan))
+    try:
+        yield progress.update
+    finally:
+        progress.stop()

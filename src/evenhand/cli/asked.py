@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import Problem, UsageError
+from evenhand.core.errors import ConfigError, Problem, UsageError
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
@@ -59,6 +59,7 @@ class Asked:
         only_models: A regular expression for models.
         failing: Only cases that failed in an earlier run.
         prompts: This, and what follows: see `evenhand.promptfoo.overrides.Overrides`.
+        strict: What would be warned of is an error.
     """
 
     paths: tuple[str, ...]
@@ -88,6 +89,7 @@ class Asked:
     grader: str = ""
     delay_ms: float | None = None
     env_files: tuple[str, ...] = ()
+    strict: bool = False
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:
@@ -152,8 +154,10 @@ class Asked:
                 tag=self.tag,
                 lines=found.lines,
                 source=str(self.folder),
+                strict=self.strict,
+                broken=found.problems,
             )
-            return plan, found.problems
+            return plan, sorted(found.problems)
         if self.names or self.tag:
             raise UsageError(
                 "-k, and --tag without a value, are for eval sets",
@@ -170,6 +174,8 @@ class Asked:
             overrides=overrides,
             prepare=prepare,
         )
+        if self.strict and plan.hints:
+            raise ConfigError(plan.hints)
         return plan, list(plan.broken)
 
     def _overrides(self) -> Overrides:

@@ -1,32 +1,38 @@
 """`evenhand init`: a small folder that runs at once, to be changed into one's own.
 
-Its files are in `scaffold/`, as they are written; `offline.jsonl` is what models would answer, so that the first run
-needs neither key nor network.
+Its files are in `scaffolds/`, as they are written (Python files as `….py.txt`, so that nobody takes them for ours);
+`offline.jsonl` is what models would answer, so that the first run needs neither key nor network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from evenhand.core.errors import UsageError
 
-SCAFFOLD = Path(__file__).parent / "scaffold"
+SCAFFOLDS = Path(__file__).parent / "scaffolds"
 
 
-def init(folder: Path) -> list[Path]:
+def init(folder: Path, kind: Literal["config", "python"] = "config") -> list[Path]:
     """Writes the files of a small working folder, and returns their paths. Nothing that is there is overwritten.
+
+    Args:
+        folder: Where; it is made where it is not there.
+        kind: A promptfoo config with prompts and tests, or eval sets in Python.
 
     Raises:
         UsageError: One of the files is there already, or cannot be written. Nothing was written in the first case.
     """
-    wanted = {folder / source.relative_to(SCAFFOLD): source for source in _files(SCAFFOLD)}
+    scaffold = SCAFFOLDS / kind
+    wanted = {_target(folder / file.relative_to(scaffold)): file for file in _files(scaffold)}
     there = [path for path in wanted if path.exists()]
     if there:
         names = ", ".join(str(path.relative_to(folder)) for path in there)
         raise UsageError(
             f"{folder.absolute()}: {names} {'is' if len(there) == 1 else 'are'} there already; nothing was written",
-            hint="Name another folder: evenhand init my-evals",
+            hint=f"Name another folder: evenhand init my-evals{' --python' * (kind == 'python')}",
         )
     for path, source in wanted.items():
         try:
@@ -39,6 +45,11 @@ def init(folder: Path) -> list[Path]:
                 hint="Name a folder that you may write to: evenhand init my-evals",
             ) from error
     return list(wanted)
+
+
+def _target(path: Path) -> Path:
+    """Where a file of a scaffold goes."""
+    return path.with_suffix("") if path.name.endswith(".py.txt") else path
 
 
 def _files(folder: Path) -> Iterator[Path]:

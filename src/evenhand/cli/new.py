@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import keyword
 import re
+from os.path import relpath
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 import click
@@ -22,6 +24,8 @@ _PLACES: dict[str, tuple[str, str]] = {
     "judge": ("judges", ""),
     "prompt": ("prompts", ""),
 }
+_TAKEN = frozenset({"evenhand", "message", "graded", "judgement", "custom_judge"})
+"""What the starters import: a class or a module of one of these names would stand in its way."""
 
 
 @click.group(short_help="Write an eval set, a judge or a prompt to start from.")
@@ -36,8 +40,9 @@ def new() -> None:
 @click.argument("name")
 def new_eval(name: str) -> int:
     """Write an eval set, evals/NAME_evals.py: two cases, an eval, the ways to expect."""
-    path = write("eval", name, Path())
-    click.echo(f"  {path}\n\nnext: evenhand run {path}")
+    path = write("eval", name, _project())
+    shown = relpath(path)
+    click.echo(f"  {shown}\n\nnext: evenhand run {quote(shown)}")
     return 0
 
 
@@ -45,9 +50,11 @@ def new_eval(name: str) -> int:
 @click.argument("name")
 def new_judge(name: str) -> int:
     """Write a judge, judges/NAME.py: what it is asked, and what its answer must hold."""
-    path = write("judge", name, Path())
-    module = ".".join(path.with_suffix("").parts)
-    click.echo(f"  {path}\n\nnext, in an eval: from {module} import {class_name(path.stem)}")
+    path = write("judge", name, _project())
+    module = ".".join(path.with_suffix("").relative_to(_project()).parts)
+    click.echo(
+        f"  {relpath(path)}\n\nnext, in an eval: from {module} import {class_name(path.stem)}"
+    )
     return 0
 
 
@@ -55,13 +62,21 @@ def new_judge(name: str) -> int:
 @click.argument("name")
 def new_prompt(name: str) -> int:
     """Write a prompt, prompts/NAME.py: a function, for evals and promptfoo configs alike."""
-    path = write("prompt", name, Path())
-    click.echo(f"  {path}\n\nnext: python {path}")
+    path = write("prompt", name, _project())
+    shown = relpath(path)
+    click.echo(f"  {shown}\n\nnext: python {quote(shown)}")
     return 0
 
 
+def _project() -> Path:
+    """The folder that has `evals`, `judges` and `prompts`, for one who stands in one of them, too."""
+    here = Path.cwd()
+    places = {place for place, _ in _PLACES.values()}
+    return next((f.parent for f in (here, *here.parents) if f.name in places), here)
+
+
 def write(kind: Kind, name: str, folder: Path) -> Path:
-    """Writes a starter into its place below a folder, and returns its path.
+    """Writes a starter into its place below a folder, and returns where it is.
 
     Args:
         kind: What to write.
@@ -84,18 +99,19 @@ def write(kind: Kind, name: str, folder: Path) -> Path:
     text = (STARTERS / f"{kind}.py.txt").read_text("utf-8")
     text = re.sub("@([A-Z]+)@", lambda match: filled[match[1]], text)
     target = folder / path
-    if target.exists():
-        raise UsageError(
-            f"{target} is there already; nothing was written",
-            hint=f"Give it another name: evenhand new {kind} {last}_2",
-        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise UsageError(f"{target} cannot be written: {error.strerror or error}") from error
-    return path
+        if isinstance(error, FileExistsError) and target.exists():
+            raise UsageError(
+                f"{relpath(target)} is there already; nothing was written",
+                hint=f"Give it another name: evenhand new {kind} {last}_2",
+            ) from None
+        what = f"{relpath(target)} cannot be written: {error.strerror or error}"
+        raise UsageError(what) from error
+    return target
 
 
 def class_name(name: str) -> str:
@@ -105,12 +121,14 @@ def class_name(name: str) -> str:
 
 def _words(kind: Kind, name: str, ending: str) -> list[str]:
     """The folders and the name, as Python can import them."""
-    path = name.strip().removesuffix(".py").removesuffix(ending)
+    path = (
+        name.strip().removesuffix(".py").removesuffix(ending).removeprefix(f"{_PLACES[kind][0]}/")
+    )
     words = [re.sub(r"[\s-]+", "_", word.strip()) for word in path.split("/")]
+    hint = f"Use letters, digits and _, a letter first: evenhand new {kind} refunds"
     for word in words:
-        if not word.isidentifier() or keyword.iskeyword(word):
-            raise UsageError(
-                f"{name!r} cannot be the name of a Python module",
-                hint=f"Use letters, digits and _, a letter first: evenhand new {kind} refunds",
-            )
+        if not word.isidentifier() or keyword.iskeyword(word) or word.startswith("__"):
+            raise UsageError(f"{name!r} cannot be the name of a Python module", hint=hint)
+    if not ending and words[-1].lower() in _TAKEN:
+        raise UsageError(f"{name!r} is a name that the file itself needs", hint=hint)
     return words

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -20,7 +20,7 @@ from evenhand.core.errors import UsageError
 if TYPE_CHECKING:
     from evenhand.cli.asked import Asked
     from evenhand.core.plan import Plan
-    from evenhand.core.run import CallRecord
+    from evenhand.core.run import CallRecord, TrialResult
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
     from evenhand.store.runfile import RunFile
@@ -34,6 +34,12 @@ def _looks(command: F) -> F:
         (
             click.option(
                 "--json", "as_json", is_flag=True, help="Print one JSON document to stdout."
+            ),
+            click.option(
+                "-v",
+                "--verbose",
+                is_flag=True,
+                help="Print every trial with every expectation, as they are settled.",
             ),
             click.option("--no-table", is_flag=True, help="Print the summary only."),
             click.option("--no-progress", is_flag=True, help="Print no progress."),
@@ -81,6 +87,11 @@ def _spending(command: F) -> F:
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...")
 @selecting
 @click.option("-k", "names", default="", metavar="NAME", help="Only evals with this in their name.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Take warnings for errors: hints about a config, evals that expect nothing.",
+)
 @_spending
 @click.option(
     "--offline",
@@ -107,6 +118,7 @@ def _spending(command: F) -> F:
 def run(
     paths: tuple[str, ...],
     names: str,
+    strict: bool,
     concurrency: int | None,
     max_cost: float | None,
     no_cache: bool,
@@ -116,6 +128,7 @@ def run(
     no_write: bool,
     fail_on_empty: bool,
     as_json: bool,
+    verbose: bool,
     no_table: bool,
     no_progress: bool,
     exit_zero: bool,
@@ -135,7 +148,7 @@ def run(
     from evenhand.core.errors import NothingSelected  # noqa: PLC0415 (see above)
     from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
 
-    asked = replace(asked_for(paths, said), offline=offline, names=names)
+    asked = replace(asked_for(paths, said), offline=offline, names=names, strict=strict)
     record: dict[str, Any] = {
         "asked": asked.record(),
         "concurrency": concurrency,
@@ -153,7 +166,13 @@ def run(
             record=record,
         )
         looks = _Looks(
-            as_json, not no_table, not no_progress, exit_zero, promptfoo_exit_codes, outputs
+            as_json,
+            verbose,
+            not no_table,
+            not no_progress,
+            exit_zero,
+            promptfoo_exit_codes,
+            outputs,
         )
         try:
             return _run(asked, settings, None, looks)
@@ -187,6 +206,7 @@ def resume(
     no_cache: bool,
     time_limit: float | None,
     as_json: bool,
+    verbose: bool,
     no_table: bool,
     no_progress: bool,
     exit_zero: bool,
@@ -216,7 +236,7 @@ def resume(
         time_limit_s=time_limit or record["time_limit_s"],
         record=record,
     )
-    looks = _Looks(as_json, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
+    looks = _Looks(as_json, verbose, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
     return _run(Asked.again(record), settings, file, looks)
 
 
@@ -225,6 +245,7 @@ class _Looks:
     """What is printed, and how it exits."""
 
     as_json: bool
+    verbose: bool
     table: bool
     progress: bool
     exit_zero: bool
@@ -239,9 +260,7 @@ def _run(asked: Asked, settings: Settings, file: Path | None, looks: _Looks) -> 
         plan, broken = asked.plan()
         for problem in broken:
             tell(_safe(str(problem)))
-        finished = _settle(
-            plan, settings, file, show_progress=looks.progress, replayed=asked.offline
-        )
+        finished = _settle(plan, settings, file, looks, replayed=asked.offline)
     code = _report(finished, plan, looks)
     return code or (USAGE if broken else code)
 
@@ -279,18 +298,19 @@ def _restore(before: Mapping[str, str]) -> None:
 
 
 def _settle(
-    plan: Plan, settings: Settings, file: Path | None, *, show_progress: bool, replayed: bool
+    plan: Plan, settings: Settings, file: Path | None, looks: _Looks, *, replayed: bool
 ) -> Finished:
     from evenhand.engine import door  # noqa: PLC0415 (imported once it is known what is asked)
     from evenhand.report.console import heading, problem_lines  # noqa: PLC0415 (see above)
 
     for line in problem_lines(plan.hints):
         tell(line)
-    progress = _progress(show_progress)
+    progress = _progress(looks.progress)
     if progress is not None:
         progress.start(heading(plan) + (" · replies replayed, no key needed" if replayed else ""))
     try:
-        with set_apart():
+        with set_apart() as stdout:
+            out = sys.stderr if looks.as_json else stdout
             return door.run(
                 plan,
                 settings,
@@ -298,6 +318,7 @@ def _settle(
                 progress=progress.update if progress else None,
                 note=progress.note if progress else _note,
                 resumed=_resumed,
+                tell=_teller(plan, out, progress) if looks.verbose else None,
             )
     finally:
         if progress is not None:
@@ -310,6 +331,21 @@ def _progress(wanted: bool) -> Progress | None:
     from evenhand.report.progress import Progress  # noqa: PLC0415 (not wanted by those who want none)
 
     return Progress(sys.stderr, sys.stderr.isatty())
+
+
+def _teller(plan: Plan, out: TextIO, progress: Progress | None) -> Callable[[TrialResult], None]:
+    """Prints each trial whole, above the line that says how far the run is."""
+    from evenhand.cli.show import verbose_for  # noqa: PLC0415 (only for -v)
+    from evenhand.report.words import put_quietly  # noqa: PLC0415 (see above)
+
+    verbose = verbose_for(out, plan.variants, plan.repeats)
+
+    def tell(trial: TrialResult) -> None:
+        if progress is not None:
+            progress.make_way()
+        put_quietly(out, verbose.text(trial))
+
+    return tell
 
 
 def _resumed(in_doubt: Sequence[CallRecord], last_words: Sequence[str]) -> None:

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evenhand.cli.exits import PASSED, USAGE
 
+if TYPE_CHECKING:
+    from evenhand.scorers.catalog import Entry
+
 
 @click.command(name="init", short_help="Make a small folder that runs at once.")
-@click.argument("folder", default=".", type=click.Path(path_type=Path, file_okay=False))
-def init(folder: Path) -> int:
-    """Make a small folder of prompts, tests and scripted replies that runs at once. Never overwrites a file."""
+@click.argument("folder", default=".", type=click.Path(path_type=Path))
+@click.option("--python", is_flag=True, help="Eval sets in Python, instead of a promptfoo config.")
+def init(folder: Path, *, python: bool) -> int:
+    """Make a small folder of prompts, tests and scripted replies that runs at once. Never overwrites a file.
+
+    With --python, the tests are functions: evals/*_evals.py, a setup.py that is loaded first, a dataset, and the
+    application that they call.
+    """
     from evenhand.cli.init import init as scaffold  # noqa: PLC0415 (once it is known what is asked)
 
-    for path in scaffold(folder):
+    for path in scaffold(folder, "python" if python else "config"):
         click.echo(f"  {path}")
-    where = "" if folder == Path() else f" {folder}"
+    where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{where} --offline")
     return PASSED
 
@@ -37,19 +48,29 @@ def doctor() -> int:
 
 @click.command(short_help="List what can be expected of an output.")
 def scorers() -> int:
-    """List what can be expected of an output, with the words for it in a config."""
+    """List what can be expected of an output: in Python, and with the words for it in a config."""
     from evenhand.scorers.catalog import catalog  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.scorers.catalog import scorers as listed  # noqa: PLC0415 (see above)
 
-    entries = catalog()
+    click.echo("In Python, from evenhand.scorers:\n")
+    _list(listed())
+    click.echo("\nIn a config, as the type of an assertion:\n")
+    _list(catalog())
+    click.echo("\nIn a config each can be negated: not-contains, not-regex, …")
+    return PASSED
+
+
+def _list(entries: Sequence[Entry]) -> None:
     kind = ""
     width = max(len(entry.name) for entry in entries)
     for entry in entries:
         if entry.kind != kind:
             kind = entry.kind
             click.echo(f"{kind}")
-        click.echo(f"  {entry.name:<{width}}  {entry.description}")
-    click.echo("\nEach can be negated: not-contains, not-regex, …")
-    return PASSED
+        more = [f"needs {entry.needs}"] if entry.needs else []
+        more += [f"opposite: {entry.negated}"] if entry.negated else []
+        tail = f" ({'; '.join(more)})" if more else ""
+        click.echo(f"  {entry.name:<{width}}  {entry.description}{tail}")
 
 
 @click.command(short_help="List what can be asked, and how its id is written.")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.core.variant import Variant
+    from evenhand.report.verbose import Verbose
     from evenhand.store.runfile import RunFile
 
 
@@ -22,9 +26,17 @@ SHORTEST_ID = 5
 @click.argument("run", required=False, metavar="[RUN]")
 @click.argument("cell", required=False, metavar="[CELL]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every trial with every expectation.")
 @click.option("--no-table", is_flag=True, help="Print the summary only.")
 @click.option("--list", "listing", is_flag=True, help="List the runs that there are.")
-def show(run: str | None, cell: str | None, as_json: bool, no_table: bool, listing: bool) -> int:
+def show(
+    run: str | None,
+    cell: str | None,
+    as_json: bool,
+    verbose: bool,
+    no_table: bool,
+    listing: bool,
+) -> int:
     """Show RUN (an id, the start of one, or a file; by default the latest).
 
     With CELL, e.g. `better:3`, show one trial whole: prompt, output, every outcome, every call. A CELL alone is one of
@@ -50,8 +62,12 @@ def show(run: str | None, cell: str | None, as_json: bool, no_table: bool, listi
                     sys.stdout.write(line + "\n")
         elif cell:
             with printing():
-                show_trial(run_file, cell, sys.stdout, width=_width(), color=_color())
+                show_trial(
+                    run_file, cell, sys.stdout, width=_width(sys.stdout), color=_color(sys.stdout)
+                )
         else:
+            if verbose:
+                _print_trials(run_file, sys.stderr if as_json else sys.stdout)
             print_run(run_file, as_json=as_json, table=not no_table)
     return 0
 
@@ -91,6 +107,25 @@ def export(run: str | None, to: Path, format_: str | None) -> int:
     return 0
 
 
+def _print_trials(run_file: RunFile, out: TextIO) -> None:
+    """Prints each trial whole, one after the other."""
+    from evenhand.report.words import put  # noqa: PLC0415 (only for -v)
+
+    verbose = verbose_for(out, run_file.meta.variants, run_file.meta.repeats)
+    with printing():
+        for trial in run_file.trials():
+            put(out, verbose.text(trial))
+
+
+def verbose_for(out: TextIO, variants: Sequence[Variant], repeats: int) -> Verbose:
+    """What puts a run's trials into words for this stream."""
+    from evenhand.report.console import PLAIN_WIDTH  # noqa: PLC0415 (see above)
+    from evenhand.report.ink import Ink  # noqa: PLC0415 (see above)
+    from evenhand.report.verbose import Verbose  # noqa: PLC0415 (see above)
+
+    return Verbose(variants, repeats, _width(out) or PLAIN_WIDTH, Ink(_color(out)))
+
+
 def print_run(run_file: RunFile, *, as_json: bool, table: bool, with_heading: bool = True) -> None:
     """Prints a run to stdout: for programs, or for people."""
     with printing():
@@ -105,18 +140,16 @@ def print_run(run_file: RunFile, *, as_json: bool, table: bool, with_heading: bo
             run_file,
             sys.stdout,
             table=table,
-            width=_width(),
-            color=_color(),
+            width=_width(sys.stdout),
+            color=_color(sys.stdout),
             with_heading=with_heading,
         )
 
 
-def _color() -> bool:
-    return (
-        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
+def _color(out: TextIO) -> bool:
+    return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _width() -> int | None:
+def _width(out: TextIO) -> int | None:
     """The terminal's width; None lets the report choose one for a file or a pipe."""
-    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
+    return os.get_terminal_size(out.fileno()).columns if out.isatty() else None

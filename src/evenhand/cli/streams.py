@@ -43,23 +43,46 @@ def printing() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def set_apart() -> Iterator[None]:
+def set_apart() -> Iterator[TextIO]:
     """Inside, what user code and the programs it starts write to file number 1 goes to stderr: stdout is for results.
 
-    What it prints in Python is kept with its trial; this is for what passes Python by.
+    What it prints in Python is kept with its trial; this is for what passes Python by. Gives what stdout was.
     """
+    real = sys.stdout
     try:
-        sys.stdout.flush()
+        real.flush()
         kept = os.dup(1)
     except (OSError, ValueError):  # there is no stdout to keep clean
-        yield
+        yield real
         return
-    try:
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.close, kept)
+        stack.callback(os.dup2, kept, 1)
+        out = stack.enter_context(_twin(real, kept)) if _is_first(real) else real
         os.dup2(2, 1)
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+        yield out
+
+
+def _is_first(stream: TextIO) -> bool:
+    try:
+        return stream.fileno() == 1
+    except (OSError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def _twin(stream: TextIO, number: int) -> Iterator[TextIO]:
+    """A stream like this one, to where this file number leads. That nobody reads it any more is no error."""
+    with open(  # noqa: PTH123 (of a number)
+        os.dup(number), "w", encoding=stream.encoding, errors=stream.errors
+    ) as out:
+        try:
+            yield out
+        finally:
+            try:
+                out.flush()
+            except OSError:
+                drop(out)
 
 
 def tell(line: str) -> None:

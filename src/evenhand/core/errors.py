@@ -28,7 +28,7 @@ A message reads **where: what is wrong**, then an indented line with what to do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -113,11 +113,13 @@ class ProviderError(EvenhandError):
         retry_after_s: How long the vendor asks us to wait, in seconds.
         billed: Whether the vendor may have charged for it: True, False, or None for unknown.
         body: The start of what came back, for the record; never shown without escaping.
+        answer: The HTTP answer whole (status, headers, body), for an application that asked by itself; None for none.
     """
 
     slug = "provider"
     retryable: ClassVar[bool] = False
     fatal: ClassVar[bool] = False
+    answer: tuple[int, Mapping[str, str], bytes] | None = None
 
     def __init__(
         self,

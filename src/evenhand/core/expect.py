@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from evenhand.core.case import Case
 from evenhand.core.message import CallRole, Model, Reply
 from evenhand.core.provider import Host, Provider
 from evenhand.core.score import Outcome, Score, State, Verdict
 from evenhand.core.variant import Variant
+
+Answer_co = TypeVar("Answer_co", covariant=True)
 
 
 class Trial(Host, Protocol):
@@ -57,6 +59,14 @@ class Trial(Host, Protocol):
         """What the trial at this place in the plan kept; None for nothing. It is one that the step comes after."""
         ...
 
+    def provider(self, id: str) -> Provider:  # noqa: A002 (the word that users write)
+        """The provider with this id, the same one each time. Lend it with `model`.
+
+        Raises:
+            UsageError: Nobody knows this id.
+        """
+        ...
+
     def model(self, provider: Provider, role: CallRole) -> Model:
         """A model to ask, with the run's journal, cache, limits and budget behind it."""
         ...
@@ -82,6 +92,18 @@ class Scorer(Protocol):
 
         Raises:
             JudgeError: A judge gave no usable verdict. This, and anything else raised, is an error and not a score.
+        """
+        ...
+
+
+class Asks(Scorer, Protocol[Answer_co]):
+    """A scorer whose answer is more than a score. `expect.now` gives this answer."""
+
+    def judgement(self, outcome: Outcome) -> Answer_co:
+        """The answer that is in an outcome of this scorer.
+
+        Raises:
+            JudgeError: There is none.
         """
         ...
 
@@ -134,10 +156,20 @@ def outcome_of(expectation: Expectation, score: Score) -> Outcome:
         weight=expectation.weight,
         metric=expectation.metric,
         named=score.named,
-        metadata={**expectation.metadata, **score.metadata}
+        metadata=_beside(expectation.metadata, score.metadata)
         if expectation.metadata
         else score.metadata,
+        at_least=expectation.at_least,
+        at_most=expectation.at_most,
     )
+
+
+def _beside(given: Mapping[str, Any], found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the user attached, and what the scorer found. A key of both is the scorer's; the user's is in `given`."""
+    if given.keys().isdisjoint(found):
+        return {**given, **found}
+    aside = {key: value for key, value in given.items() if key in found or key == "given"}
+    return {**given, **found, "given": aside}
 
 
 def all_pass(outcomes: Sequence[Outcome]) -> Verdict:

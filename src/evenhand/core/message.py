@@ -38,6 +38,8 @@ class Prompt:
         vars: The case's variables, for providers that are functions.
         label: The prompt's name in reports.
         task: What is asked for; all but an answer look at `text` alone.
+        schema: The JSON Schema that the answer has to fit; None for any answer. Its keys are asked for in its order.
+            A provider that can hold its model to it does; to others it is nothing: say in words what you want as well.
     """
 
     messages: tuple[Message, ...]
@@ -46,6 +48,7 @@ class Prompt:
     vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
     label: str = ""
     task: Task = "generate"
+    schema: Mapping[str, Any] | None = None
 
     @staticmethod
     def of(text: str, **config: Any) -> Prompt:

@@ -38,6 +38,8 @@ class Step:
         body: What happens.
         rule: How the outcomes become a verdict.
         judge: Who judges, for scorers that name nobody.
+        models: Makes a provider of an id, the same one each time, for scorers that name a model in words; raises a
+            UsageError for an id that nobody knows. None where no model can be named so.
         review: May overrule the rule's verdict; None for nobody.
         after: The places of earlier steps that have to be settled before this one begins: what their trials kept, it
             may read.
@@ -53,6 +55,7 @@ class Step:
     body: Body
     rule: VerdictRule = all_pass
     judge: Provider | None = None
+    models: Callable[[str], Provider] | None = None
     review: Review | None = None
     after: tuple[int, ...] = ()
     alone: bool = False

@@ -50,6 +50,9 @@ class Outcome:
         named: Further numbers, by metric name.
         metadata: What the scorer and the user attached.
         error: The slug of what went wrong, for an error.
+        at_least: The bound that the score had to reach; None for none.
+        at_most: The bound that it had to stay under; None for none.
+        hint: What to do about an error, or where it was raised; empty where there is nothing to say.
     """
 
     name: str
@@ -61,6 +64,9 @@ class Outcome:
     named: Mapping[str, float] = field(default_factory=dict[str, float])
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     error: str = ""
+    at_least: float | None = None
+    at_most: float | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ class Variant:
         provider_id: The model as asked for.
         axes: Further axes by name.
         eval: The eval that is run, set and function; empty where a config says what is run.
+        where: The file and line that the eval stands in, `path:line`.
     """
 
     index: int
@@ -28,6 +29,7 @@ class Variant:
     provider_id: str = ""
     axes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     eval: str = ""
+    where: str = ""
 
     def __str__(self) -> str:
         return " · ".join(part for part in (self.prompt, self.model) if part)

@@ -91,7 +91,8 @@ class Budget:
 
 
 UNPRICED = (
-    "Give it in the provider's config: cost: <US dollars per token>; or run without --max-cost."
+    "Give it in the provider's config: cost: <US dollars per token>; for your application's own client, to "
+    "recording.http_client(prices=…); or run without --max-cost."
 )
 
 

@@ -22,6 +22,7 @@ import importlib.util
 import inspect
 import itertools
 import mmap
+import os
 import queue
 import sys
 import threading
@@ -36,6 +37,7 @@ from typing import Any, TypeVar, cast
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.provider import L, Lasting
 from evenhand.engine.capture import captured, current, user_code
+from evenhand.engine.neighbours import look_first_in
 
 T = TypeVar("T")
 
@@ -43,6 +45,11 @@ THREADS = 16
 ABANDONED = 20
 SLOT = 256
 HINT_LIMIT = 4096
+_NOBODYS = ("<frozen", "<string>", f"{Path(__file__).parent.parent}{os.sep}")
+"""Frames of these are no lines of the user's: Python's own, those that dataclasses write, and ours."""
+
+_here = threading.local()
+"""In a thread of ours: `worker_of`, the host that it works for, and the loop that this one is on."""
 
 
 @dataclass(slots=True)
@@ -83,6 +90,7 @@ class CodeHost:
         self._workers: list[_Worker] = []
         self._busy = 0
         self._abandoned = 0
+        self._waiting = 0
         self._modules: dict[Path, asyncio.Future[ModuleType]] = {}
         self._functions: dict[tuple[Path, str], Callable[..., Any]] = {}
         self._lasting: dict[Callable[[float], Any], Lasting] = {}
@@ -204,7 +212,7 @@ class CodeHost:
     def _hire_if_short(self, wanted: int) -> None:
         if wanted <= len(self._workers) - self._abandoned:
             return
-        if len(self._workers) >= self._threads + min(self._abandoned, ABANDONED):
+        if len(self._workers) >= self._threads + self._waiting + min(self._abandoned, ABANDONED):
             return
         taken = {worker.slot for worker in self._workers}
         worker = _Worker(next(slot for slot in itertools.count() if slot not in taken))
@@ -213,6 +221,12 @@ class CodeHost:
         )
         self._workers.append(worker)
         worker.thread.start()
+
+    def wait(self, more: int) -> None:
+        """Counts one more, or one less, plain function that waits for another's; called on the loop."""
+        self._waiting += more
+        if more > 0:
+            self._hire_if_short(self._busy)
 
     def _work(self, worker: _Worker) -> None:
         while not worker.abandoned:
@@ -223,6 +237,7 @@ class CodeHost:
                 continue
             job.started_at = time.monotonic()
             job.worker = worker
+            _here.worker_of = (self, job.future.get_loop())
             if self._crumbs is not None:
                 sink = job.context.get(current)
                 self._crumbs.write(worker.slot, f"{job.name}  {sink.label if sink else ''}")
@@ -277,6 +292,24 @@ class CodeHost:
         self._hire_if_short(self._busy - 1)
 
 
+@contextlib.contextmanager
+def waiting() -> Iterator[None]:
+    """Around what a plain function waits for until another trial is done: meanwhile its thread is not counted.
+
+    Otherwise, with all threads waiting, none would be left for the one that they wait for.
+    """
+    host, loop = getattr(_here, "worker_of", (None, None))
+    if host is None or loop is None:
+        yield
+        return
+    loop.call_soon_threadsafe(host.wait, 1)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody counts any more
+            loop.call_soon_threadsafe(host.wait, -1)
+
+
 def _cancelled(error: BaseException) -> bool:
     """Whether it is the run that cancelled this task, rather than user code that let a CancelledError out."""
     task = asyncio.current_task()
@@ -324,11 +357,10 @@ def _code_error(name: str, error: BaseException) -> CodeError:
 
 def _user_frame(error: BaseException) -> str:
     """The last line of the user's own code that the error passed through."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
     own = [
         f
-        for f in frames
-        if "site-packages" not in f.filename and not f.filename.startswith("<frozen")
+        for f in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in f.filename and not f.filename.startswith(_NOBODYS)
     ]
     if not own:
         return ""
@@ -337,18 +369,12 @@ def _user_frame(error: BaseException) -> str:
 
 
 _import_lock = threading.Lock()
-_folders: set[Path] = set()
-"""Where files were imported from. Only what comes from these is ever set aside."""
 
 
 def _import(path: Path) -> ModuleType:
-    """Imports a file under a name of its own. Its folder goes on `sys.path`, so that it finds its neighbours.
-
-    While it is imported, neighbours that another folder's file had imported under the same plain name are set aside.
-    """
+    """Imports a file under a name of its own. It finds its neighbours, whatever other folders have."""
     resolved = path.resolve()
     name = f"evenhand_user_{hashlib.sha256(str(resolved).encode()).hexdigest()[:16]}_{path.stem}"
-    folder = str(resolved.parent)
     with _import_lock:
         spec = importlib.util.spec_from_file_location(name, resolved)
         if spec is None or spec.loader is None:
@@ -356,10 +382,7 @@ def _import(path: Path) -> ModuleType:
                 f"{path} cannot be imported", hint="It has to be a Python file that exists."
             )
         module = importlib.util.module_from_spec(spec)
-        _set_aside(resolved.parent)
-        if folder in sys.path:
-            sys.path.remove(folder)
-        sys.path.insert(0, folder)
+        look_first_in(resolved.parent)
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
@@ -369,26 +392,6 @@ def _import(path: Path) -> ModuleType:
                 raise CodeError(f"{path} does not exist") from None
             raise _import_error(path, error) from error
         return module
-
-
-def _set_aside(folder: Path) -> None:
-    """Forgets what other folders' files imported from beside them under a name that this folder has, too."""
-    _folders.add(folder)
-    names = {path.stem for path in folder.glob("*.py")} | {
-        path.parent.name for path in folder.glob("*/*.py")
-    }
-    for name in names & sys.modules.keys():
-        home = _home(sys.modules[name])
-        if home in _folders and home != folder:
-            for known in [k for k in sys.modules if k == name or k.startswith(f"{name}.")]:
-                del sys.modules[known]
-
-
-def _home(module: ModuleType) -> Path | None:
-    """The folder that a module or a package lies in."""
-    inside = list(getattr(module, "__path__", ()))
-    file = inside[0] if inside else getattr(module, "__file__", None)
-    return Path(file).resolve().parent if file else None
 
 
 def _import_error(path: Path, error: BaseException) -> CodeError:
@@ -428,7 +431,8 @@ class _Breadcrumbs:
 
     def write(self, slot: int, text: str) -> None:
         data = text.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0")
-        with contextlib.suppress(ValueError):  # closed while an abandoned thread was still running
+        # Closed while an abandoned thread was still running; or a thread more than there are slots, as some wait.
+        with contextlib.suppress(ValueError, IndexError):
             self._map[slot * SLOT : (slot + 1) * SLOT] = data
 
     def close(self) -> None:

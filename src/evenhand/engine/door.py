@@ -25,6 +25,7 @@ from evenhand.engine.budget import UNPRICED, Budget, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost, last_words
 from evenhand.engine.limits import Limits
+from evenhand.engine.order import Tell
 from evenhand.engine.runner import Ending, Note, Runner, ShowProgress
 from evenhand.engine.watchdog import watching
 from evenhand.store.cache import Cache
@@ -86,6 +87,7 @@ def run(
     progress: ShowProgress | None = None,
     note: Note | None = None,
     resumed: TellResumed | None = None,
+    tell: Tell | None = None,
 ) -> Finished:
     """Runs a plan, and waits for it.
 
@@ -96,13 +98,22 @@ def run(
         note: Told what should be known at once, a line at a time.
         resumed: Told, before anything is run, which calls an earlier session left in doubt, and what user code was
             running when it died.
+        tell: Told each trial's result as soon as it is settled, in the plan's order.
 
     Raises:
         UsageError: `resume` is a run of another plan, or a budget is set and the price of a model is not known.
         StoreError: The run cannot be kept, or another process is writing it.
     """
     return waited_for(
-        settle(plan, settings, resume=resume, progress=progress, note=note, resumed=resumed)
+        settle(
+            plan,
+            settings,
+            resume=resume,
+            progress=progress,
+            note=note,
+            resumed=resumed,
+            tell=tell,
+        )
     )
 
 
@@ -114,11 +125,12 @@ async def settle(
     progress: ShowProgress | None = None,
     note: Note | None = None,
     resumed: TellResumed | None = None,
+    tell: Tell | None = None,
 ) -> Finished:
     """Runs a plan on the running loop; see `run`."""
     settings = settings or Settings()
     _look_at_prices(plan, settings)
-    tell = note or (lambda _: None)
+    note = note or (lambda _: None)
     home = resume.parent.parent if resume else settings.home or home_for(_source(plan))
     words: tuple[str, ...] = ()
     if resume is None:
@@ -133,7 +145,7 @@ async def settle(
             resumed(journal.in_doubt(), words)
     ending = Ending("stopped", "it ended with an error of Evenhand's own")
     try:
-        ending = await _settle(plan, settings, journal, home, progress, tell)
+        ending = await _settle(plan, settings, journal, home, progress, note, tell)
     except (asyncio.CancelledError, KeyboardInterrupt):
         ending = Ending("interrupted", "interrupted by whoever waited for it")
         raise
@@ -151,6 +163,7 @@ async def _settle(
     home: Path,
     progress: ShowProgress | None,
     note: Note,
+    tell: Tell | None,
 ) -> Ending:
     options = plan.options
     wanted = settings.concurrency or options.concurrency
@@ -183,6 +196,7 @@ async def _settle(
         concurrency=concurrency,
         progress=progress,
         note=note,
+        tell=tell,
     )
     try:
         with host.open(), watching(note), _few_collections():

@@ -26,13 +26,15 @@ from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, Store
 from evenhand.core.plan import Plan, Step
 from evenhand.core.provider import Host
 from evenhand.core.run import ProgressSnapshot, RunStatus, TrialResult
+from evenhand.engine.agenda import Agenda
 from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.contest import Contests
 from evenhand.engine.limits import Limits
-from evenhand.engine.order import Order
-from evenhand.engine.trial import LiveTrial
+from evenhand.engine.order import InOrder, Tell
+from evenhand.engine.present import Home
+from evenhand.engine.trial import LiveTrial, present
 from evenhand.store.journal import Journal
 
 DRAIN_S = 60.0
@@ -71,6 +73,7 @@ class Runner:
         concurrency: int,
         progress: ShowProgress | None = None,
         note: Note | None = None,
+        tell: Tell | None = None,
     ) -> None:
         self._plan = plan
         self._journal = journal
@@ -82,9 +85,11 @@ class Runner:
         self._concurrency = concurrency
         self._progress = progress
         self._note = note or (lambda _: None)
+        self._order = InOrder(tell) if tell else None
         self._draining = False
         self._ending = Ending()
         self._workers: list[asyncio.Task[None]] = []
+        self._home: Home | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
         self._under_way = 0
@@ -100,6 +105,7 @@ class Runner:
         """
         ticker = asyncio.create_task(self._tick()) if self._progress else None
         count = max(1, min(self._concurrency, self._plan.size))
+        self._home = Home(asyncio.get_running_loop())
         try:
             with self._signals():
                 if self._plan.options.some_alone:
@@ -113,6 +119,9 @@ class Runner:
             if ticker is not None:
                 ticker.cancel()
                 self._show()
+            await self._home.close()
+            if self._order is not None:
+                self._order.finish()
         return self._ending
 
     def _steps(self, *, alone: bool | None = None) -> Iterator[Step]:
@@ -147,27 +156,34 @@ class Runner:
                 compared, seen = [], 0
 
     async def _walk(self, steps: Iterator[Step], count: int) -> None:
-        order = Order(steps)
-        self._workers = [asyncio.create_task(self._work(order)) for _ in range(count)]
+        agenda = Agenda(steps)
+        self._workers = [asyncio.create_task(self._work(agenda)) for _ in range(count)]
         for outcome in await asyncio.gather(*self._workers, return_exceptions=True):
             if isinstance(outcome, Exception):
                 raise outcome
 
-    async def _work(self, order: Order) -> None:
+    async def _work(self, agenda: Agenda) -> None:
         while not self._draining:
-            step = await order.next()
+            step = await agenda.next()
             if step is None or self._draining:
                 return
             self._under_way += 1
+            if self._order is not None:
+                self._order.begin(step.index)
             try:
-                for result in await self._settle(step):
+                settled = await self._settle(step)
+                for result in settled:
                     await self._journal.settle(result)
                     self._counts[result.outcome] += 1
+                    if self._order is not None:
+                        self._order.end(result.index, result)
+                if not settled and step.contest is None and self._order is not None:
+                    self._order.end(step.index, None)
             except StoreError as error:
                 self._halt("stopped", error)
             finally:
                 self._under_way -= 1
-                order.done(step)
+                agenda.done(step)
             if time.monotonic() - self._turned_at > TURN_S:
                 # Trials that wait for nothing would keep signals, progress and everybody else waiting.
                 await asyncio.sleep(0)
@@ -177,7 +193,9 @@ class Runner:
         """The results to store; none where others have to be waited for, or the run has to end before there is one."""
         trial = LiveTrial(step, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(step.case))
+        trial.home = self._home
         current.set(trial.log)
+        present.set(trial)
         try:
             result = await trial.settle()
             if result.kept is not None:

@@ -13,12 +13,20 @@ import inspect
 import math
 import numbers
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from evenhand.core.case import Case
-from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
+from evenhand.core.errors import (
+    BudgetStop,
+    CodeError,
+    EvenhandError,
+    ProviderError,
+    StoreError,
+    UsageError,
+)
 from evenhand.core.expect import Expectation, outcome_of
 from evenhand.core.message import CallRole, Message, Model, Prompt, Reply, Task
 from evenhand.core.plan import Step
@@ -27,6 +35,7 @@ from evenhand.core.run import Judged, TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
+from evenhand.engine.present import Home, OwnCalls, during, phase
 
 T = TypeVar("T")
 
@@ -118,12 +127,15 @@ class LentModel:
 
     async def generate(self, prompt: Prompt | str) -> Reply:
         prompt = Prompt.of(prompt) if isinstance(prompt, str) else prompt
-        trial = self._trial
-        if self._role == "subject":
-            trial.prompt_text = prompt.text
-        reply = await self._asker.ask(trial, self._provider, prompt, self._role)
-        trial.spending.add(reply, self._role)
-        if self._role == "subject":
+        trial, role = self._trial, self._role
+        if role == "subject":
+            if phase.get() == "setup":  # lent to an eval, and asked by what prepares it
+                role = "setup"
+            else:
+                trial.prompt_text = prompt.text
+        reply = await self._asker.ask(trial, self._provider, prompt, role)
+        trial.spending.add(reply, role)
+        if role == "subject":
             trial.reply = reply
         return reply
 
@@ -158,15 +170,18 @@ class LiveTrial:
     """One step while it happens. Implements `evenhand.core.expect.Trial`."""
 
     __slots__ = (
-        "_asker",
         "_earlier",
         "_expectations",
         "_host",
         "_kept",
         "_seen",
         "_settled",
+        "asker",
+        "home",
         "log",
         "metadata",
+        "over",
+        "own",
         "prompt_text",
         "reply",
         "spending",
@@ -180,7 +195,7 @@ class LiveTrial:
         self.step = step
         self._earlier = earlier
         self._kept: Any = None
-        self._asker = asker
+        self.asker = asker
         self._host = host
         self._expectations: list[Expectation] = []
         self._seen: dict[str, int] = {}
@@ -191,6 +206,9 @@ class LiveTrial:
         self.metadata: Mapping[str, Any] = step.case.metadata
         self.spending = Spending()
         self.log: Sink | None = None
+        self.home: Home | None = None
+        self.own: OwnCalls | None = None  # made when the application asks a model by itself
+        self.over = False
 
     @property
     def case(self) -> Case:
@@ -208,8 +226,13 @@ class LiveTrial:
     def judge(self) -> Provider | None:
         return self.step.judge
 
+    def provider(self, id: str) -> Provider:  # noqa: A002 (the word that users write)
+        if self.step.models is None:
+            raise UsageError(f"no model can be named here, and '{id}' is", hint="Give a provider.")
+        return self.step.models(id)
+
     def model(self, provider: Provider, role: CallRole) -> Model:
-        return LentModel(self, self._asker, provider, role)
+        return LentModel(self, self.asker, provider, role)
 
     def expect(self, expectation: Expectation) -> None:
         self._expectations.append(expectation)
@@ -217,7 +240,8 @@ class LiveTrial:
     async def now(self, expectation: Expectation) -> Outcome:
         place = len(self._expectations)
         self._expectations.append(expectation)
-        outcome = await _settled_now(expectation, self)
+        with during("judge"):
+            outcome = await _settled_now(expectation, self)
         self._settled[place] = outcome
         return outcome
 
@@ -259,6 +283,10 @@ class LiveTrial:
         self._seen[key] = seen + 1
         return seen
 
+    def unasked(self, key: str) -> None:
+        """Takes the last one back: it got no answer, and who asks again means the same."""
+        self._seen[key] -= 1
+
     async def settle(self) -> TrialResult:
         """Runs the body, settles what it expects, and sums up.
 
@@ -270,17 +298,29 @@ class LiveTrial:
         step = self.step
         outcomes: tuple[Outcome, ...] = ()
         output: object = None
+        phase.set("subject")
         try:
             output = await step.body(self)
+            if self.own is not None:
+                await self.own.over()
+            phase.set("judge")
             outcomes = await self._outcomes(self._expectations, self._settled)
+            if self.own is not None:
+                await self.own.over()
             verdict = step.rule(outcomes)
             if step.review is not None:
                 verdict = await step.review(self, outcomes, verdict)
-        except ANYTHING as error:  # whatever a body raises is the trial's error, not the run's
+        except ANYTHING as raised:  # whatever a body raises is the trial's error, not the run's
+            error: BaseException = raised
+            if self.own is not None:
+                self.own.cancel()
+                error = self.own.halted or raised
             raise_if_final(error)
             return self._result(
                 output, outcomes, Verdict("error", None, first_line(error)), trial_error(error)
             )
+        finally:
+            self.over = True
         return self._result(output, outcomes, verdict, problem_of(verdict, outcomes))
 
     def summed(self, result: TrialResult) -> TrialResult:
@@ -392,6 +432,10 @@ def _beside(reply: Reply | None, spent: Spending) -> Mapping[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
+present: ContextVar[LiveTrial | None] = ContextVar("evenhand_trial", default=None)
+"""The trial for which code is running."""
+
+
 async def _settled_now(expectation: Expectation, trial: LiveTrial) -> Outcome:
     try:
         score = expectation.scorer.score(expectation.value, trial)
@@ -447,6 +491,7 @@ def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
         metric=expectation.metric,
         metadata=expectation.metadata,
         error=slug_of(error),
+        hint=error.hint if isinstance(error, EvenhandError) else "",
     )
 
 
@@ -483,7 +528,7 @@ def problem_of(verdict: Verdict, outcomes: Sequence[Outcome]) -> TrialError | No
     broken = next((o for o in outcomes if o.outcome == "error"), None)
     if broken is None:
         return TrialError("error", verdict.reason)
-    return TrialError(broken.error, broken.reason)
+    return TrialError(broken.error, broken.reason, broken.hint)
 
 
 def trial_error(error: BaseException) -> TrialError:

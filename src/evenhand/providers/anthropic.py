@@ -24,6 +24,7 @@ from evenhand.providers.chat import (
 )
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
+from evenhand.providers.structured import RARE, fitted
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 
@@ -105,6 +106,29 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     body.update(passed_on(config, _NAMES))
     body.update(config.get("extra_body") or config.get("passthrough") or {})
     return body
+
+
+# Its grammar knows no bounds.
+_REFUSED = RARE | {
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+    "pattern",
+}
+
+
+def _structured(
+    schema: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[str, object] | None:
+    given: object = settings.get("output_config") or {}
+    if not isinstance(given, Mapping) or "format" in given:
+        return None
+    form = {"type": "json_schema", "schema": fitted(schema, _REFUSED)}
+    return "output_config", {**cast("Mapping[str, Any]", given), "format": form}
 
 
 class _Written(msgspec.Struct):
@@ -228,6 +252,7 @@ DIALECT = Dialect(
     headers=_headers,
     messages=_messages,
     settings=_settings,
+    structured=_structured,
     read=_read,
     rates=_rates,
     thought=_thought,

@@ -16,14 +16,16 @@ from urllib.parse import urlsplit
 import msgspec
 
 from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.errors import AuthError, BadReply, UsageError
+from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import http
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound
+from evenhand.providers.structured import WithSchema, with_schema
 
 T = TypeVar("T")
+_UNHEARD_OF = (400, 422)  # what servers say of a field that they do not know
 LONGEST_REPLY = 128_000
 """Tokens that a reply is assumed to be able to have where no limit is set."""
 
@@ -50,6 +52,8 @@ class Dialect:
         chats: Whether it takes a conversation. What does not is given the prompt as one text, as it was rendered.
         sampling: Where in the body temperature, seed and the longest reply stand; empty for the body itself.
         thought: What the model thought before it answered, in an answer's body; for those that show it.
+        structured: The key of the body, and its value, that hold the model to a schema; None where the settings have
+            asked for another form already. No function: it cannot be held to one.
     """
 
     vendor: str
@@ -63,6 +67,9 @@ class Dialect:
     chats: bool = True
     sampling: str = ""
     thought: Callable[[bytes], str] | None = None
+    structured: (
+        Callable[[Mapping[str, Any], Mapping[str, Any]], tuple[str, object] | None] | None
+    ) = None
 
 
 @dataclass(slots=True)
@@ -91,6 +98,7 @@ class ChatProvider:
     _settings: dict[str, Any] = field(init=False, repr=False)
     _bounds: tuple[int, bool] = field(init=False, repr=False)
     _parsed: bool = field(init=False, repr=False)
+    _schemaless: bool = field(init=False, repr=False, default=False)
 
     def __post_init__(self) -> None:
         try:
@@ -114,7 +122,7 @@ class ChatProvider:
             {str(k): str(v) for k, v in (self.config.get("headers") or {}).items()}
         )
         # Keys in canonical order: body, url, version.
-        tail = encode({"url": _address(self.url), "version": self.dialect.version})
+        tail = encode({"url": address_of(self.url), "version": self.dialect.version})
         self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
         self.shows_thoughts = bool(self.config.get("showThinking"))
         self._settings = self.dialect.settings(self.model, self.config)
@@ -129,12 +137,20 @@ class ChatProvider:
         messages = prompt.messages
         if not self.dialect.chats:
             messages = (Message("user", prompt.text),)
-        body = encode({**settings, **self.dialect.messages(messages)})
+        whole = {**settings, **self.dialect.messages(messages)}
+        body = encode(whole)
+        payload: bytes | WithSchema = body
+        form = None
+        if prompt.schema is not None and self.dialect.structured is not None:
+            form = self.dialect.structured(prompt.schema, settings)
+        if form is not None:
+            payload = with_schema(whole, *form, plain=body)
+            body = payload.body
         identity = b"".join((self._prefix, body, self._suffix))
         return Request(
             identity=identity,
             key=digest(identity),
-            payload=body,
+            payload=payload,
             deterministic=deterministic,
             tokens_in=len(body) // 4,
             cost_bound_usd=bound(self.price, len(body), limit),
@@ -146,9 +162,21 @@ class ChatProvider:
             raise AuthError(
                 f"no API key for {self.id}", hint=f"Set {self.key_name} in the environment."
             )
-        answer = await http.transport().post(
-            self.url, self._headers, request.payload, self.timeout_s
-        )
+        payload = request.payload
+        if not isinstance(payload, WithSchema):
+            return await self._post(payload)
+        if not self._schemaless:
+            try:
+                return await self._post(payload.body)
+            except BadRequest as error:
+                if error.status not in _UNHEARD_OF:
+                    raise
+        answer = await self._post(payload.plain)
+        self._schemaless = True
+        return answer
+
+    async def _post(self, body: bytes) -> Answer:
+        answer = await http.transport().post(self.url, self._headers, body, self.timeout_s)
         if answer.status != 200:
             raise fault(answer, host=self._host, key_hint=f"Look at the key in {self.key_name}.")
         problem = unreadable(answer, host=self._host)
@@ -198,17 +226,18 @@ _LONGEST = (
 
 
 def _bounds(settings: Mapping[str, Any], sampling: str) -> tuple[int, bool]:
-    """The most tokens that can come back, and whether the same question has the same answer.
-
-    Several answers may be asked for in one call: each is paid for, though only the first is read.
-    """
+    """The most tokens that can come back, and whether the same question has the same answer."""
     inner: object = settings.get(sampling) if sampling else settings
     found: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {}
     limits = [limit for name in _LONGEST if isinstance(limit := found.get(name), (int, float))]
     longest = int(limits[0]) if limits and limits[0] > 0 else LONGEST_REPLY
-    count = found.get("n")
-    choices = count if type(count) is int and count > 1 else 1
-    return longest * choices, found.get("temperature") == 0 or found.get("seed") is not None
+    return longest * choices(found), found.get("temperature") == 0 or found.get("seed") is not None
+
+
+def choices(settings: Mapping[str, Any]) -> int:
+    """How many answers are asked for in one call: each is paid for, though only the first is read."""
+    asked = settings.get("n")
+    return asked if type(asked) is int and asked > 1 else 1
 
 
 _SECRET = re.compile(
@@ -216,7 +245,7 @@ _SECRET = re.compile(
 )
 
 
-def _address(url: str) -> str:
+def address_of(url: str) -> str:
     """An address without who asks: no user, password or key in it, so that none is kept with the request."""
     start, slashes, rest = url.partition("//")
     host, slash, path = rest.partition("/")

@@ -14,7 +14,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from evenhand.core.errors import (
     BadReply,
@@ -51,6 +51,18 @@ class HttpAnswer:
     latency_s: float
 
 
+class Listener(Protocol):
+    """Somebody who is told of an answer while it comes in."""
+
+    def began(self, status: int, headers: Mapping[str, str]) -> None:
+        """Its head is here."""
+        ...
+
+    def piece(self, data: bytes) -> None:
+        """And some more of its body."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Route:
     address: URL
@@ -74,12 +86,14 @@ class Transport:
         body: bytes | None,
         timeout_s: float = TIMEOUT_S,
         method: str = "POST",
+        listener: Listener | None = None,
     ) -> HttpAnswer:
         """Sends one request and reads the answer to its end.
 
         Args:
+            timeout_s: Seconds for all of it, the answer's last byte included; with a listener, for each piece of it.
             method: Another one, for what is not an API that takes questions.
-            timeout_s: Seconds for all of it, the answer's last byte included.
+            listener: Told of the answer while it comes in.
 
         Raises:
             ConnectionFailed: It could not be sent, or the answer was cut off.
@@ -91,7 +105,10 @@ class Transport:
         import aiohttp  # noqa: PLC0415 (0.4 s of imports, not wanted before the first request)
 
         session = self._session or self._open()
-        timeout = self._timeouts.get((url[:6], timeout_s)) or self._timeout(url, timeout_s)
+        if listener is None:
+            timeout = self._timeouts.get((url[:6], timeout_s)) or self._timeout(url, timeout_s)
+        else:
+            timeout = aiohttp.ClientTimeout(connect=_connect_s(timeout_s), sock_read=timeout_s)
         started = time.perf_counter()
         sent = False
         self.in_flight += 1
@@ -110,7 +127,9 @@ class Transport:
                 sent = True
                 if (response.content_length or 0) > MAX_BODY:
                     raise _too_long(url)
-                data = await _whole(response, url)
+                if listener is not None:
+                    listener.began(response.status, response.headers)
+                data = await _whole(response, url, listener)
                 return HttpAnswer(
                     response.status, response.headers, data, time.perf_counter() - started
                 )
@@ -210,9 +229,12 @@ async def close() -> None:
         await found.close()
 
 
-async def _whole(response: aiohttp.ClientResponse, url: str) -> bytes:
+async def _whole(
+    response: aiohttp.ClientResponse, url: str, listener: Listener | None = None
+) -> bytes:
     """The body, in pieces where its length is not known: a small answer may unpack to a very large one."""
-    if response.content_length is not None and "content-encoding" not in response.headers:
+    known = response.content_length is not None and "content-encoding" not in response.headers
+    if known and listener is None:
         return await response.read()
     pieces: list[bytes] = []
     length = 0
@@ -221,6 +243,8 @@ async def _whole(response: aiohttp.ClientResponse, url: str) -> bytes:
         if length > MAX_BODY:
             raise _too_long(url)
         pieces.append(piece)
+        if listener is not None:
+            listener.piece(piece)
     return b"".join(pieces)
 
 

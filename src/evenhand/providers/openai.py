@@ -15,6 +15,7 @@ from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.chat import Dialect, count, finish, passed_on, read_as
 from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
+from evenhand.providers.structured import RARE, fitted, is_strict
 
 _REASONING = re.compile(r"^(o\d|gpt-5)")
 
@@ -70,6 +71,16 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     body.update(passed_on(config, _NAMES))
     body.update(config.get("passthrough") or {})
     return body
+
+
+def _structured(
+    schema: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[str, object] | None:
+    if "response_format" in settings:
+        return None
+    sent = fitted(schema, RARE)
+    form = {"name": "answer", "strict": is_strict(sent), "schema": sent}
+    return "response_format", {"type": "json_schema", "json_schema": form}
 
 
 class _Details(msgspec.Struct):
@@ -236,6 +247,7 @@ DIALECT = Dialect(
     headers=bearer,
     messages=_messages,
     settings=_settings,
+    structured=_structured,
     read=_read,
     rates=rates,
     thought=_thought,

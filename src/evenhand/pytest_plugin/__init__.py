@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import pytest
@@ -87,14 +88,18 @@ def _refuse(metafunc: pytest.Metafunc, what: str) -> NoReturn:
 
 @pytest.fixture
 def judge(request: pytest.FixtureRequest) -> Provider | None:
-    """The model that judges: `--evenhand-judge`, or `evenhand_judge` in pytest's configuration.
+    """The model that judges: `--evenhand-judge`, or `evenhand_judge` in pytest's configuration; else the project's.
 
-    A fixture of your own with this name goes before it; it may return an id or a provider.
+    That is `judge` below `[tool.evenhand]` in pyproject.toml, or EVENHAND_JUDGE. A fixture of your own with this name
+    goes before them all; it may return an id or a provider.
     """
     config = request.config
     named = config.getoption("evenhand_judge") or config.getini("evenhand_judge")
     if named:
-        return _provider(str(named), config)
+        return _provider(str(named), config.rootpath)
+    project = _project_judge(request.path.parent)
+    if project is not None:
+        return project
     node = cast("pytest.Function", request.node)
     if "judge" in node.fixturenames:  # asked for by name; `expect` can do without
         from evenhand.pytest_plugin.sitting import NAME_A_JUDGE  # noqa: PLC0415 (only to say so)
@@ -103,12 +108,25 @@ def judge(request: pytest.FixtureRequest) -> Provider | None:
     return None
 
 
-def _provider(name: str, config: pytest.Config) -> Provider:
+def _project_judge(folder: Path) -> Provider | None:
+    from evenhand.authoring.project import judge_for  # noqa: PLC0415 (only for those who use it)
+    from evenhand.core.errors import ConfigError  # noqa: PLC0415 (see above)
+
+    try:
+        named = judge_for(folder, os.environ)
+    except ConfigError as error:
+        pytest.fail(str(error), pytrace=False)
+    if named is None:
+        return None
+    return _provider(named.id, Path(named.path).parent if named.path else folder)
+
+
+def _provider(name: str, base: Path) -> Provider:
     from evenhand.core.errors import UsageError  # noqa: PLC0415 (only where a judge is named)
     from evenhand.providers.catalog import create  # noqa: PLC0415 (see above)
 
     try:
-        return create(name, env=os.environ, base=config.rootpath)
+        return create(name, env=os.environ, base=base)
     except UsageError as error:
         pytest.fail(f"the judge: {error}", pytrace=False)
 
@@ -118,11 +136,12 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
     from evenhand.authoring.expect import Expect  # noqa: PLC0415 (only for those who use it)
     from evenhand.core.case import Case  # noqa: PLC0415 (see above)
+    from evenhand.engine.trial import present  # noqa: PLC0415 (see above)
 
     item = cast("pytest.Function", request.node)
     judges = request.getfixturevalue("judge")
     if isinstance(judges, str):
-        judges = _provider(judges, request.config)
+        judges = _provider(judges, request.config.rootpath)
     params = item.callspec.params if hasattr(item, "callspec") else {}
     case = params.get("case")
     trial = _sitting(item).trial(
@@ -133,7 +152,9 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         cast("Provider | None", judges),
     )
     item.stash[TRIAL] = trial
+    token = present.set(trial)  # what the application under test asks by itself is this test's
     yield Expect(trial)
+    present.reset(token)
     del item.stash[TRIAL]
 
 
@@ -171,10 +192,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         result = yield
     except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
         raise
-    except BaseException:
+    except BaseException as error:
         trial = item.stash.get(TRIAL, None)
         if trial is not None and trial.places:
             _settle(item, trial, body_failed=True)
+            if (
+                getattr(error, "slug", "") == "judge"
+            ):  # `expect.now` had no answer to give: no verdict
+                item.stash[TOLD]["undecided"] = "fail" not in item.stash[TOLD]["states"]
         raise
     trial = item.stash.get(TRIAL, None)
     if trial is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import inspect
 import itertools
 import os
@@ -35,6 +36,7 @@ from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.door import CEILING, START
 from evenhand.engine.limits import Limits
+from evenhand.engine.present import Home
 from evenhand.engine.trial import (
     Asker,
     LiveTrial,
@@ -43,6 +45,8 @@ from evenhand.engine.trial import (
     raise_if_final,
     trial_error,
 )
+from evenhand.providers.app_call import AppCall
+from evenhand.providers.catalog import create
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.encoding import keep
@@ -51,8 +55,9 @@ from evenhand.store.journal import Journal
 T = TypeVar("T")
 
 NAME_A_JUDGE = (
-    "Write evenhand_judge = anthropic:claude-sonnet-4-5 in pytest's configuration, give --evenhand-judge, "
-    "or write a fixture `judge` of your own."
+    "Write evenhand_judge = anthropic:claude-sonnet-4-5 in pytest's configuration, give --evenhand-judge, write a "
+    "fixture `judge` of your own or judge='…' for the scorer, judge = '…' below [tool.evenhand] in pyproject.toml, or "
+    "set EVENHAND_JUDGE."
 )
 _OURS = f"{Path(__file__).parent.parent}{os.sep}"
 _LIBRARY = contextlib.__file__  # `with expect.that(…)` comes through here
@@ -173,6 +178,7 @@ class Sitting:
         self._count = itertools.count()
         self._settled = 0
         self._asked: dict[int, Provider] = {}
+        self._models = functools.cache(functools.partial(create, env=os.environ, base=root))
         home = home_for(root)
         meta = RunMeta(
             id=new_id(),
@@ -199,6 +205,7 @@ class Sitting:
             replaying=False,
         )
         self._loop = asyncio.new_event_loop()
+        self._home = Home(self._loop)
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="evenhand-pytest", daemon=True
         )
@@ -222,15 +229,16 @@ class Sitting:
         async def body(trial: Trial) -> object:
             return await made.shown(trial)
 
-        step = Step(next(self._count), row, variant, repeat, body, judge=judge)
+        step = Step(next(self._count), row, variant, repeat, body, judge=judge, models=self._models)
         made = TestTrial(step, self, self._host, self._loop)
+        made.home = self._home
         return made
 
     async def ask(
         self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole
     ) -> Reply:
         """Asks through the run; a model over the network only where that is allowed."""
-        if self._live or not getattr(provider, "remote", False):
+        if self._live or not (isinstance(provider, AppCall) or getattr(provider, "remote", False)):
             self._asked[id(provider)] = provider
         else:
             provider = Unplugged(provider)
@@ -272,6 +280,7 @@ class Sitting:
             self._loop.close()
 
     async def _close(self, interrupted: bool) -> None:
+        await self._home.close()
         closing = [provider.close() for provider in self._asked.values()]
         await asyncio.gather(*closing, return_exceptions=True)
         self._cache.close()

@@ -55,7 +55,8 @@ def _said(outcome: Outcome) -> str:
     said = safe(outcome.name)
     if outcome.error:
         said += f": {outcome.error}"
-    return f"{said}: {safe(outcome.reason)}" if outcome.reason else said
+    said = f"{said}: {safe(outcome.reason)}" if outcome.reason else said
+    return f"{said}\n    {safe(outcome.hint)}" if outcome.hint else said
 
 
 def summary(result: TrialResult) -> str:

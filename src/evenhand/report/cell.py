@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
-import textwrap
 from collections.abc import Mapping
 
 from evenhand.core.errors import UsageError
 from evenhand.core.run import CallRecord, TrialResult
-from evenhand.core.score import Outcome
 from evenhand.report.grid import Grid, row_case
 from evenhand.report.ink import Ink
-from evenhand.report.words import clip, money, number, safe, seconds, short_id
+from evenhand.report.outcome import outcome_lines, wrapped
+from evenhand.report.words import clip, money, number, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
 
 LINES = 40
@@ -96,12 +95,12 @@ def cell_lines(run: RunFile, grid: Grid, trial: TrialResult, width: int, ink: In
         lines += _section("output", _text(trial.output), width, ink)
     if trial.error is not None:
         lines += ["", f"  {ink('error', 'yellow')}  {trial.error.slug}"]
-        lines += _wrapped(trial.error.message, width, "    ", LINES)
-        lines += _wrapped(trial.error.where, width, "    ", 4) if trial.error.where else []
+        lines += wrapped(trial.error.message, width, "    ", LINES)
+        lines += wrapped(trial.error.where, width, "    ", 4) if trial.error.where else []
     if trial.outcomes:
         lines += ["", f"  {ink('expected', 'dim')}"]
     for outcome in trial.outcomes:
-        lines += _outcome(outcome, width, ink)
+        lines += outcome_lines(outcome, width, ink)
     calls = list(run.calls(trial.index))
     if calls:
         lines += ["", f"  {ink('calls', 'dim')}"]
@@ -120,57 +119,27 @@ def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[st
     ]
 
 
-def _outcome(outcome: Outcome, width: int, ink: Ink) -> list[str]:
-    score = "" if outcome.score is None else f"  {number(outcome.score)}"
-    weight = "" if outcome.weight == 1 else f"  (weight {number(outcome.weight)})"
-    lines = [f"  {ink.mark(outcome.outcome)} {clip(safe(outcome.name), width - 24)}{score}{weight}"]
-    if outcome.reason:
-        lines += _wrapped(outcome.reason, width, "      ", 8)
-    parts = outcome.metadata.get("components")
-    for part in parts if isinstance(parts, list) else ():
-        if isinstance(part, Mapping):
-            mark = ink.mark("pass" if part.get("pass") else "fail")
-            lines.append(f"      {mark} {clip(safe(str(part.get('reason') or '')), width - 10)}")
-    return lines
-
-
 def _call(call: CallRecord, width: int) -> list[str]:
     end = call.end
     if end is None:
-        told = "in doubt: it was in flight when the run was killed"
+        told = "in doubt: cut off before its end, by a kill or by whoever asked"
     elif end.error:
         told = end.error
     else:
         told = f"{end.origin} · {seconds(end.latency_s)}"
         told += " · price not known" if end.cost_usd is None else f" · {money(end.cost_usd)}"
         if end.tokens_in is not None and end.tokens_out is not None:
-            told += f" · {end.tokens_in:,} → {end.tokens_out:,} tokens"
+            told += f" · {tokens(end.tokens_in, end.tokens_out)}"
         if end.attempts > 1:
             told += f" · {end.attempts} attempts"
     lines = [f"    {call.start.role:<8} {safe(call.start.provider)}   {told}"]
     if end is not None and end.error:
-        lines += _wrapped(end.message, width, "             ", 3)
+        lines += wrapped(end.message, width, "             ", 3)
     return lines
 
 
 def _section(title: str, text: str, width: int, ink: Ink) -> list[str]:
-    return ["", f"  {ink(title, 'dim')}", *_wrapped(text, width, "    ", LINES)] if text else []
-
-
-def _wrapped(text: str, width: int, indent: str, most: int) -> list[str]:
-    lines: list[str] = []
-    for line in safe(text, multiline=True).split("\n"):
-        lines += textwrap.wrap(
-            line,
-            width,
-            initial_indent=indent,
-            subsequent_indent=indent,
-            break_on_hyphens=False,
-            replace_whitespace=False,
-        ) or [""]
-        if len(lines) > most:
-            return [*lines[:most], f"{indent}… ({len(text):,} characters in all)"]
-    return lines
+    return ["", f"  {ink(title, 'dim')}", *wrapped(text, width, "    ", LINES)] if text else []
 
 
 def _text(value: object) -> str:

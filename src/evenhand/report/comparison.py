@@ -12,7 +12,7 @@ MOST_COLUMNS = 6
 
 
 def sentences(grid: Grid) -> list[str]:
-    """The best column against each of the others, on the cases that both have a verdict on; then which cases wobble.
+    """The best column against each of the others, on the cases that both have a verdict on.
 
     Columns of different evals ask different questions, and are not compared. More than MOST_COLUMNS columns are not
     either: nobody reads so many sentences, and one in twenty would be wrong.
@@ -22,11 +22,6 @@ def sentences(grid: Grid) -> list[str]:
         places = [i for i, other in enumerate(grid.evals) if other == name]
         if 1 < len(places) <= MOST_COLUMNS:
             found += _compared(grid, places)
-    for name, variant in zip(grid.names, range(len(grid.names)), strict=True):
-        flaky = grid.flaky(variant)
-        if flaky:
-            cases = count(len(grid.passed[variant]), "case")
-            found.append(f"{name}: {flaky} of {cases} passed in some repeats and failed in others")
     return found
 
 

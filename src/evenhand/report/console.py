@@ -25,8 +25,9 @@ from evenhand.report.words import (
     safe,
     seconds,
     short_id,
+    tokens,
 )
-from evenhand.stats.interval import wilson
+from evenhand.stats.interval import wilson, wilson_of_clusters
 from evenhand.store.catalogue import Listed
 from evenhand.store.runfile import RunFile
 
@@ -71,12 +72,12 @@ def show(
         lines += [ink(text, "bold"), ""]
     grid: Grid | None = None
     if table and totals.trials:
-        from evenhand.report.comparison import sentences  # noqa: PLC0415 (only for the table)
-        from evenhand.report.failures import failure_lines  # noqa: PLC0415 (see above)
+        from evenhand.report.failures import failure_lines  # noqa: PLC0415 (only for the table)
+        from evenhand.report.findings import findings  # noqa: PLC0415 (see above)
         from evenhand.report.table import table_lines  # noqa: PLC0415 (see above)
 
         grid = Grid(run)
-        said = [line for text in sentences(grid) for line in _wrapped(text, width)]
+        said = [line for text in findings(run, grid) for line in _wrapped(text, width)]
         for block in (
             table_lines(run, grid, width, ink),
             failure_lines(run, grid, width, ink),
@@ -262,13 +263,18 @@ def _heading(
 
 
 def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: Ink) -> list[str]:
+    from evenhand.report.findings import usage_line, warnings  # noqa: PLC0415 (not for a heading)
+
     meta = run.meta
     known = totals.passed + totals.failed
     word = verdict(totals, meta.planned, meta.pass_rate)
     color = {"passed": "green", "failed": "red", "undecided": "yellow"}[word]
     parts = [f"{totals.passed:,} of {known:,} passed"]
-    if known and len(meta.variants) == 1 and meta.repeats == 1:
-        reach = interval(*wilson(totals.passed, known))
+    if known and len(meta.variants) == 1 and (grid or meta.repeats == 1):
+        tallies = list(grid.passed[0].values()) if grid else None
+        reach = interval(
+            *(wilson_of_clusters(tallies) if tallies else wilson(totals.passed, known))
+        )
         parts[0] += f" ({percent(totals.passed / known)}, {reach})"
     if totals.errors:
         parts.append(count(totals.errors, "error"))
@@ -284,6 +290,10 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         parts.append("still running" if run.alive else "cut off")
     lines = _wrapped(" · ".join(parts), width, first=f"  {word} · ")
     lines[0] = lines[0].replace(word, ink(word, color), 1)
+    used = usage_line(run) if grid else ""
+    lines += _wrapped(used, width) if used else []
+    for text in warnings(run):
+        lines += [ink(line, "yellow") for line in _wrapped(text, width, first="  ! ")]
     if meta.status not in ("finished", "running") and meta.message:
         for text in safe(meta.message, multiline=True).splitlines():
             lines += [ink(line, "yellow") for line in _wrapped(text, width)]
@@ -301,6 +311,8 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
     if totals.calls:
         replayed = f", {totals.cached:,} replayed" if totals.cached else ""
         parts.append(count(totals.calls, "call") + replayed)
+        if totals.tokens_in or totals.tokens_out:
+            parts.append(tokens(totals.tokens_in, totals.tokens_out))
     if totals.calls or spend.calls:
         parts.append("cost not known" if spend.cost_usd is None else money(spend.cost_usd))
     if spend.wasted:

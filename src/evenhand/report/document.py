@@ -17,6 +17,8 @@ from evenhand.core.encoding import encode
 from evenhand.core.run import Totals, TrialResult, verdict
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.report.findings import low_confidence, warnings
+from evenhand.report.rates import Rate, rates
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
@@ -78,6 +80,11 @@ def outcome_row(outcome: Outcome) -> dict[str, Any]:
         "score": outcome.score,
         "reason": outcome.reason,
         "metadata": outcome.metadata,
+        "at_least": outcome.at_least,
+        "at_most": outcome.at_most,
+        "weight": outcome.weight,
+        "metric": outcome.metric,
+        "error": outcome.error,
     }
 
 
@@ -128,4 +135,40 @@ def _head(run: RunFile) -> dict[str, Any]:
         },
         "verdict": verdict(totals, meta.planned, meta.pass_rate),
         "totals": totals_row(totals),
+        "configuration": {
+            "evenhand": meta.version,
+            "fingerprint": meta.fingerprint,
+            "cases": meta.case_count,
+            "repeats": meta.repeats,
+            "pass_rate": meta.pass_rate,
+            "variants": [asdict(variant) for variant in meta.variants],
+            "settings": meta.settings,
+            "config": meta.config,
+        },
+        "usage": [asdict(used) for used in run.usage()],
+        "rates": [_rate_row(run, rate) for rate in rates(run)],
+        "low_confidence": low_confidence(run)[0],
+        "warnings": warnings(run),
+    }
+
+
+def _rate_row(run: RunFile, rate: Rate) -> dict[str, Any]:
+    variant = run.meta.variants[rate.variant]
+    known = rate.trials > 0
+    return {
+        "variant": {"prompt": variant.prompt, "model": variant.model},
+        "passed": rate.passed,
+        "trials": rate.trials,
+        "cases": rate.cases,
+        "rate": rate.rate,
+        "low": rate.low if known else None,
+        "high": rate.high if known else None,
+        "flaky": [
+            {
+                "case": (run.trial(tally.first) or tally).case,
+                "passed": tally.passed,
+                "trials": tally.n,
+            }
+            for tally in rate.flaky
+        ],
     }

@@ -15,9 +15,9 @@ from typing import TextIO
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.report.document import json_text, trial_row, write_document, writer
-from evenhand.report.html import write_html
 from evenhand.report.junit import write_junit
 from evenhand.report.markdown import write_markdown
+from evenhand.report.page import write_html
 from evenhand.report.promptfoo import (
     write_promptfoo,
     write_promptfoo_lines,

@@ -72,10 +72,6 @@ class Grid:
             return "pass" if passed == n else "mixed" if passed else "fail"
         return self._others.get((variant, case), "missing")
 
-    def flaky(self, variant: int) -> int:
-        """How many cases of a column passed in some repeats and failed in others."""
-        return sum(0 < passed < n for passed, n in self.passed[variant].values())
-
     def case_name(self, trial: TrialResult) -> str:
         """A trial's case for people: its number, its description, and which repeat."""
         number = self.number(trial)

@@ -7,28 +7,21 @@ a mention or HTML.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from evenhand.core.run import verdict
-from evenhand.report.comparison import sentences
+from evenhand.core.run import Totals, verdict
 from evenhand.report.failures import failure_lines
+from evenhand.report.findings import findings, usage_line, warnings
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
-from evenhand.report.words import (
-    count,
-    interval,
-    money,
-    percent,
-    put,
-    safe,
-    seconds,
-    short_id,
-)
-from evenhand.stats.interval import wilson_of_clusters
+from evenhand.report.rates import HEADS, rate_cells
+from evenhand.report.verbose import Verbose
+from evenhand.report.words import count, money, put, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
 
 WIDTH = 100
+IN_FULL = 20
 _MARKS = {"passed": "✓", "failed": "✗", "undecided": "?"}
 
 
@@ -48,6 +41,7 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
         cost = run.spend().cost_usd
         facts += [
             count(totals.calls, "call"),
+            *([tokens(totals.tokens_in, totals.tokens_out)] if totals.tokens_in else []),
             "cost not known" if cost is None else money(cost),
         ]
     lines = [f"## {_MARKS[word]} {_code(meta.title)}", "", " · ".join(facts)]
@@ -55,9 +49,11 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
         grid = Grid(run)
         lines += ["", *_table(run, grid)]
         failed = [line.removeprefix("  ") for line in failure_lines(run, grid, WIDTH, Ink(False))]
-        for block in (failed, sentences(grid)):
+        used = usage_line(run)
+        for block in (failed, findings(run, grid), [used] if used else [], warnings(run)):
             if block:
                 lines += ["", *_block(block)]
+        lines += _in_full(run, totals)
     lines += ["", f"run `{short_id(meta.id)}`, {_when(meta.finished_at, meta.created_at)}"]
     put(out, "\n".join(lines) + "\n")
     return totals.trials
@@ -67,26 +63,26 @@ def _when(finished_at: float | None, created_at: float) -> str:
     return "not finished" if finished_at is None else f"in {seconds(finished_at - created_at)}"
 
 
-def _table(run: RunFile, grid: Grid) -> Iterable[str]:
-    heads = ["", "passed", "rate", "95 %", "score", "latency", "cost", "errors"]
-    yield _row(heads)
-    yield _row(["---"] + ["---:"] * (len(heads) - 1))
-    for name, t, tallies, (score, latency) in zip(
-        grid.names, grid.totals, grid.passed, run.means(), strict=True
-    ):
-        known = t.passed + t.failed
-        yield _row(
-            [
-                _code(name).replace("|", "\\|"),
-                f"{t.passed:,}/{known:,}",
-                percent(t.passed / known) if known else "–",
-                interval(*wilson_of_clusters(list(tallies.values()))) if known else "–",
-                "–" if score is None else f"{score:.2f}",
-                seconds(latency),
-                money(t.cost_usd),
-                f"{t.errors:,}",
-            ]
+def _table(run: RunFile, grid: Grid) -> Iterator[str]:
+    yield _row(HEADS)
+    yield _row(["---"] + ["---:"] * (len(HEADS) - 1))
+    for name, *cells in rate_cells(run, grid.names):
+        yield _row([_code(name).replace("|", "\\|"), *cells])
+
+
+def _in_full(run: RunFile, totals: Totals) -> Iterator[str]:
+    """The first trials that failed or are in error, each with all of its expectations, folded away."""
+    verbose = Verbose(run.meta.variants, run.meta.repeats, WIDTH, Ink(False))
+    found = [*run.matching("fail", IN_FULL), *run.matching("error", IN_FULL)]
+    lines = [line.removeprefix("  ") for trial in found for line in [*verbose.lines(trial), ""]]
+    if lines:
+        every = totals.failed + totals.errors
+        what = (
+            f"{'the first ' if every > len(found) else ''}{len(found)} of {count(every, 'trial')}"
         )
+        yield from ("", "<details>", f"<summary>{what} that did not pass</summary>", "")
+        yield from _block(lines[:-1])
+        yield from ("", "</details>")
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -64,6 +64,12 @@ class Progress:
         if self._drawn and self._last is not None:
             self._draw(self._last)
 
+    def make_way(self) -> None:
+        """Takes the line away, for something that is about to be printed; the next update brings it back."""
+        if self._drawn:
+            put_quietly(self._out, _CLEAR)
+            self._drawn = False
+
     def stop(self) -> None:
         """Leaves the last state standing."""
         last, self._last = self._last, None

@@ -147,6 +147,11 @@ def count(number_: int, noun: str, plural: str = "") -> str:
     return f"{number_:,} {noun if number_ == 1 else plural or noun + 's'}"
 
 
+def tokens(tokens_in: int, tokens_out: int) -> str:
+    """How many tokens went in and came out."""
+    return f"{tokens_in:,} → {tokens_out:,} tokens"
+
+
 def short_id(run_id: str) -> str:
     """The start of a run's id, enough to find it by: time to the millisecond."""
     return run_id[:SHORT_ID]

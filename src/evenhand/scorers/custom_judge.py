@@ -7,11 +7,13 @@ class SummaryJudgement(Judgement):
 class SummaryJudge(CustomJudge[SummaryJudgement]):
     original: str
 
+    def __post_init__(self) -> None:
+        check_judge(self.judge)
+
     def messages(self, output: str) -> list[Message]:
         return [Message("user", f"Rate this summary.\n{output}\nOf this text:\n{self.fenced(self.original)}")]
 
-outcome = await expect.now(summary, SummaryJudge(original=text))
-judged = SummaryJudge.judgement(outcome)
+judged = await expect.now(summary, SummaryJudge(original=text))
 expect(judged.accuracy.score, at_least=4, label="accuracy")
 """
 
@@ -52,6 +54,7 @@ from evenhand.scorers.judging import (
 )
 
 S = TypeVar("S")
+_NUMBERS = (float, int, "float", "int")
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
@@ -66,12 +69,15 @@ class CustomJudge(Generic[S]):
 
     Attributes:
         version: Of your words; kept with each answer. Change it when you change them.
+        measures: Whether an answer comes to a number, so that a bound decides. Known from the schema, or from what your
+            `overall` says that it returns.
         judge: Who judges; the set's judge by default.
         unsure_below: Where the schema has a field `confidence`: one below this is warned of.
     """
 
     version: ClassVar[str] = "1"
     schema: ClassVar[type]
+    measures: ClassVar[bool] = False
 
     judge: Judge | None = field(default=None, repr=False)
     unsure_below: float = UNSURE
@@ -90,6 +96,10 @@ class CustomJudge(Generic[S]):
         schema_of(cls.schema)
         if cls.overall is CustomJudge.overall and not comes_to_one(cls.schema):
             raise _unclear(cls)
+        if cls.overall is CustomJudge.overall:
+            cls.measures = bool(grades_of(cls.schema))
+        else:
+            cls.measures = cls.overall.__annotations__.get("return") in _NUMBERS
         dataclass(kw_only=True, eq=False)(cls)
 
     def messages(self, output: str) -> Sequence[Message]:
@@ -143,7 +153,7 @@ class CustomJudge(Generic[S]):
             return value, read_judgement(self.schema, value)
 
         keys = "which fits the schema that you were given"
-        reply, (value, judgement) = await asked(model, prompt, read, keys)
+        reply, (value, judgement) = await asked(model, prompt, read, keys, schema)
         sure = value.get("confidence")
         confidence = float(sure) if isinstance(sure, (int, float)) else None
         metadata: dict[str, Any] = {

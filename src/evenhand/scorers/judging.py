@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from evenhand.core.errors import JudgeError, ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
 from evenhand.core.provider import Provider
+from evenhand.core.reading import name_model
 from evenhand.scorers.text import text_of
 
 T = TypeVar("T")
-Judge = Provider | Model
-"""Who may judge: a provider, or a model that the run has lent already."""
+Judge = str | Provider | Model
+"""Who may judge: a model's id, `anthropic:claude-sonnet-4-5`, a provider, or a model that the run has lent already."""
 
 UNSURE = 0.5
 """A confidence below this is warned of, unless a scorer says otherwise."""
+
+NAME_A_JUDGE = (
+    "Name one: for the scorer, judge='anthropic:claude-sonnet-4-5'; for a set, EvalSet(…, judge='…'); for a project, "
+    "judge = '…' below [tool.evenhand] in pyproject.toml; or in EVENHAND_JUDGE."
+)
 
 _TO_THE_JUDGE = re.compile(
     r"(?:ignore|disregard|forget|override)\W+(?:\w+\W+){0,4}?(?:instruction|rubric|criteri|prompt)\w*"
@@ -29,16 +36,20 @@ _TO_THE_JUDGE = re.compile(
 
 
 def check_judge(judge: object) -> None:
-    """Refuses what cannot judge.
+    """Refuses what cannot judge. Whether there is a model of this id is looked up by the run.
 
     Raises:
-        UsageError: It is the name of a model, or nothing that could be asked.
+        UsageError: It is nothing that could be asked.
     """
-    if judge is None or hasattr(judge, "generate") or hasattr(judge, "request"):
+    if isinstance(judge, str) and judge.strip():
+        name_model(judge)
+        return
+    asked = hasattr(judge, "generate") or hasattr(judge, "request")
+    if judge is None or (asked and not isinstance(judge, type)):
         return
     raise UsageError(
         f"judge= takes a model, and this is {judge!r}",
-        hint="Name the judge for the whole set, EvalSet(…, judge='…'), or give a provider here.",
+        hint="Write its id, judge='anthropic:claude-sonnet-4-5', or give a provider.",
     )
 
 
@@ -46,31 +57,52 @@ def lent_judge(judge: Judge | None, trial: Trial) -> Model:
     """The model that judges: the scorer's own, or the one that the trial has.
 
     Raises:
-        UsageError: Nobody is named.
+        UsageError: Nobody is named, or nobody knows the id.
     """
     chosen = trial.judge if judge is None else judge
     if chosen is None:
-        raise UsageError(
-            "nobody is named to judge",
-            hint="Name a judge for the set, EvalSet(…, judge='anthropic:messages:…'), or for the scorer, judge=….",
-        )
+        raise UsageError("nobody is named to judge", hint=NAME_A_JUDGE)
+    if isinstance(chosen, str):
+        chosen = trial.provider(chosen)
     if hasattr(chosen, "generate"):
         return cast("Model", chosen)
     return trial.model(cast("Provider", chosen), "judge")
 
 
+def answer_schema(**verdict: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The JSON Schema of a judge's answer: its reasoning, then the verdict, then how sure it is."""
+    properties = {
+        "reasoning": {"type": "string"},
+        **verdict,
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 async def asked(
-    model: Model, prompt: Prompt, read: Callable[[str], T], keys: str
+    model: Model,
+    prompt: Prompt,
+    read: Callable[[str], T],
+    keys: str,
+    schema: Mapping[str, Any] | None = None,
 ) -> tuple[Reply, T]:
     """A judge's reply and what was read in it; asked once more where it could not be read.
 
     Args:
-        read: Reads a reply's text, or raises a JudgeError.
+        read: Reads a reply's text, or raises a JudgeError. It trusts no schema.
         keys: What the answer must hold, in words, for the second question.
+        schema: What models that can be held to a schema are held to; the second time they are asked in words alone.
 
     Raises:
         JudgeError: It could not be read the second time either.
     """
+    if schema is not None:
+        prompt = replace(prompt, schema=schema)
     reply = await model.generate(prompt)
     try:
         return reply, _read(reply, read)
@@ -81,7 +113,7 @@ async def asked(
         )
         said = Message("assistant", reply.text or "(nothing)")
         messages = (*prompt.messages, said, Message("user", again))
-        reply = await model.generate(Prompt(messages, again, prompt.config))
+        reply = await model.generate(replace(prompt, messages=messages, text=again, schema=None))
         try:
             return reply, _read(reply, read)
         except JudgeError as second:

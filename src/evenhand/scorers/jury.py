@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from evenhand.core.errors import JudgeError, ProviderError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
+from evenhand.scorers.given import need_list
 from evenhand.scorers.judging import Judge, check_judge, side_by_side
 
 
@@ -47,6 +48,12 @@ class Jury:
     of: Judged = field(kw_only=True)
 
     def __post_init__(self) -> None:
+        need_list("Jury", self.judges, "Write Jury([one, another], of=…).")
+        if isinstance(self.of, type) or not hasattr(self.of, "judged_by"):
+            raise UsageError(
+                f"Jury: no judge answers {self.of!r}",
+                hint="Write of=Passes(…), Rating(…), Preferred(…) or a CustomJudge of yours.",
+            )
         object.__setattr__(self, "judges", tuple(self.judges))
         if not self.judges:
             raise UsageError("Jury: there are no judges")

@@ -8,6 +8,7 @@ from typing import Any
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.scorers.given import need_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,9 @@ class Latency:
     """The model answered within so many milliseconds. For a reply from the cache, the original call counts."""
 
     at_most_ms: float
+
+    def __post_init__(self) -> None:
+        need_number("Latency", "the bound, in milliseconds,", self.at_most_ms)
 
     def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002
         seconds = trial.reply.latency_s if trial.reply else None
@@ -35,6 +39,9 @@ class Cost:
     """The model's answer cost at most so many US dollars. For a reply from the cache, the original call counts."""
 
     at_most_usd: float
+
+    def __post_init__(self) -> None:
+        need_number("Cost", "the bound, in US dollars,", self.at_most_usd)
 
     def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002
         cost = trial.reply.cost_usd if trial.reply else None

@@ -9,11 +9,13 @@ from typing import Any
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
+from evenhand.scorers.given import need_mapping, need_number, need_text
 from evenhand.scorers.judge_prompt import fenced, judge_prompt, mark_of
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, yes_or_no
 from evenhand.scorers.judging import (
     UNSURE,
     Judge,
+    answer_schema,
     asked,
     check_judge,
     judged_text,
@@ -23,6 +25,8 @@ from evenhand.scorers.judging import (
 from evenhand.scorers.text import quoted, text_of
 
 _KEYS = 'with the keys "reasoning", "passes" (true or false) and "confidence" (from 0 to 1)'
+_SCHEMA = answer_schema(passes={"type": "boolean"})
+_AN_EXAMPLE = 'Write [{"output": "…", "passes": True, "reasoning": "…"}].'
 _EXAMPLE = frozenset({"output", "passes", "reasoning"})
 
 
@@ -54,16 +58,19 @@ class Passes:
 
     def __post_init__(self) -> None:
         check_judge(self.judge)
+        need_text("Passes", "criteria", self.criteria)
         if not self.criteria.strip():
             raise UsageError("Passes: there are no criteria", hint="Say what the output must be.")
+        need_text("Passes", "context", self.context)
+        need_number("Passes", "unsure_below", self.unsure_below, (0, 1))
+        if isinstance(self.examples, (str, Mapping)):
+            raise UsageError("Passes: examples is no list", hint=_AN_EXAMPLE)
         for place, example in enumerate(self.examples, 1):
+            need_mapping("Passes", f"example {place}", example, _AN_EXAMPLE)
             if not {"output", "passes"} <= example.keys() <= _EXAMPLE or not isinstance(
                 example["passes"], bool
             ):
-                raise UsageError(
-                    f"Passes: example {place} is {dict(example)!r}",
-                    hint='Write {"output": "…", "passes": True, "reasoning": "…"}.',
-                )
+                raise UsageError(f"Passes: example {place} is {dict(example)!r}", hint=_AN_EXAMPLE)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         model = lent_judge(self.judge, trial)
@@ -81,7 +88,7 @@ class Passes:
                 "output": text,
             },
         )
-        reply, (passed, reasoning, confidence) = await asked(model, prompt, _read, _KEYS)
+        reply, (passed, reasoning, confidence) = await asked(model, prompt, _read, _KEYS, _SCHEMA)
         metadata = {
             "passes": passed,
             "reasoning": reasoning,

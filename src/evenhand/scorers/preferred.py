@@ -14,11 +14,13 @@ from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.core.score import Score
+from evenhand.scorers.given import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, shown, the_object
 from evenhand.scorers.judging import (
     UNSURE,
     Judge,
+    answer_schema,
     asked,
     check_judge,
     judged_text,
@@ -62,8 +64,11 @@ class Preferred:
 
     def __post_init__(self) -> None:
         check_judge(self.judge)
+        need_text("Preferred", "criteria", self.criteria)
         if not self.criteria.strip():
             raise UsageError("Preferred: there are no criteria", hint="Say by what to compare.")
+        need_text("Preferred", "context", self.context)
+        need_number("Preferred", "unsure_below", self.unsure_below, (0, 1))
         if self.over is None:
             raise UsageError("Preferred: over=None is nothing to compare with")
         if self.ties not in get_args(Ties):
@@ -135,7 +140,8 @@ class Preferred:
             return place, reasoning_of(value), confidence_of(value)
 
         keys = f'with the keys "reasoning", "winner" ({" or ".join(words)}) and "confidence" (from 0 to 1)'
-        reply, (place, reasoning, confidence) = await asked(model, prompt, read, keys)
+        schema = answer_schema(winner={"type": "string", "enum": words})
+        reply, (place, reasoning, confidence) = await asked(model, prompt, read, keys, schema)
         winner: Winner = "tie"
         if place != "tie":
             winner = "output" if (place == "first") is mine_first else "other"

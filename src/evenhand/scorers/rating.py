@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from evenhand.core.errors import JudgeError
+from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
+from evenhand.scorers.given import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, number, reasoning_of, the_object
 from evenhand.scorers.judging import (
     UNSURE,
     Judge,
+    answer_schema,
     asked,
     check_judge,
     judged_text,
@@ -36,7 +38,7 @@ class Rating:
         unsure_below: A confidence below this is warned of.
 
     Raises:
-        UsageError: The text is empty, or the judge is none.
+        UsageError: It is no rubric, its text is empty, or the judge is none.
     """
 
     measures: ClassVar[bool] = True
@@ -48,6 +50,13 @@ class Rating:
 
     def __post_init__(self) -> None:
         check_judge(self.judge)
+        need_text("Rating", "context", self.context)
+        need_number("Rating", "unsure_below", self.unsure_below, (0, 1))
+        if not isinstance(self.rubric, (str, Rubric)):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+            raise UsageError(
+                f"Rating: {self.rubric!r} is no rubric",
+                hint="Write Rating(CLARITY), a Rubric of your own, or its words as a text.",
+            )
         if isinstance(self.rubric, str):
             object.__setattr__(self, "rubric", Rubric("custom", self.rubric))
 
@@ -75,7 +84,8 @@ class Rating:
         keys = (
             f'with the keys "reasoning", "score" ({rubric.scores}) and "confidence" (from 0 to 1)'
         )
-        reply, (found, reasoning, confidence) = await asked(model, prompt, read, keys)
+        schema = answer_schema(score=rubric.schema)
+        reply, (found, reasoning, confidence) = await asked(model, prompt, read, keys, schema)
         metadata = {
             "score": found,
             "reasoning": reasoning,

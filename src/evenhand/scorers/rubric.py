@@ -6,12 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, UsageError
+from evenhand.scorers.given import need_text
 
 Level = int | float | range | tuple[int, int]
 """One score; or whole scores from … to …: a pair with both ends, or a Python range without its last."""
+
+_LEVELS = "Give words for each score: {3: '…', 2: '…', 1: '…'}, or for ranges: {(4, 5): '…', (1, 3): '…'}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +41,17 @@ class Rubric:
     scale: tuple[float, float] = (1, 5)
 
     def __post_init__(self) -> None:
+        need_text("Rubric", "its name", self.name)
+        need_text("Rubric", "description", self.description)
+        if not isinstance(self.levels, (str, Mapping)):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+            raise UsageError(f"rubric {self.name!r}: its levels are {self.levels!r}", hint=_LEVELS)
         problems: list[str] = []
         if not self.name.strip() or "\n" in self.name:
             problems.append("a rubric needs a name of one line")
         if isinstance(self.levels, str):
             if not self.levels.strip():
                 problems.append("it has no words")
-            if not (all(map(math.isfinite, self.scale)) and self.scale[0] < self.scale[1]):
+            if not _is_scale(self.scale):
                 problems.append(f"its scale is {self.scale!r}, not from a lower to a higher score")
         else:
             levels = dict(self.levels)
@@ -56,7 +63,7 @@ class Rubric:
         if problems:
             raise UsageError(
                 f"rubric {self.name!r}: {'; '.join(problems)}",
-                hint="Give words for each score: {3: '…', 2: '…', 1: '…'}, or for ranges: {(4, 5): '…', (1, 3): '…'}.",
+                hint=_LEVELS,
             )
 
     @property
@@ -77,6 +84,15 @@ class Rubric:
         if any(not isinstance(key, (int, float)) for key in self.levels):
             return f"a whole number from {low:g} to {high:g}"
         return "one of " + ", ".join(f"{score:g}" for score in self._scores())
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Which scores there are, as a JSON Schema."""
+        if isinstance(self.levels, str):
+            return {"type": "number", "minimum": self.scale[0], "maximum": self.scale[1]}
+        scores = sorted(self._scores())
+        whole = all(isinstance(score, int) for score in scores)
+        return {"type": "integer" if whole else "number", "enum": scores}
 
     def checked(self, score: float) -> float:
         """The score, if the rubric has it.
@@ -104,6 +120,13 @@ class Rubric:
 
     def __str__(self) -> str:
         return self.name
+
+
+def _is_scale(given: object) -> bool:
+    if not isinstance(given, (tuple, list)) or len(cast("tuple[object, ...]", given)) != 2:
+        return False
+    ends = [e for e in cast("tuple[object, ...]", given) if isinstance(e, (int, float))]
+    return len(ends) == 2 and all(map(math.isfinite, ends)) and ends[0] < ends[1]
 
 
 def _covered(key: Level) -> list[float]:

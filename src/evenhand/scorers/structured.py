@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
-from evenhand.core.errors import ScoreError
+from evenhand.core.encoding import encode
+from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.scorers.found_json import objects_in
+from evenhand.scorers.given import need_mapping
 from evenhand.scorers.text import quoted, text_of
 
 _KEYWORDS = frozenset(
@@ -47,7 +49,10 @@ class _Validator(Protocol):
 class IsJson:
     """The whole output is JSON, and fits the schema where one is given (draft 7 unless the schema says)."""
 
-    schema: str = ""
+    schema: str | Mapping[str, Any] = field(default="", hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", _schema_text("IsJson", self.schema))
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if isinstance(output, str):
@@ -59,7 +64,7 @@ class IsJson:
                 raise ScoreError("the output is JSON nested too deep to be read") from None
         else:
             value = output
-        wrong = misfit(self.schema, value)
+        wrong = misfit(cast("str", self.schema), value)
         return check(
             not wrong, wrong or "it is JSON" + (" and fits the schema" if self.schema else "")
         )
@@ -76,12 +81,15 @@ class ContainsJson:
     that was cut off at the end of the output is closed. Lists are not looked for by themselves.
     """
 
-    schema: str = ""
+    schema: str | Mapping[str, Any] = field(default="", hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", _schema_text("ContainsJson", self.schema))
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         wrong = "there is no JSON object in it"
         for value in objects_in(text_of(output)):
-            wrong = misfit(self.schema, value)
+            wrong = misfit(cast("str", self.schema), value)
             if not wrong:
                 return check(
                     True,
@@ -91,6 +99,21 @@ class ContainsJson:
 
     def __str__(self) -> str:
         return "contains-json" + (" with schema" if self.schema else "")
+
+
+def _schema_text(who: str, schema: str | Mapping[str, Any]) -> str:
+    """A schema as JSON text, given as that or as a dict.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if isinstance(schema, str):
+        return schema
+    need_mapping(who, "its schema", schema, "Write the JSON Schema as a dict, or as JSON.")
+    try:
+        return encode(schema).decode()
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{who}: its schema is no JSON: {error}") from None
 
 
 def misfit(schema: str, value: object) -> str:

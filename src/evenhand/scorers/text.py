@@ -13,6 +13,7 @@ from evenhand.core.encoding import decode
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.scorers.given import need_text, texts
 from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
 
 CLIP = 60
@@ -105,6 +106,9 @@ class Contains:
     wanted: str
     ignore_case: bool = False
 
+    def __post_init__(self) -> None:
+        need_text("Contains", "the text", self.wanted)
+
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if not self.wanted:
             raise ScoreError(
@@ -124,8 +128,11 @@ class Contains:
 class ContainsAny:
     """The output has at least one of these texts in it. Of no texts it has none."""
 
-    wanted: tuple[str, ...]
+    wanted: Sequence[str]
     ignore_case: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wanted", texts("ContainsAny", self.wanted))
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         text = text_of(output).lower() if self.ignore_case else text_of(output)
@@ -144,8 +151,11 @@ class ContainsAny:
 class ContainsAll:
     """The output has each of these texts in it. Of no texts it has all."""
 
-    wanted: tuple[str, ...]
+    wanted: Sequence[str]
     ignore_case: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wanted", texts("ContainsAll", self.wanted))
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         text = text_of(output).lower() if self.ignore_case else text_of(output)
@@ -166,6 +176,9 @@ class StartsWith:
 
     wanted: str
 
+    def __post_init__(self) -> None:
+        need_text("StartsWith", "the text", self.wanted)
+
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if not self.wanted:
             raise ScoreError(
@@ -185,6 +198,9 @@ class Matches:
     """The output has something in it that this pattern, a JavaScript regular expression, matches."""
 
     pattern: str
+
+    def __post_init__(self) -> None:
+        need_text("Matches", "the pattern", self.pattern)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score | Awaitable[Score]:
         text = text_of(output)

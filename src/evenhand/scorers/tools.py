@@ -8,7 +8,7 @@ very same question, and turns the answer round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
@@ -16,6 +16,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.scorers.given import need_list, need_text
 from evenhand.scorers.text import quoted, same, text_of
 
 Arguments = Mapping[str, Any] | Callable[[Mapping[str, Any]], object]
@@ -28,7 +29,7 @@ Order = Literal["any", "exact", "subset"]
 
 _NAMES = ("name", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input", "tool_arguments")
-_LISTS = ("tool_calls", "calls")
+_LISTS = ("tool_calls", "calls", "tool_invocations", "invocations")
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use", "function_call", "mcp_call"})
 _HINT = "Give the reply itself, or a list of calls, each with a name and arguments."
 
@@ -77,6 +78,18 @@ class CallsTool:
     negated: bool = False
 
     def __post_init__(self) -> None:
+        need_text("CallsTool", "the tool's name", self.name)
+        if not self.name.strip():
+            raise UsageError("CallsTool: the tool has no name")
+        if not (
+            self.arguments is None
+            or isinstance(self.arguments, Mapping)
+            or callable(self.arguments)
+        ):
+            raise UsageError(
+                f"CallsTool({self.name!r}): arguments are {self.arguments!r}",
+                hint="Write a dict of those that matter, or a function of all of them.",
+            )
         if self.exact and not isinstance(self.arguments, Mapping):
             raise UsageError(
                 f"CallsTool({self.name!r}): exact= is about arguments that are listed",
@@ -136,11 +149,10 @@ class CallsTools:
     order: Order = "any"
 
     def __post_init__(self) -> None:
-        if isinstance(self.wanted, str):
-            raise UsageError(
-                f"CallsTools: {self.wanted!r} is a text, not a list",
-                hint=f"Write CallsTool({self.wanted!r}), or a list of names.",
-            )
+        need_list("CallsTools", self.wanted, "Write a list of names, ['one', 'another'].")
+        for one in self.wanted:
+            if not isinstance(one, CallsTool):
+                need_text("CallsTools", "a tool's name", one)
         if self.order not in get_args(Order):
             raise UsageError(
                 f"CallsTools: order is {self.order!r}", hint="There are: 'any', 'exact', 'subset'."
@@ -180,7 +192,8 @@ def invocations(output: object) -> tuple[Invocation, ...]:
     """The calls that an output lists, in its order; none for a reply without any.
 
     Understood are Evenhand's Reply; a chat completion of OpenAI's, its message, and the items of its Responses API; a
-    message of Anthropic's, and its blocks; an object or dict with `tool_calls` or `calls`; and lists of all these.
+    message of Anthropic's, and its blocks; an object or dict with `tool_calls`, `calls`, `tool_invocations` or
+    `invocations`; and lists of all these.
     Vendors' objects may be the SDK's or dicts.
 
     Raises:
@@ -228,9 +241,9 @@ def _inside(output: object) -> list[Invocation] | None:
     if message is not None and not isinstance(message, str):
         return _list(message)
     for key in _LISTS:
-        calls = _get(output, key)
-        if isinstance(calls, (list, tuple)) and calls:
-            return list(_each(cast("Sequence[object]", calls)))
+        found = list(_each(_listed(output, key)))
+        if found:
+            return found
     single = _get(output, "function_call")  # OpenAI's, before there were several
     if single is not None:
         call = _call(single)
@@ -243,7 +256,23 @@ def _inside(output: object) -> list[Invocation] | None:
     return [] if told else None
 
 
-def _each(calls: Sequence[object]) -> Iterator[Invocation]:
+def _listed(output: object, key: str) -> Iterable[object]:
+    """What an output has under a name that should list calls; nothing where it has no such name, or None there.
+
+    Raises:
+        ScoreError: It is no list: a method, a count. Taken for no calls, it would meet every `~CallsTool`.
+    """
+    calls = _get(output, key)
+    if calls is None:
+        return ()
+    if isinstance(calls, Iterable) and not isinstance(calls, (str, bytes, Mapping)):
+        return cast("Iterable[object]", calls)
+    raise ScoreError(
+        f"{key} of {type(output).__name__} is {quoted(repr(calls))}, not a list", hint=_HINT
+    )
+
+
+def _each(calls: Iterable[object]) -> Iterator[Invocation]:
     for call in calls:
         found = _call(call, listed=True)
         if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,9 @@ from typing import Self, cast
 
 import msgspec
 
+from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
+from evenhand.core.message import CallRole
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, Totals, TrialResult
 from evenhand.core.score import State
 from evenhand.store.encoding import read_result, read_text
@@ -47,6 +50,42 @@ class Spend:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What one model was asked in one role, over all sessions and all takes: the calls that were answered.
+
+    Attributes:
+        role: subject, judge or setup.
+        model: As it was asked for.
+        answered: As the answers named it; more than one where an alias moved.
+        calls: How many, replayed ones included.
+        cached: Those of them that the cache answered.
+        tokens_in: In all answers that said so.
+        tokens_out: The same.
+        cost_usd: What the provider charged; None where a price is not known.
+    """
+
+    role: CallRole
+    model: str
+    answered: tuple[str, ...]
+    calls: int
+    cached: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many of a case's `n` trials passed, in one variant; `first` is the place in the plan of one of them."""
+
+    variant: int
+    case: str
+    first: int
+    passed: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class TrialOutcome:
     """What became of one trial. `case` may differ from the case's id where that is not ASCII."""
 
@@ -68,6 +107,13 @@ class _Text(msgspec.Struct):
 _texts = msgspec.json.Decoder(_Text)
 
 
+def _text(result: bytes) -> _Text:
+    try:
+        return _texts.decode(result)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
+        return msgspec.convert(decode(result), _Text)
+
+
 class RunFile:
     """One run, as far as it has come."""
 
@@ -78,10 +124,10 @@ class RunFile:
             row = db.execute("select meta from run").fetchone()
             if row is None:
                 raise StoreError(f"{path} holds no run: it was cut off while being made")
-            self.meta = msgspec.json.decode(cast(bytes, row[0]), type=RunMeta)
+            self.meta = msgspec.convert(decode(cast(bytes, row[0])), RunMeta)
 
     @classmethod
-    def open(cls, path: Path) -> RunFile:
+    def open(cls, path: Path) -> Self:
         """Opens a run file for reading.
 
         Raises:
@@ -213,7 +259,7 @@ class RunFile:
             for (result,) in self._db.execute(
                 "select result from latest join result using (idx, take)"
             ):
-                found = _texts.decode(result)
+                found = _text(result)
                 if isinstance(found.output, str):
                     n, words = totals.get(found.variant, (0, 0))
                     totals[found.variant] = n + 1, words + len(found.output.split())
@@ -229,6 +275,46 @@ class RunFile:
                 "select idx, case_id, variant, repeat, outcome, score from latest order by idx"
             ):
                 yield TrialOutcome(*row)
+
+    def tallies(self) -> Iterator[Tally]:
+        """What the trials with a verdict came to, variant by variant, the cases in the plan's order."""
+        with _readable(self.path):
+            for row in self._db.execute(
+                """
+                select variant, case_id, min(idx), sum(outcome = 'pass'), count(*) from latest
+                where outcome in ('pass', 'fail') group by variant, case_id order by variant, min(idx)
+                """
+            ):
+                yield Tally(*row)
+
+    def unasked(self) -> list[int]:
+        """For each variant, in the order of `meta.variants`: how many trials passed though nothing was expected."""
+        found = [0] * len(self.meta.variants)
+        with _readable(self.path):
+            for (result,) in self._db.execute(
+                """
+                select result from latest join result using (idx, take)
+                where outcome = 'pass' and score is null
+                """
+            ):
+                trial = read_result(result)
+                found[trial.variant] += not trial.outcomes
+        return found
+
+    def warned(self, start: str) -> Iterator[TrialResult]:
+        """The trials in whose outcomes a scorer left a `warning` that begins so, in the plan's order."""
+        sign = json.dumps(start)[
+            :-1
+        ]  # a quote in text is escaped: these bytes are a key and its value
+        with _readable(self.path):
+            for (result,) in self._db.execute(
+                """
+                select result from latest join result using (idx, take)
+                where instr(result, ?) order by idx
+                """,
+                (f'"warning":{sign}'.encode(),),
+            ):
+                yield read_result(result)
 
     def calls(self, trial: int | None = None) -> Iterator[CallRecord]:
         """The journaled calls in the order in which they were begun; of one trial, or of all."""
@@ -284,6 +370,34 @@ class RunFile:
             ).fetchone()
         return most
 
+    def usage(self) -> list[Usage]:
+        """What each model was asked in each role: subjects first, then judges."""
+        found: dict[tuple[CallRole, str], Usage] = {}
+        with _readable(self.path):
+            for role, asked, answered, *numbers, unpriced, cost in self._db.execute(
+                """
+                select role, provider, model, count(*), sum(origin != 'provider'), total(tokens_in), total(tokens_out),
+                       sum(origin = 'provider' and cost_usd is null),
+                       total(case when origin = 'provider' then cost_usd end)
+                from call join reply on reply.call = call.id where error = ''
+                group by role, provider, model order by role = 'subject' desc, role, min(call.id)
+                """
+            ):
+                calls, cached, tokens_in, tokens_out = map(int, numbers)
+                more = Usage(
+                    role,
+                    asked,
+                    (answered,) if answered else (),
+                    calls,
+                    cached,
+                    tokens_in,
+                    tokens_out,
+                    None if unpriced else cost,
+                )
+                before = found.get((role, asked))
+                found[role, asked] = added(before, more) if before else more
+        return list(found.values())
+
     def spend(self) -> Spend:
         """What its calls came to, over all sessions."""
         with _readable(self.path):
@@ -303,6 +417,21 @@ class RunFile:
             in_doubt=len(doubtful),
             in_doubt_usd=None if None in bounds else sum(b for b in bounds if b is not None),
         )
+
+
+def added(first: Usage, second: Usage) -> Usage:
+    """Two usages as one, under the first one's role and model."""
+    costs = (first.cost_usd, second.cost_usd)
+    return Usage(
+        first.role,
+        first.model,
+        tuple(dict.fromkeys((*first.answered, *second.answered))),
+        first.calls + second.calls,
+        first.cached + second.cached,
+        first.tokens_in + second.tokens_in,
+        first.tokens_out + second.tokens_out,
+        None if None in costs else sum(cost for cost in costs if cost is not None),
+    )
 
 
 _CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"

@@ -48,6 +48,7 @@ class Asked:
         system: The system prompt.
         last: The last message of the user.
         path: The path of the URL.
+        schema: The JSON Schema that the answer is to fit; None for none.
     """
 
     model: str
@@ -55,6 +56,7 @@ class Asked:
     system: str = ""
     last: str = ""
     path: str = ""
+    schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

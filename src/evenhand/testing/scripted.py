@@ -52,6 +52,7 @@ class Scripted:
             "messages": [[m.role, m.content] for m in prompt.messages],
             "config": prompt.config,
             "task": prompt.task,
+            **({} if prompt.schema is None else {"schema": prompt.schema}),
         }
         identity = encode(said)
         return Request(

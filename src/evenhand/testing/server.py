@@ -45,6 +45,7 @@ class Seen:
         api_key: The key that it was sent with.
         status: The status it was answered with; 0 for a fault without one.
         fault: What went wrong on purpose.
+        schema: The JSON Schema that the answer was to fit, keys in their order; None for none.
     """
 
     at: float
@@ -54,6 +55,7 @@ class Seen:
     api_key: str
     status: int
     fault: str
+    schema: Mapping[str, Any] | None = None
 
 
 class FakeProvider:
@@ -71,6 +73,8 @@ class FakeProvider:
         ledger: A file to append each completion to.
         headers: Sent with every answer.
         port: Where to listen on 127.0.0.1; 0 for any free port.
+        schemas: Whether a JSON Schema for the answer is taken. If not, a request with one is refused, as many servers
+            do that otherwise speak a vendor's language.
 
     Attributes:
         url: Its address, once it has started.
@@ -88,6 +92,7 @@ class FakeProvider:
         ledger: Path | None = None,
         headers: Mapping[str, str] | None = None,
         port: int = 0,
+        schemas: bool = True,
     ) -> None:
         self.script = script or Script()
         self.ledger = Ledger(ledger)
@@ -98,6 +103,7 @@ class FakeProvider:
         self._api_key = api_key
         self._headers = headers or {}
         self._port = port
+        self._schemas = schemas
         self._waiting = 0
         self._number = 0
         self._attempts: dict[str, int] = {}
@@ -212,6 +218,10 @@ class FakeProvider:
         if self._api_key and api_key != self._api_key:
             self._log(asked, key, api_key, 401)
             connection.answer(self._refusal(kind, 401, "invalid api key"))
+            return
+        if asked.schema is not None and not self._schemas:
+            self._log(asked, key, api_key, 400)
+            connection.answer(self._refusal(kind, 400, "a schema for the answer is not supported"))
             return
         measured = kind in shapes.MEASURED
         rule = self.script.rule_for(asked, by_path=measured)
@@ -329,7 +339,9 @@ class FakeProvider:
     def _log(self, asked: Asked, key: str, api_key: str, status: int, fault: str = "") -> None:
         if len(self.requests) < LOGGED:
             at = time.monotonic()
-            self.requests.append(Seen(at, asked.path, asked.model, key, api_key, status, fault))
+            self.requests.append(
+                Seen(at, asked.path, asked.model, key, api_key, status, fault, asked.schema)
+            )
 
 
 def _timed(value: str, now: float) -> str:

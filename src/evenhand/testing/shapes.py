@@ -78,6 +78,7 @@ def asked(body: Mapping[str, Any], path: str) -> Asked:
         system="\n".join(text for text in system if text),
         last=last,
         path=path,
+        schema=_schema(body),
     )
 
 
@@ -85,6 +86,20 @@ def _model_in(path: str) -> str:
     """The model's name, where it stands in the path."""
     _, _, rest = path.partition("/models/")
     return rest.partition(":")[0].partition("/pipeline/")[0]
+
+
+def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """OpenAI has it in `response_format.json_schema`, Anthropic in `output_config.format`."""
+    found: Any = None
+    for keys in (
+        ("response_format", "json_schema", "schema"),
+        ("output_config", "format", "schema"),
+    ):
+        value: Any = body
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        found = found or value
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else None
 
 
 def chat(

@@ -12,7 +12,6 @@ import pytest
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.discovery import find, is_evals, split_line
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.expect import Expect
 from evenhand.authoring.plan import EvalPlan, plan_of
 from evenhand.authoring.prompt import Prompt
 from evenhand.authoring.running import run
@@ -137,17 +136,30 @@ async def test_what_is_recorded_may_be_changed_afterwards(tmp_path: Path):
         (lambda expect: expect(5, "count"), "has no bound"),
         (lambda expect: expect("x", at_least=1, label="l"), "bounds are for numbers"),
         (lambda expect: expect(5, Number()), "number gives a number, and has no bound"),
+        (lambda expect: expect("x", 3), "int '3' is no scorer"),
+        (lambda expect: expect(True, "x", weight="heavy"), "weight is 'heavy', not a number"),
+        (lambda expect: expect(True, "x", weight=-1), "weight is -1, less than 0"),
+        (lambda expect: expect(1, at_least="1", label="x"), "at_least is '1', not a number"),
+        (lambda expect: expect(1, at_most=float("nan"), label="x"), "at_most is nan"),
+        (lambda expect: expect(True, label=3), "label is 3, not a text"),
     ],
 )
-def test_an_expectation_with_nothing_to_decide_by_is_refused(words: Any, says: str):
-    """Where it is written, with what is missing."""
+async def test_an_expectation_with_nothing_to_decide_by_is_an_error_and_ends_nothing(
+    tmp_path: Path, words: Any, says: str
+):
+    """With what is missing, and the line that says it; the rest is expected all the same."""
+    evals = EvalSet("undecided")
 
-    class Nothing:
-        def expect(self, expectation: Any) -> None:
-            raise AssertionError
+    @evals.eval
+    def goes_on(expect):
+        words(expect)
+        expect(True, "after")
 
-    with pytest.raises(UsageError, match=says):
-        words(Expect(Nothing()))  # type: ignore[arg-type]
+    (trial,) = await ran(evals, tmp_path)
+    wrong, after = trial.outcomes
+    assert (wrong.outcome, wrong.error, after.outcome) == ("error", "usage", "pass")
+    assert says in wrong.reason
+    assert "test_evalsets.py:" in wrong.reason
 
 
 async def test_fixtures_are_made_for_each_trial_and_torn_down_whatever_happened(tmp_path: Path):
@@ -462,8 +474,8 @@ def test_a_line_chooses_the_eval_that_it_stands_in(tmp_path: Path):
     assert split_line(f"{file}:7") == (str(file), 7)
     found = find([f"{file}:7"])
     assert [v.prompt for v in planned(*found.sets, lines=found.lines).variants] == ["some"]
-    with pytest.raises(UsageError, match="stands in no eval"):
-        find([f"{file}:1"])
+    (problem,) = find([f"{file}:1"]).problems
+    assert (problem.line, "stands in no eval" in problem.what) == (1, True)
     with pytest.raises(UsageError, match="does not exist"):
         find([str(tmp_path / "none_evals.py")])
     empty = tmp_path / "evals"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.authoring.discovery import find
+from evenhand.authoring.plan import plan_of
 from evenhand.cli.init import init
 from evenhand.core.errors import UsageError
 from evenhand.promptfoo.load import load
@@ -53,3 +55,20 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path):
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(UsageError, match="cannot be written"):
         init(tmp_path / "file" / "folder")
+
+
+def test_a_new_folder_of_eval_sets_is_a_plan_without_problems(tmp_path: Path):
+    """An application, a set over a dataset, a judge, a fixture that reads a file: four trials."""
+    written = init(tmp_path / "shop", "python")
+    assert sorted(written) == sorted(p for p in (tmp_path / "shop").rglob("*") if p.is_file())
+    found = find([str(tmp_path / "shop")])
+    assert found.problems == []
+    assert plan_of(found.sets, env={"OPENAI_API_KEY": "k"}).size == 4
+
+
+def test_two_kinds_of_folder_do_not_mix(tmp_path: Path):
+    """Both have replies of their own: the second is refused whole."""
+    init(tmp_path)
+    with pytest.raises(UsageError, match=r"offline\.jsonl is there already"):
+        init(tmp_path, "python")
+    assert not (tmp_path / "evals").exists()

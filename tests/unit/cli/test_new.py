@@ -21,7 +21,7 @@ from evenhand.store.runfile import RunFile
 async def test_a_new_eval_set_runs_and_passes(tmp_path: Path):
     """Two cases, four expectations each, all met, without a key."""
     path = write("eval", "shop/refund-policy", tmp_path)
-    assert path == Path("evals/shop/refund_policy_evals.py")
+    assert path == tmp_path / "evals/shop/refund_policy_evals.py"
     found = find([str(tmp_path)])
     assert [evals.name for evals in found.sets] == ["refund policy"]
     plan = plan_of(found.sets, env={})
@@ -43,7 +43,7 @@ def test_a_new_prompt_can_be_looked_at(tmp_path: Path):
 @pytest.mark.parametrize("kind", ["eval", "judge", "prompt"])
 def test_each_says_where_it_is_and_leaves_no_word_to_fill_in(tmp_path: Path, kind: str):
     """The file names itself, and compiles."""
-    path = tmp_path / write(kind, "tone of voice", tmp_path)
+    path = write(kind, "tone of voice", tmp_path)
     text = path.read_text("utf-8")
     assert path.relative_to(tmp_path).as_posix() in text
     assert "@T" not in text
@@ -82,6 +82,33 @@ def test_what_python_cannot_import_is_no_name(tmp_path: Path, name: str):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["message", "evenhand", "shop/graded", "x" * 300])
+def test_names_that_would_break_the_file_are_refused(tmp_path: Path, name: str):
+    """A class `Message` would stand before the one that the judge needs; a name can be too long for the disk."""
+    with pytest.raises(UsageError):
+        write("judge", name, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("stands", "told"),
+    [
+        (".", "evals/tone_evals.py"),
+        ("evals", "tone_evals.py"),
+        ("evals/shop", "../tone_evals.py"),
+        ("prompts", "../evals/tone_evals.py"),
+    ],
+)
+def test_it_is_written_into_the_project_that_one_stands_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stands: str, told: str
+):
+    """From its folders, too; what to type next works from there."""
+    (tmp_path / stands).mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(tmp_path / stands)
+    done = CliRunner().invoke(new, ["eval", "tone"], standalone_mode=False)
+    assert (tmp_path / "evals/tone_evals.py").is_file()
+    assert f"next: evenhand run {told}\n" in done.output
+
+
 def test_where_nothing_can_be_written_that_is_said(tmp_path: Path):
     """A file stands where the folder should be."""
     (tmp_path / "evals").write_text("")
@@ -90,6 +117,6 @@ def test_where_nothing_can_be_written_that_is_said(tmp_path: Path):
 
 
 def test_endings_that_are_typed_anyway_are_not_doubled(tmp_path: Path):
-    """`new eval tone_evals.py` is `new eval tone`."""
-    assert write("eval", "tone_evals.py", tmp_path) == Path("evals/tone_evals.py")
+    """`new eval evals/tone_evals.py` is `new eval tone`."""
+    assert write("eval", "evals/tone_evals.py", tmp_path) == tmp_path / "evals/tone_evals.py"
     assert class_name("tone_of_voice") == "ToneOfVoice"

@@ -56,13 +56,16 @@ def test_a_score_becomes_an_outcome_by_its_verdict_and_its_bounds(score, bounds,
 
 
 def test_an_outcome_carries_label_metric_weight_and_both_metadata():
-    """The expectation's metadata and the scorer's are put together; the scorer's wins."""
+    """The expectation's metadata and the scorer's are put together; of a key of both, neither is lost."""
     expectation = Expectation(
         "x", Asked(), weight=2, metric="tone", label="is kind", metadata={"a": 1, "b": 1}
     )
     made = outcome_of(expectation, Score(1.0, metadata={"b": 2}, named={"n": 0.5}))
     assert (made.name, made.weight, made.metric) == ("is kind", 2, "tone")
-    assert made.metadata == {"a": 1, "b": 2}
+    assert made.metadata == {"a": 1, "b": 2, "given": {"b": 1}}
+    own = Expectation("x", Asked(), metadata={"b": 1, "given": 3})
+    kept = outcome_of(own, Score(1.0, metadata={"b": 2}))
+    assert kept.metadata == {"b": 2, "given": {"b": 1, "given": 3}}
     assert made.named == {"n": 0.5}
 
 

@@ -451,17 +451,6 @@ def test_what_is_wrong_with_a_test_is_said(
     assert hint in said.hint
 
 
-def test_a_broken_assertion_keeps_no_other_from_being_settled(tmp_path: Path) -> None:
-    """It is said when the file is read, and is an error in its own test alone."""
-    tests, findings = read(
-        tmp_path,
-        {"tests": [{"assert": [{"type": "contians"}, {"type": "contains", "value": "x"}]}]},
-    )
-    assert not findings.problems
-    assert len(findings.broken_parts) == 1
-    assert len(tests[0].expected.makes) == 2
-
-
 def test_unknown_keys_are_tolerated_with_the_nearest_word(tmp_path: Path) -> None:
     """Of a test, of its options, of an assertion."""
     _, findings = read(

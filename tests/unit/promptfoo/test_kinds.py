@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from evenhand.promptfoo.assertions.kinds import FAMILIES, SUPPORTED, kinds
+from evenhand.promptfoo.assertions.kinds import FAMILIES, SUPPORTED, kind_of
 
 
 def test_each_family_holds_the_types_that_the_list_says():
@@ -12,4 +12,4 @@ def test_each_family_holds_the_types_that_the_list_says():
     for family, names in FAMILIES.items():
         module = import_module(f"evenhand.promptfoo.assertions.{family}")
         assert [kind.name for kind in module.KINDS] == names.split()
-    assert {kind.name for kind in kinds()} == SUPPORTED
+    assert {kind_of(name).name for name in SUPPORTED} == SUPPORTED

@@ -40,7 +40,8 @@ def result(
         else (Outcome('contains "sea"', state, float(ok), "" if ok else "'sea' is not in it"),),
         "error": TrialError("rate-limited", "asked too often", "Lower -j.") if ok is None else None,
     }
-    return TrialResult(index, case or f"c{index}", variant, 0, state, **{**fields, **other})
+    repeat = other.pop("repeat", 0)
+    return TrialResult(index, case or f"c{index}", variant, repeat, state, **{**fields, **other})
 
 
 def summaries() -> list[TrialResult]:

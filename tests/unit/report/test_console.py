@@ -64,7 +64,9 @@ async def test_a_run_reads_like_a_page(
         "  best and better: no detectable difference (8 cases could show 50 points or more)\n"
         "\n"
     )
-    assert last.startswith("15 of 24 passed · 48 calls · $0.0288 · ")
+    assert last.startswith("15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288 · ")
+    each = "24 calls, 3,600 → 1,200 tokens, $0.0144"
+    assert last.splitlines()[1] == f"  subject: {each} · judge: {each}"
     assert last.endswith(
         f"  saved as {SHORT} in home0/runs · next: evenhand show {SHORT} better:3\n"
     )

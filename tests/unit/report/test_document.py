@@ -4,13 +4,15 @@ import io
 import json
 import tracemalloc
 
-from tests.unit.report.conftest import ID, Make, result
+import pytest
+from tests.unit.report.conftest import ID, SUMMARIES, Make, result
 
 from evenhand.core.encoding import encode
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.document import document, json_text, write_document
+from evenhand.stats.interval import wilson_of_clusters
 from evenhand.store.runfile import RunFile
 
 
@@ -28,7 +30,7 @@ PROMISED = "case variant repeat outcome score output error latency_s cost_usd na
 
 async def test_the_document_has_the_keys_that_programs_go_by(make_run: Make) -> None:
     """The schema of `--json`, key by key; the first of them are a promise, the others come along."""
-    outcome = Outcome('contains "a"', "fail", 0.0, "no a", metadata={"x": 1})
+    outcome = Outcome('contains "a"', "fail", 0.0, "no a", metadata={"x": 1}, at_least=1.0)
     run = await make_run(
         [
             result(
@@ -49,7 +51,8 @@ async def test_the_document_has_the_keys_that_programs_go_by(make_run: Make) -> 
         (Variant(0, "p", "m"),),
     )
     read, _ = written(run)
-    assert list(read) == ["schema", "run", "verdict", "totals", "trials"]
+    heads = "schema run verdict totals configuration usage rates low_confidence warnings trials"
+    assert list(read) == heads.split()
     assert read["schema"] == "evenhand.run/1"
     told = {"id": ID, "file": str(run.path), "status": "finished"}
     assert read["run"] == {**read["run"], **told}
@@ -79,12 +82,58 @@ async def test_the_document_has_the_keys_that_programs_go_by(make_run: Make) -> 
                 "score": 0.0,
                 "reason": "no a",
                 "metadata": {"x": 1},
+                "at_least": 1.0,
+                "at_most": None,
+                "weight": 1.0,
+                "metric": "",
+                "error": "",
             }
         ],
     }
     assert read["trials"][1]["error"] == {"slug": "auth", "message": "no key", "where": "Set it."}
     assert read["trials"][1]["score"] is None
     assert json.loads(json_text(document(run))) == read
+
+
+async def test_the_document_says_what_was_run_and_how(summaries_run: RunFile) -> None:
+    """Versions, settings, configuration and columns; who was asked what in which role."""
+    read, _ = written(summaries_run)
+    found = read["configuration"]
+    assert list(found) == (
+        "evenhand fingerprint cases repeats pass_rate variants settings config".split()
+    )
+    assert (found["cases"], found["repeats"]) == (8, 1)
+    assert [v["prompt"] for v in found["variants"]] == [v.prompt for v in SUMMARIES]
+    assert [(used["role"], used["calls"], used["cached"]) for used in read["usage"]] == [
+        ("subject", 24, 0),
+        ("judge", 24, 0),
+    ]
+    assert read["usage"][0] == {
+        "role": "subject", "model": "anthropic:messages:claude", "answered": ["claude"], "calls": 24, "cached": 0,
+        "tokens_in": 3600, "tokens_out": 1200, "cost_usd": pytest.approx(0.0144),
+    }  # fmt: skip
+
+
+async def test_rates_take_repeats_for_what_they_are(make_run: Make) -> None:
+    """Each column's rate has its interval over cases, and its flaky cases by their real names, the worst first."""
+    trials = [
+        result(2 * i + repeat, case=case, ok=ok, repeat=repeat)
+        for i, (case, oks) in enumerate([("wässrig", (1, 0)), ("a", (1, 1)), ("b", (0, 0))])
+        for repeat, ok in enumerate(map(bool, oks))
+    ]
+    read, _ = written(await make_run([*trials, result(6, ok=None)], repeats=2))
+    (rate,) = read["rates"]
+    assert (rate["passed"], rate["trials"], rate["cases"], rate["rate"]) == (3, 6, 3, 0.5)
+    assert (rate["low"], rate["high"]) == pytest.approx(
+        wilson_of_clusters([(1, 2), (2, 2), (0, 2)])
+    )
+    assert rate["flaky"] == [{"case": "wässrig", "passed": 1, "trials": 2}]
+
+
+async def test_a_rate_of_nothing_has_no_interval(make_run: Make) -> None:
+    """With errors alone nothing is known, and null says so."""
+    read, _ = written(await make_run([result(0, ok=None)]))
+    assert [read["rates"][0][key] for key in ("rate", "low", "high")] == [None, None, None]
 
 
 async def test_one_trial_is_one_line(summaries_run: RunFile) -> None:

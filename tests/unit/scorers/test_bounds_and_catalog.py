@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import evenhand.scorers as public
 from evenhand.core.errors import ScoreError
 from evenhand.core.message import Reply
-from evenhand.scorers.catalog import catalog
+from evenhand.scorers.catalog import catalog, scorers
 from evenhand.scorers.limits import Cost, Latency
 
 
@@ -42,6 +43,22 @@ def test_labels_carry_the_unit():
 
 def test_the_catalog_lists_each_question_once_with_a_line_about_it():
     """What `evenhand scorers` prints is complete and says something."""
-    names = [entry.name for entry in catalog()]
-    assert len(set(names)) == len(names)
-    assert all(entry.description and entry.kind for entry in catalog())
+    for entries in (catalog(), scorers()):
+        names = [entry.name for entry in entries]
+        assert len(set(names)) == len(names)
+        assert all(entry.description and entry.kind for entry in entries)
+
+
+def test_the_catalog_lists_every_public_scorer_and_what_it_needs():
+    """A new one is not forgotten; what measures says that it needs a bound, who judges that it needs a judge."""
+    kinds = {name: getattr(public, name) for name in public.__all__}
+    there = {n: k for n, k in kinds.items() if isinstance(k, type) and hasattr(k, "score")}
+    there.pop("Graded")  # its score is a field
+    assert {entry.name for entry in scorers()} == there.keys()
+    for entry in scorers():
+        kind = there[entry.name]
+        judges = hasattr(kind, "judged_by") or entry.name == "Jury"
+        assert ("judge" in entry.needs) == judges, entry.name
+        if getattr(kind, "measures", False) is True:
+            assert "a bound" in entry.needs
+        assert bool(entry.negated) == hasattr(kind, "__invert__")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import types
 from dataclasses import dataclass
@@ -117,8 +118,7 @@ async def test_an_answer_can_be_used_in_the_eval(tmp_path):
 
     @evals.eval
     async def is_good(expect):
-        outcome = await expect.now("the summary", SummaryJudge(original="long"))
-        judged = SummaryJudge.judgement(outcome)
+        judged = await expect.now("the summary", SummaryJudge(original="long"))
         assert judged == SummaryJudgement(Graded("most of it", 4), Graded("a slip", 3))
         expect(judged.coverage.score, at_least=4, label="coverage")
         expect(judged.accuracy.score, at_least=4, label="accuracy")
@@ -140,6 +140,65 @@ async def test_an_answer_can_be_used_in_the_eval(tmp_path):
         "judge": "scripted",
         "prompt": "SummaryJudge/3, custom-judge/1",
     }
+
+
+async def test_a_judge_without_an_answer_ends_the_eval_that_wanted_it_and_is_an_error(tmp_path):
+    """What was expected before stays; caught, the eval goes on."""
+    evals = EvalSet("summaries", judge=Scripted(("no idea",)))
+
+    @evals.eval
+    async def ends(expect):
+        expect(True, "before")
+        judged = await expect.now("the summary", SummaryJudge(original="long"))
+        expect(judged.accuracy.score, at_least=4, label="accuracy")
+
+    @evals.eval
+    async def goes_on(expect):
+        with contextlib.suppress(JudgeError):
+            await expect.now("the summary", SummaryJudge(original="long"))
+        expect(True, "after")
+
+    settings = Settings(home=tmp_path, cache=False)
+    finished = await door.settle(plan_of([evals], env={}), settings)
+    with RunFile.open(finished.path) as run:
+        first, second = run.trials()
+    assert [(o.name, o.outcome, o.error) for o in first.outcomes] == [
+        ("before", "pass", ""),
+        ("SummaryJudge", "error", "judge"),
+        ("the eval runs to its end", "error", "judge"),
+    ]
+    assert [(o.name, o.outcome) for o in second.outcomes] == [
+        ("SummaryJudge", "error"),
+        ("after", "pass"),
+    ]
+    assert (first.outcome, second.outcome) == ("error", "error")
+
+
+class Yes(CustomJudge[Everything]):
+    def messages(self, output: str) -> list[Message]:
+        return [Message("user", output)]
+
+    def overall(self, judgement: Everything) -> bool:
+        return judgement.is_kind
+
+
+def test_a_judge_that_grades_wants_a_bound_and_one_that_decides_wants_none():
+    """A number alone would pass whatever it is."""
+    assert [kind.measures for kind in (SummaryJudge, EverythingJudge, OwnJudge, Yes)] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
+async def test_a_judge_that_grades_is_refused_without_a_bound(judged):
+    """Like every scorer that measures."""
+    judge = Scripted((said(1, 1),))
+    outcome = await judged(SummaryJudge(original="o", judge=judge))
+    assert (outcome.outcome, outcome.error) == ("error", "usage")
+    assert "SummaryJudge gives a number, and has no bound" in outcome.reason
+    assert judge.asked == []
 
 
 @pytest.mark.parametrize(("score", "state"), [(4, "pass"), (3, "fail")])

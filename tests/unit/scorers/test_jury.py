@@ -113,7 +113,7 @@ async def test_the_same_judge_may_be_asked_several_times(judged):
 async def test_a_judge_of_your_own_may_sit_on_it(judged):
     """What it counts by name is the mean as well."""
     judges = [Scripted((json.dumps({"warmth": {"reasoning": "r", "score": s}}),)) for s in (2, 5)]
-    outcome = await judged(Jury(judges, of=ToneJudge()))
+    outcome = await judged(Jury(judges, of=ToneJudge()), at_least=1)
     assert (outcome.score, outcome.named) == (3.5, {"warmth": 3.5})
 
 
@@ -129,7 +129,8 @@ async def test_an_error_that_no_retry_mends_stops_the_run(trial):
     [
         ([], Passes("x"), "no judges"),
         ([None], Passes("x"), "a judge is None"),
-        (["openai:gpt-5-mini"], Passes("x"), "judge= takes a model"),
+        ([3], Passes("x"), "judge= takes a model"),
+        ("openai:gpt-5-mini", Passes("x"), "is a text, not a list"),
         (votes(True), Passes("x", judge=votes(True)[0]), "has a judge of its own"),
     ],
 )

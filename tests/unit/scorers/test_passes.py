@@ -100,6 +100,8 @@ async def test_without_a_judge_it_says_where_to_name_one(judged):
     outcome = await judged(Passes("x"))
     assert (outcome.outcome, outcome.error) == ("error", "usage")
     assert outcome.reason == "nobody is named to judge"
+    for way in ("judge='", "EvalSet(…, judge='…')", "[tool.evenhand]", "EVENHAND_JUDGE"):
+        assert way in outcome.hint
 
 
 async def test_the_judge_that_an_eval_is_given_may_be_handed_on(tmp_path):
@@ -173,7 +175,9 @@ async def test_what_was_not_given_leaves_no_trace(judged):
         (lambda: Passes("x", examples=[{"output": "y"}]), "example 1 is"),
         (lambda: Passes("x", examples=[{"output": "y", "passes": "yes"}]), "example 1 is"),
         (lambda: Passes("x", examples=[{"output": "y", "passes": True, "why": "z"}]), "example 1"),
-        (lambda: Passes("x", judge="openai:gpt-5-mini"), "judge= takes a model"),  # type: ignore[arg-type]
+        (lambda: Passes("x", judge=3), "judge= takes a model"),  # type: ignore[arg-type]
+        (lambda: Passes("x", judge=" "), "judge= takes a model"),
+        (lambda: Passes("x", judge=Scripted), "judge= takes a model"),  # type: ignore[arg-type]
     ],
 )
 def test_mistakes_are_told_where_they_are_written(make, says):

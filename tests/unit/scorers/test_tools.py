@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from anthropic.types import Message as AnthropicMessage
 from openai.types.chat import ChatCompletion
+from openai.types.responses import Response
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.message import Reply, ToolCall
@@ -142,6 +143,53 @@ def test_what_can_list_no_calls_is_an_error(output: object):
     for question in (CallsTool("search"), ~CallsTool("search"), CallsTools(["search"])):
         with pytest.raises(ScoreError, match="lists no tool calls"):
             question.score(output)
+
+
+class Conversation:
+    """An application's own, that lists its calls in one way or another."""
+
+    def __init__(self, **listed: Any) -> None:
+        vars(self).update(listed)
+
+
+@pytest.mark.parametrize("name", ["tool_calls", "calls", "tool_invocations", "invocations"])
+@pytest.mark.parametrize("kind", [list, tuple, iter])
+def test_an_application_may_list_its_calls_under_several_names(name: str, kind: Any):
+    """As a list, or as anything else that can be gone through."""
+    output = Conversation(**{name: kind([Invoked("search", ARGUMENTS), Invoked("send", {})])})
+    assert [call.name for call in invocations(output)] == ["search", "send"]
+
+
+@pytest.mark.parametrize("calls", [list, 3, "search", {"search": {}}])
+def test_what_is_called_calls_and_lists_none_is_an_error(calls: object):
+    """A method that was not called, or a count, is not the same as no calls: `~CallsTool` must not pass for it."""
+    with pytest.raises(ScoreError, match=r"tool_calls of Conversation is .*, not a list"):
+        (~CallsTool("send")).score(Conversation(tool_calls=calls))
+
+
+def test_a_response_of_openais_is_read_whole():
+    """Its function calls, and those of servers that it asked itself, in their order."""
+    response = Response.model_validate(
+        {
+            "id": "r",
+            "object": "response",
+            "created_at": 1,
+            "model": "m",
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+            "output": [
+                *RESPONSE["output"],
+                {"type": "mcp_call", "id": "2", "name": "look", "arguments": "{}", "server_label": "s"},
+                {"type": "message", "id": "3", "role": "assistant", "status": "completed", "content": []},
+            ],
+        }
+    )  # fmt: skip
+    for output in (response, response.output, response.model_dump()):
+        assert [str(call) for call in invocations(output)] == [
+            'search({"query":"moon","limit":3})',
+            "look({})",
+        ]
 
 
 def test_a_call_without_a_name_is_an_error():

@@ -10,6 +10,7 @@ import tempfile
 import textwrap
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,18 @@ async def test_names_with_half_a_character_do_not_stop_the_writer(tmp_path: Path
         trial = run.trial(0)
         assert trial is not None
         assert (trial.case, trial.reason) == ("c\ud800é", "r\ud800")
+
+
+async def test_half_a_character_in_a_title_or_an_output_keeps_no_run_from_being_read(
+    tmp_path: Path,
+):
+    """A set may be called anything, and a model may say anything."""
+    journal = Journal.create(tmp_path, replace(meta(1), title="half \ud800"))
+    await journal.settle(TrialResult(0, "c", 0, 0, "pass", 1.0, output="two \ud800"))
+    await journal.finish("finished")
+    with RunFile.open(journal.path) as run:
+        assert run.meta.title == "half \ud800"
+        assert run.mean_words()[0] == 2
 
 
 async def test_a_row_that_no_table_takes_fails_the_call_and_leaves_nobody_waiting(tmp_path: Path):

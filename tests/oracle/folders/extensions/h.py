@@ -13,7 +13,10 @@ def beforeEach(context, info):
 
 def afterEach(context, info):
     result = context["result"]
-    return {"test": context["test"], "result": {"namedScores": {"extra": 0.5}, "metadata": result["metadata"]}}
+    return {
+        "test": context["test"],
+        "result": {"namedScores": {"extra": 0.5}, "metadata": result["metadata"]},
+    }
 
 
 def afterAll(context, info):

@@ -1,0 +1,239 @@
+"""What can be known to be wrong with a set before it runs: what nobody provides, and what its lines say plainly.
+
+How this works: parameters are looked up by name. Then the source of each eval is read, not run: a scorer that is called
+with nothing but literals and names of the file can be made now as well as later, and says itself what is wrong with it;
+one that measures and is expected without a bound can be seen. What hangs on a variable is left to the run, where it is
+an error of its trial.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evenhand.authoring.evalset import GIVEN, EvalSet
+from evenhand.authoring.models import Models
+from evenhand.core.errors import EvenhandError, Problem
+from evenhand.core.reading import reading
+from evenhand.scorers.judging import NAME_A_JUDGE
+
+_UNKNOWN = object()
+_NOBODY = ""
+_PURE = ("evenhand.scorers.", "evenhand.authoring.prompt")
+"""Classes of these modules do nothing when they are made but look at their arguments."""
+
+
+def problems_of(evals: EvalSet, models: Models) -> list[Problem]:
+    """All that is wrong with a set's evals and fixtures, in the order of its file."""
+    there = evals.names(judged=models.judged)
+    if not evals.evals:
+        what = f"EvalSet {evals.name!r} has no evals"
+        return [
+            Problem(str(evals.path), evals.line, 0, what, "Write @evals.eval above a function.")
+        ]
+    found = [*evals.doubles]
+    if evals.data is not None and not evals.data:
+        what = f"the data of EvalSet {evals.name!r} holds no cases"
+        found.append(
+            Problem(str(evals.path), evals.line, 0, what, "Without data=, an eval is run once.")
+        )
+    for eval_ in evals.evals:
+        place = (str(eval_.path), eval_.first)
+        found += _asked(there, eval_.name, eval_.function, *place)
+        if _yields(eval_.function):
+            what = f"{eval_.name} has a yield, so that calling it runs none of it"
+            found.append(Problem(*place, 0, what, "A fixture may yield; an eval expects."))
+        found += _expected(eval_.function, models, *place)
+    for name, function in evals.fixtures.items():
+        code = inspect.unwrap(function).__code__
+        place = (code.co_filename, code.co_firstlineno)
+        found += _asked(there, name, function, *place)
+        if name in evals.over or name in GIVEN:
+            what = f"a fixture cannot be called '{name}', which evals are given already"
+            found.append(Problem(*place, 0, what, "Rename it."))
+        circle = _circle(name, evals.fixtures)
+        if circle:
+            what = f"fixtures ask for each other in a circle: {' → '.join(circle)}"
+            found.append(Problem(*place, 0, what, "Let one of them do without."))
+    return found
+
+
+def _asked(
+    there: frozenset[str], name: str, function: Callable[..., Any], path: str, line: int
+) -> Iterator[Problem]:
+    """What a function asks for and nobody provides."""
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            what = f"{name} takes '{parameter.name}' by position alone, and is given all by name"
+            yield Problem(path, line, 0, what, "Remove the / from its parameters.")
+        elif parameter.name not in there and parameter.default is parameter.empty:
+            near = difflib.get_close_matches(parameter.name, sorted(there), n=1)
+            hint = f"Did you mean '{near[0]}'? " if near else ""
+            if parameter.name == "model":
+                hint = "Name one: EvalSet(…, model='openai:chat:gpt-5-mini'). "
+            if parameter.name == "judge":
+                hint = f"{NAME_A_JUDGE} "
+            what = f"{name} asks for '{parameter.name}', which nothing provides"
+            yield Problem(path, line, 0, what, f"{hint}There are: {', '.join(sorted(there))}.")
+
+
+def _yields(function: Callable[..., Any]) -> bool:
+    function = inspect.unwrap(function)
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
+def _circle(start: str, fixtures: Mapping[str, Callable[..., Any]]) -> list[str]:
+    """The way from a fixture back to itself, told of the first of its circle by name alone; empty for none."""
+
+    def way(name: str, before: tuple[str, ...]) -> list[str]:
+        for asked in inspect.signature(fixtures[name]).parameters:
+            if asked == start:
+                return [*before, name, start]
+            if asked in fixtures and asked not in (*before, name):
+                found = way(asked, (*before, name))
+                if found:
+                    return found
+        return []
+
+    found = way(start, ())
+    return found if found and min(found) == start else []
+
+
+def _expected(
+    function: Callable[..., Any], models: Models, path: str, first: int
+) -> Iterator[Problem]:
+    """What is plainly wrong with the scorers in an eval's lines, and with what it expects of them."""
+    function = inspect.unwrap(function)
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError):  # there is no file; or its lines are part of a longer expression
+        return
+    known = _Known(function)
+    told: set[str] = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        line = first + node.lineno - 1
+        try:
+            with reading(Path(path)) as named:
+                known.value(node)
+        except Exception as error:  # noqa: BLE001 (whatever is wrong with the arguments)
+            what = error.message if isinstance(error, EvenhandError) else str(error)
+            hint = error.hint if isinstance(error, EvenhandError) else ""
+            yield Problem(path, line, 0, what, hint)
+            continue
+        for model in named:
+            wrong = None if model.id in told else models.wrong(model.id)
+            if wrong is not None:
+                told.add(model.id)
+                yield Problem(path, line, 0, wrong.message, wrong.hint)
+        called = node.func
+        at_once = isinstance(called, ast.Attribute) and called.attr == "now"
+        if isinstance(called, ast.Attribute) and at_once:
+            called = called.value
+        if isinstance(called, ast.Name) and called.id == "expect":
+            what, hint = _undecided(node, known, at_once=at_once)
+            if not what and not models.judged and _NOBODY not in told and _wants(node, known):
+                told.add(_NOBODY)
+                what, hint = "a judge is wanted, and nobody is named to judge", NAME_A_JUDGE
+            if what:
+                yield Problem(path, line, 0, f"expect: {what}", hint)
+
+
+def _undecided(call: ast.Call, known: _Known, *, at_once: bool) -> tuple[str, str]:
+    """What keeps an expectation from being decided, and what to do; empty where it can be, or who knows."""
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    if None in named or any(isinstance(arg, ast.Starred) for arg in call.args):
+        return "", ""
+    for bound in ("at_least", "at_most"):
+        value = known.quiet(named[bound]) if bound in named else _UNKNOWN
+        if isinstance(value, (str, bool, list, tuple, dict)):
+            return f"{bound} is {value!r}, not a number", ""
+    if "at_least" in named or "at_most" in named:
+        return "", ""
+    if len(call.args) == 1 and "label" not in named:
+        hint = 'Write expect(condition, "what it says").'
+        return "a condition or a number needs a label", hint
+    if len(call.args) == 2:
+        scorer = known.quiet(call.args[1])
+        if scorer is _UNKNOWN and isinstance(call.args[1], ast.Call):
+            scorer = known.quiet(call.args[1].func)
+        if at_once and hasattr(scorer, "judgement"):  # the eval looks at the answer itself
+            return "", ""
+        if scorer is not _UNKNOWN and getattr(scorer, "measures", False) is True:
+            said = scorer.__name__ if isinstance(scorer, type) else scorer
+            return f"{said} gives a number, and has no bound", "Write at_least= or at_most=."
+    return "", ""
+
+
+def _wants(call: ast.Call, known: _Known) -> bool:
+    """Whether what is expected asks a judge, and names none."""
+    if len(call.args) < 2:
+        return False
+    asked = known.quiet(call.args[1])
+    if asked is _UNKNOWN and isinstance(call.args[1], ast.Call):
+        asked = known.quiet(call.args[1].func)
+        if any(keyword.arg in ("judge", None) for keyword in call.args[1].keywords):
+            return False
+    return hasattr(asked, "judged_by") and (isinstance(asked, type) or asked.judge is None)
+
+
+class _Known:
+    """What expressions in a function come to, as far as that can be known without running it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        code = function.__code__
+        self._own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        self._globals = function.__globals__
+
+    def quiet(self, node: ast.expr) -> Any:
+        """The value; `_UNKNOWN` also for one that cannot be made."""
+        try:
+            return self.value(node)
+        except Exception:  # noqa: BLE001 (told where the call itself is looked at)
+            return _UNKNOWN
+
+    def value(self, node: ast.expr) -> Any:
+        """The value, or `_UNKNOWN`. Raises what a scorer raises whose arguments are known, and wrong."""
+        if isinstance(node, ast.Name):
+            return _UNKNOWN if node.id in self._own else self._globals.get(node.id, _UNKNOWN)
+        if isinstance(node, ast.Attribute):
+            whose = self.value(node.value)
+            known = inspect.ismodule(whose) or isinstance(whose, type)
+            return getattr(whose, node.attr, _UNKNOWN) if known else _UNKNOWN
+        if isinstance(node, ast.Call):
+            return self._made(node)
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError):
+            return _UNKNOWN
+
+    def _made(self, node: ast.Call) -> Any:
+        made = self.value(node.func)
+        if not isinstance(made, type) or not made.__module__.startswith(_PURE):
+            return _UNKNOWN
+        if any(keyword.arg is None for keyword in node.keywords) or any(
+            isinstance(arg, ast.Starred) for arg in node.args
+        ):
+            return _UNKNOWN
+        args = [self.quiet(arg) for arg in node.args]
+        named = {str(keyword.arg): self.quiet(keyword.value) for keyword in node.keywords}
+        try:
+            inspect.signature(made).bind(*args, **named)
+        except TypeError as error:
+            raise TypeError(f"{made.__name__}: {error}") from None
+        if any(value is _UNKNOWN for value in (*args, *named.values())):
+            return _UNKNOWN
+        try:
+            return made(*args, **named)
+        except EvenhandError:
+            raise
+        except Exception as error:  # noqa: BLE001 (a wrong kind shows in many ways)
+            raise TypeError(f"{made.__name__}: {error}") from None

@@ -1,0 +1,83 @@
+"""Which role a call has that nobody lent a model for, and what such calls of a trial have come to.
+
+An application asks models by itself, with its vendor's SDK. Its calls are found by a context variable, which follows
+into the threads that plain functions run in and into the tasks that they start; `evenhand.recording` makes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from evenhand.core.errors import EvenhandError, ProviderError
+from evenhand.core.message import CallRole
+from evenhand.core.provider import Provider
+
+phase: ContextVar[CallRole] = ContextVar("evenhand_phase", default="subject")
+"""What a trial is doing: preparing, asking its subject, or judging."""
+
+
+@contextmanager
+def during(role: CallRole) -> Iterator[None]:
+    """Inside, calls of the application's own have this role, unless it says another."""
+    token = phase.set(role)
+    try:
+        yield
+    finally:
+        phase.reset(token)
+
+
+class Home:
+    """The loop that a run's trials live on, for as long as it lasts."""
+
+    __slots__ = ("_visitors", "loop", "over")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.over = False
+        self._visitors: dict[str, Provider] = {}
+
+    def welcome(self, provider: Provider) -> None:
+        """Remembers a provider that is in no plan, to close what it opened."""
+        self._visitors[provider.account] = provider
+
+    async def close(self) -> None:
+        """Ends it: from now on an application's calls are no business of the run's."""
+        self.over = True
+        closing = (visitor.close() for visitor in self._visitors.values())
+        await asyncio.gather(*closing, return_exceptions=True)
+
+
+class OwnCalls:
+    """The calls that one trial's application makes by itself.
+
+    Attributes:
+        tasks: Those under way.
+        halted: What keeps the trial from a verdict, whatever the application makes of it.
+        given_up: The requests that never got an answer, by key, for SDKs that would ask again at once.
+    """
+
+    __slots__ = ("given_up", "halted", "tasks")
+
+    def __init__(self) -> None:
+        self.tasks: set[asyncio.Task[object]] = set()
+        self.halted: EvenhandError | None = None
+        self.given_up: dict[str, ProviderError] = {}
+
+    async def over(self) -> None:
+        """Waits for those that the application left running.
+
+        Raises:
+            EvenhandError: There can be no verdict.
+        """
+        if self.tasks:
+            await asyncio.wait(self.tasks)
+        if self.halted is not None:
+            raise self.halted
+
+    def cancel(self) -> None:
+        """Gives up those under way."""
+        for task in self.tasks:
+            task.cancel()

@@ -1,0 +1,344 @@
+"""One request that an application sends to a model by itself, through its vendor's SDK, as a call of the run.
+
+The request is fixed: its bytes and its headers are the application's. What comes back is read only for tokens, price
+and text; the application is given the bytes. So a body that cannot be read in full is still an answer, and an error
+that would stop a run is the application's own to deal with: it may have another model to fall back on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, ProviderError
+from evenhand.core.message import CHATS, Prompt, Reply, Task, ToolCall, Usage
+from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
+from evenhand.providers import anthropic, http, openai
+from evenhand.providers.chat import LONGEST_REPLY, address_of, choices, count, finish
+from evenhand.providers.faults import fault, unreadable
+from evenhand.providers.prices import bound, cost, price_of
+from evenhand.providers.servers import SERVERS
+from evenhand.providers.streams import whole
+
+KINDS = ("chat/completions", "responses", "embeddings", "messages", "completions")
+"""The endpoints at which models answer, by the end of their path: the longer one first."""
+
+_NAMES = {
+    "chat/completions": "openai:chat",
+    "messages": "anthropic:messages",
+    "completions": "openai:completion",
+}
+_ASKS = ("messages", "input", "prompt")  # a body that asks a model has one of these
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_MEANT = ("anthropic-version", "anthropic-beta", "openai-beta")  # headers that change the answer
+_OF_THE_CONNECTION = frozenset(
+    {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
+)
+_HOMES = {
+    "openai": urlsplit(SERVERS["openai"].address).hostname,
+    "anthropic": urlsplit(anthropic.HOME).hostname,
+}
+
+Prices = Mapping[str, tuple[float, float]]
+"""What a model costs by its name: US dollars per million tokens in, and out."""
+
+
+class CutOff(ConnectionFailed):
+    """A stream broke off after the application had begun to read it, so that it cannot be asked for again."""
+
+    retryable = False
+
+
+@dataclass(frozen=True, slots=True)
+class AppReply(Reply):
+    """What a model answered an application, with the bytes that the application is to get."""
+
+    body: bytes = b""
+
+
+@dataclass(slots=True)
+class AppCall:
+    """One request of an application's. Implements `evenhand.core.provider.Provider`, for this request alone.
+
+    Attributes:
+        text: The conversation, as people read it.
+        streams: Whether the answer is to come in pieces.
+        live: Told of the answer while it comes in.
+        tried: Whether it has been sent.
+        begun: Whether a part of the answer has been passed on.
+    """
+
+    kind: str
+    url: str
+    headers: Mapping[str, str]
+    sent: bytes
+    body: Mapping[str, Any]
+    timeout_s: float
+    price: Price | None
+    id: str
+    account: str
+    live: http.Listener | None = None
+    tried: bool = False
+    begun: bool = False
+    paid: bool = field(init=False, default=True)
+    label: str = field(init=False)
+    tasks: frozenset[Task] = field(init=False, default=CHATS)
+    text: str = field(init=False)
+    streams: bool = field(init=False)
+    asked: Request = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.label = self.id
+        self.text = _text_of(self.body)
+        self.streams = bool(self.body.get("stream"))
+        meant = {name: self.headers[name] for name in _MEANT if name in self.headers}
+        identity = encode({"body": self.body, "headers": meant, "url": address_of(self.url)})
+        self.asked = Request(
+            identity=identity,
+            key=digest(identity),
+            payload=self.sent,
+            deterministic=not self.speaks
+            or self.body.get("temperature") == 0
+            or self.body.get("seed") is not None,
+            tokens_in=len(self.sent) // 4,
+            cost_bound_usd=bound(self.price, len(self.sent), self._longest()),
+        )
+
+    @classmethod
+    def of(
+        cls, url: str, headers: Mapping[str, str], sent: bytes, timeout_s: float, prices: Prices
+    ) -> AppCall | None:
+        """The call that this POST is; None for one that asks no model.
+
+        Args:
+            headers: With lower-case names.
+            sent: Its body.
+            timeout_s: Seconds that one attempt may take; for a stream, that it may pause.
+            prices: Of models that the price list does not know, or not rightly.
+        """
+        kind = kind_of(url)
+        try:
+            body = decode(sent) if kind else None
+        except ValueError:
+            return None
+        if not isinstance(body, dict) or not any(name in body for name in _ASKS):
+            return None
+        asked = cast("dict[str, Any]", body)
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        vendor = "anthropic" if kind == "messages" else "openai"
+        model = str(asked.get("model") or "")
+        price = prices.get(model)
+        at_home = parts.hostname == _HOMES[vendor]
+        return cls(
+            kind=kind,
+            url=url,
+            headers=headers,
+            sent=sent,
+            body=asked,
+            timeout_s=timeout_s,
+            price=Price(*price, as_of="given")
+            if price
+            else price_of(vendor if at_home else "", model, {}),
+            id=f"{_NAMES.get(kind, f'openai:{kind}')}:{model}{'' if at_home else f'@{host}'}",
+            account=f"{host} #{digest(_key(headers), vendor)[:8]}",
+        )
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it answers in words, which vectors are not."""
+        return self.kind != "embeddings"
+
+    def _longest(self) -> int:
+        if not self.speaks:
+            return 0
+        given = next((self.body[name] for name in _LIMITS if self.body.get(name)), None)
+        return (given if isinstance(given, int) else LONGEST_REPLY) * choices(self.body)
+
+    def request(self, prompt: Prompt) -> Request:
+        del prompt  # what is asked stands
+        return self.asked
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        del host  # nothing of the user's runs here
+        self.tried = True
+        headers = {k: v for k, v in self.headers.items() if k not in _OF_THE_CONNECTION}
+        listener = self if self.streams else None
+        name = urlsplit(self.url).netloc.rpartition("@")[2]
+        try:
+            answer = await http.transport().post(
+                self.url, headers, request.payload, self.timeout_s, listener=listener
+            )
+        except ProviderError as error:
+            if self.begun:
+                raise CutOff(error.message, hint=error.hint, billed=None) from None
+            raise
+        if self.begun:
+            if not answer.body.lstrip().startswith(b"{") and whole(self.kind, answer.body) is None:
+                raise CutOff(f"the stream from {name} ended before its time", billed=None)
+        else:
+            error = _problem(answer, name)
+            if error is not None:
+                error.answer = (answer.status, answer.headers, answer.body)
+                raise error
+        return Answer(answer.body, answer.latency_s, self._rates(answer.headers))
+
+    def began(self, status: int, headers: Mapping[str, str]) -> None:
+        """Passes the head of a stream on; an error is kept back, as it may be mended by asking again."""
+        if status == 200 and self.live is not None:
+            self.begun = True
+            self.live.began(status, headers)
+
+    def piece(self, data: bytes) -> None:
+        """Passes a piece on."""
+        if self.begun and self.live is not None:
+            self.live.piece(data)
+
+    def _rates(self, headers: Mapping[str, str]) -> RateLimits | None:
+        dialect = anthropic.DIALECT if self.kind == "messages" else openai.DIALECT
+        return dialect.rates(headers, time.time())
+
+    def reply(self, body: bytes) -> AppReply:
+        if body.lstrip().startswith(b"{"):
+            value, data = None, body
+        else:
+            value = whole(self.kind, body)
+            data = encode(value)
+        try:
+            found = self._read(data, value)
+        except (BadReply, ValueError, TypeError, LookupError):
+            found = Reply("")  # the application's SDK may make more of it
+        return AppReply(**{f.name: getattr(found, f.name) for f in fields(Reply)}, body=body)
+
+    def _read(self, data: bytes, value: dict[str, Any] | None) -> Reply:
+        if self.kind == "messages":
+            return anthropic.DIALECT.read(data, False, self.price)
+        if self.kind == "chat/completions":
+            return openai.DIALECT.read(data, False, self.price)
+        answer = value or _mapping(decode(data))
+        usage = _mapping(answer.get("usage"))
+        if self.kind == "responses":
+            details = _mapping(usage.get("input_tokens_details"))
+            tokens = Usage(
+                count(usage.get("input_tokens")),
+                count(usage.get("output_tokens")),
+                count(details.get("cached_tokens")),
+            )
+            return _response(answer, tokens, cost(self.price, tokens))
+        written = usage.get("completion_tokens") if self.speaks else 0
+        tokens = Usage(count(usage.get("prompt_tokens")), count(written))
+        if self.speaks:
+            choice = _mapping(answer["choices"][0])
+            text, reason = str(choice.get("text") or ""), finish(choice.get("finish_reason"))
+        else:
+            text, reason = f"{len(answer['data'])} vectors", "stop"
+        return Reply(
+            text=text,
+            output=text,
+            usage=tokens,
+            cost_usd=cost(self.price, tokens),
+            model=str(answer.get("model") or ""),
+            finish_reason=reason,
+        )
+
+    async def close(self) -> None:
+        await http.close()
+
+
+def kind_of(url: str) -> str:
+    """The endpoint that this address is; empty for one at which no model answers."""
+    path = urlsplit(url).path
+    return next((kind for kind in KINDS if path.endswith(f"/{kind}")), "")
+
+
+def content_type(body: bytes) -> str:
+    """What kind of content an answer that was kept is."""
+    return "application/json" if body.lstrip().startswith(b"{") else "text/event-stream"
+
+
+def _problem(answer: http.HttpAnswer, name: str) -> ProviderError | None:
+    """What is wrong with an answer that came whole. Nothing that an application is told ends the run."""
+    if answer.status != 200:
+        hint = "Look at the key that your application's client was made with."
+        error = fault(answer, host=name, key_hint=hint)
+        if error.fatal:
+            return BadRequest(error.message, hint=error.hint, status=error.status, body=error.body)
+        return error
+    if "text/event-stream" in answer.headers.get("content-type", ""):
+        return None
+    problem = unreadable(answer, host=name)
+    if problem is None:
+        try:
+            decode(answer.body)
+        except ValueError as error:
+            problem = BadReply(f"{name} answered with half a document: {error}", billed=None)
+    return problem
+
+
+def _response(answer: Mapping[str, Any], tokens: Usage, usd: float | None) -> Reply:
+    """OpenAI's newer shape: a list of items, some of them messages, some calls of tools."""
+    items = [_mapping(item) for item in answer.get("output") or ()]
+    parts = [
+        _mapping(part)
+        for item in items
+        if item.get("type") == "message"
+        for part in item.get("content") or ()
+    ]
+    text = "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
+    calls = [item for item in items if item.get("type") == "function_call"]
+    reason = "tool_calls" if calls else "stop"
+    if answer.get("status") != "completed":
+        why = str(_mapping(answer.get("incomplete_details")).get("reason") or "")
+        known = {"max_output_tokens": "length"}
+        reason = known.get(why, why) or str(answer.get("status") or "")
+    return Reply(
+        text=text or (encode(calls).decode() if calls else ""),
+        output=text or calls or "",
+        usage=tokens,
+        cost_usd=usd,
+        model=str(answer.get("model") or ""),
+        finish_reason=reason,
+        refused=any(part.get("type") == "refusal" for part in parts),
+        tool_calls=tuple(
+            ToolCall(str(c.get("name")), _arguments(c.get("arguments")), str(c.get("call_id")))
+            for c in calls
+        ),
+    )
+
+
+def _arguments(text: object) -> Mapping[str, Any] | None:
+    try:
+        value = decode(str(text))
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _key(headers: Mapping[str, str]) -> str:
+    bearer = headers.get("authorization", "").removeprefix("Bearer ")
+    return headers.get("x-api-key") or headers.get("api-key") or bearer
+
+
+def _text_of(body: Mapping[str, Any]) -> str:
+    """The conversation of any of these APIs: system prompt first, a blank line between messages."""
+    said = [body.get(name) for name in ("system", "instructions", "messages", "input", "prompt")]
+    return "\n\n".join(filter(None, map(_plain, said)))
+
+
+def _plain(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n\n".join(filter(None, map(_plain, cast("list[object]", content))))
+    if not isinstance(content, dict):
+        return ""
+    part = cast("dict[str, Any]", content)
+    return _plain(part.get("text") or part.get("content"))
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,125 @@
+"""A streamed answer, read as the one that would have come whole: server-sent events to the vendor's own JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from evenhand.core.encoding import decode
+
+END = re.compile(
+    rb"^(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.(?:completed|incomplete|failed)))",
+    re.MULTILINE,
+)
+"""The line with which a stream says that it is whole. A model's own text never begins a line of the stream."""
+
+_LAST = ("response.completed", "response.incomplete", "response.failed")
+
+
+def whole(kind: str, body: bytes) -> dict[str, Any] | None:
+    """The answer that these events add up to; None where they stop before its end, or end in an error.
+
+    Args:
+        kind: The last part of the endpoint's path, e.g. `chat/completions`.
+        body: The stream as it came.
+    """
+    events = list(_events(body))
+    if any(event.get("type") == "error" or event.get("error") for event in events):
+        return None
+    if kind == "messages":
+        return _message(events)
+    if kind == "responses":
+        last = next((e for e in reversed(events) if e.get("type") in _LAST), {})
+        return _mapping(last.get("response")) or None
+    return _completion(events)
+
+
+def _events(body: bytes) -> Iterator[dict[str, Any]]:
+    for block in re.split(r"\r?\n\r?\n", body.decode("utf-8", "replace")):
+        lines = [line[5:].lstrip() for line in block.splitlines() if line.startswith("data:")]
+        try:
+            yield _mapping(decode("\n".join(lines)))
+        except ValueError:  # no data in it, or [DONE]
+            continue
+
+
+def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Chat completions, and the older ones of plain text. Only the first choice is read."""
+    texts: list[str] = []
+    refusals: list[str] = []
+    tools: dict[int, dict[str, Any]] = {}
+    model, reason, usage = "", None, None
+    for event in events:
+        model = event.get("model") or model
+        usage = event.get("usage") or usage
+        for choice in map(_mapping, event.get("choices") or ()):
+            if choice.get("index"):
+                continue
+            delta = _mapping(choice.get("delta"))
+            texts.append(delta.get("content") or choice.get("text") or "")
+            refusals.append(delta.get("refusal") or "")
+            reason = choice.get("finish_reason") or reason
+            for part in map(_mapping, delta.get("tool_calls") or ()):
+                _add_tool(tools, part)
+    if reason is None:
+        return None
+    text = "".join(texts)
+    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+    if refused := "".join(refusals):
+        message["refusal"] = refused
+    if tools:
+        message["tool_calls"] = [tools[i] for i in sorted(tools)]
+    choice = {"message": message, "text": text, "finish_reason": reason}
+    return {"model": model, "choices": [choice], "usage": usage}
+
+
+def _add_tool(tools: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
+    tool = tools.setdefault(
+        part.get("index") or 0,
+        {"id": "", "type": "function", "function": {"name": "", "arguments": ""}},
+    )
+    tool["id"] = part.get("id") or tool["id"]
+    for name, value in _mapping(part.get("function")).items():
+        tool["function"][name] = tool["function"].get(name, "") + (value or "")
+
+
+def _message(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+    message: dict[str, Any] = {}
+    blocks: dict[int, dict[str, Any]] = {}
+    for event in events:
+        block = blocks.setdefault(event.get("index") or 0, {})
+        delta = _mapping(event.get("delta"))
+        match event.get("type"):
+            case "message_start":
+                message = _mapping(event.get("message"))
+            case "content_block_start":
+                block.update(_mapping(event.get("content_block")))
+            case "content_block_delta" if "partial_json" in delta:
+                block["json"] = block.get("json", "") + delta["partial_json"]
+            case "content_block_delta" if "text" in delta:
+                block["text"] = block.get("text", "") + delta["text"]
+            case "message_delta":
+                message.update({k: v for k, v in delta.items() if v is not None})
+                used = {k: v for k, v in _mapping(event.get("usage")).items() if v is not None}
+                message["usage"] = {**_mapping(message.get("usage")), **used}
+            case "message_stop":
+                content = [_block(blocks[i]) for i in sorted(blocks) if blocks[i]]
+                return {**message, "content": content}
+            case _:
+                pass
+    return None
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    if "json" not in block:
+        return block
+    try:
+        value = decode(block.pop("json") or "{}")
+    except ValueError:  # cut off by the longest answer allowed
+        value = None
+    return {**block, "input": value}
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,91 @@
+"""A JSON Schema for an answer, as vendors take it; and the same request without it, for servers that take none.
+
+How this works: models write an answer's keys in the order of its schema, and reasons have to come before verdicts. So a
+schema is sent in its own order, where everything else in a request is sorted. Keywords that a vendor refuses are left
+out: whoever asked looks at the answer by the whole schema anyway. A server that refuses schemas altogether is sent the
+same request without, from then on; what was asked, and so the request's identity, stays the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from evenhand.core.encoding import encode
+
+_MAPS = ("properties", "$defs", "definitions")
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_FEW = 20
+
+RARE = frozenset(
+    """
+    $schema default examples minLength maxLength uniqueItems contains minContains maxContains patternProperties
+    propertyNames minProperties maxProperties unevaluatedProperties unevaluatedItems
+    """.split()
+)
+"""Keywords that no vendor takes in a schema for answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithSchema:
+    """A request's body that asks for an answer by a schema, and the same without."""
+
+    body: bytes
+    plain: bytes
+
+
+def with_schema(whole: Mapping[str, Any], key: str, value: object, plain: bytes) -> WithSchema:
+    """A body with one more key, whose value is written in its own order. Otherwise it is canonical JSON."""
+    rest = encode({k: v for k, v in whole.items() if k != key}) if key in whole else plain
+    last = json.dumps({key: value}, separators=(",", ":"), allow_nan=False)
+    return WithSchema(b"".join((rest[:-1], b",", last[1:].encode())), plain)
+
+
+def fitted(schema: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
+    """A schema without these keywords, and with objects that have no other keys than those they list.
+
+    Where the bounds of a whole number are refused, a short range becomes the list of its numbers.
+    """
+    found = {key: value for key, value in schema.items() if key not in refused}
+    low, high = schema.get("minimum"), schema.get("maximum")
+    bounded = schema.get("type") == "integer" and "minimum" in refused and "enum" not in schema
+    if bounded and type(low) is int and type(high) is int and 0 <= high - low < _FEW:
+        found["enum"] = list(range(low, high + 1))
+    for key, value in found.items():
+        if key in _MAPS and isinstance(value, Mapping):
+            inner = cast("Mapping[str, Any]", value)
+            found[key] = {name: _inside(item, refused) for name, item in inner.items()}
+        elif key in _LISTS and isinstance(value, Sequence):
+            found[key] = [_inside(item, refused) for item in cast("Sequence[object]", value)]
+        elif key == "items":
+            found[key] = _inside(value, refused)
+    if "properties" in found:
+        found.setdefault("additionalProperties", False)
+    return found
+
+
+def _inside(value: object, refused: frozenset[str]) -> object:
+    return (
+        fitted(cast("Mapping[str, Any]", value), refused) if isinstance(value, Mapping) else value
+    )
+
+
+def is_strict(schema: object) -> bool:
+    """Whether every object in a schema has all of its keys, and no others, as OpenAI's strict mode wants it."""
+    if isinstance(schema, (list, tuple)):
+        return all(map(is_strict, cast("Sequence[object]", schema)))
+    if not isinstance(schema, Mapping):
+        return True
+    rules = cast("Mapping[str, Any]", schema)
+    keys = rules.get("properties")
+    if isinstance(keys, Mapping):
+        listed = set(cast("Mapping[str, object]", keys))
+        if (
+            set(rules.get("required", ())) != listed
+            or rules.get("additionalProperties") is not False
+        ):
+            return False
+        return all(map(is_strict, cast("Mapping[str, object]", keys).values()))
+    return rules.get("type") != "object" and all(map(is_strict, rules.values()))

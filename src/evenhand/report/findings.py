@@ -1,0 +1,126 @@
+"""What there is to know of a run beyond its rates: what beats what, which cases waver, and what is worth a look."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from evenhand.report.comparison import sentences
+from evenhand.report.grid import Grid
+from evenhand.report.outcome import UNSURE, unsure
+from evenhand.report.rates import rates
+from evenhand.report.words import clip, count, money, safe, tokens
+from evenhand.store.runfile import RunFile, Tally, Usage, added
+
+NAMED = 3
+NAME = 40
+_ROLES = {"setup": "set-up"}
+
+
+def findings(run: RunFile, grid: Grid) -> list[str]:
+    """The sentences below the table."""
+    return [*sentences(grid), *_flaky(run, grid), *_unsure(run, grid)]
+
+
+def warnings(run: RunFile) -> list[str]:
+    """The evals that let trials pass without asking anything of them, each once."""
+    if not any(variant.where for variant in run.meta.variants):
+        return []  # and nothing is read
+    passed: dict[tuple[str, str], int] = {}
+    trials: dict[tuple[str, str], int] = {}
+    for variant, unasked, totals in zip(
+        run.meta.variants, run.unasked(), run.by_variant(), strict=True
+    ):
+        if not variant.where:
+            continue
+        eval_ = variant.where, variant.eval
+        passed[eval_] = passed.get(eval_, 0) + unasked
+        trials[eval_] = trials.get(eval_, 0) + totals.trials
+    return [
+        f"{_near(where)}: {safe(name)} expects nothing{_share(unasked, trials[where, name])}: "
+        "it passes whatever happens; --strict makes that an error"
+        for (where, name), unasked in passed.items()
+        if unasked
+    ]
+
+
+def _share(part: int, whole: int) -> str:
+    return "" if part == whole else f" in {part:,} of {count(whole, 'trial')}"
+
+
+def by_role(usage: Sequence[Usage]) -> dict[str, Usage]:
+    """What each role's models were asked, together."""
+    found: dict[str, Usage] = {}
+    for used in usage:
+        before = found.get(used.role)
+        found[used.role] = added(before, used) if before else used
+    return found
+
+
+def usage_line(run: RunFile) -> str:
+    """What models were asked, role by role; empty where there is one role only, of which the summary says all."""
+    roles = by_role(run.usage())
+    if len(roles) < 2:
+        return ""
+    parts = [f"{_ROLES.get(role, role)}: {_used(used)}" for role, used in roles.items()]
+    again = run.totals().calls - sum(used.calls for used in roles.values())
+    if again > 0:
+        parts.append(f"{again:,} answered by earlier calls of the run")
+    return " · ".join(parts)
+
+
+def _used(used: Usage) -> str:
+    replayed = f" ({used.cached:,} replayed)" if used.cached else ""
+    parts = [count(used.calls, "call") + replayed]
+    if used.tokens_in or used.tokens_out:
+        parts.append(tokens(used.tokens_in, used.tokens_out))
+    parts.append("cost not known" if used.cost_usd is None else money(used.cost_usd))
+    return ", ".join(parts)
+
+
+def _flaky(run: RunFile, grid: Grid) -> list[str]:
+    if run.meta.repeats < 2:
+        return []
+    lines: list[str] = []
+    for name, rate in zip(grid.names, rates(run), strict=True):
+        if rate.flaky:
+            told = ", ".join(_tally(run, tally) for tally in rate.flaky[:NAMED])
+            more = len(rate.flaky) - NAMED
+            lines.append(
+                f"{name}: {len(rate.flaky):,} of {count(rate.cases, 'case')} passed in some repeats and failed in "
+                f"others: {told}{f' and {more:,} more' if more > 0 else ''}"
+            )
+    return lines
+
+
+def _tally(run: RunFile, tally: Tally) -> str:
+    trial = run.trial(tally.first)
+    name = (trial.description or trial.case) if trial else tally.case
+    return f"{clip(safe(name), NAME)} ({tally.passed} of {tally.n} passed)"
+
+
+def _unsure(run: RunFile, grid: Grid) -> list[str]:
+    number, first = low_confidence(run)
+    if first is None:
+        return []
+    trial = run.trial(first)
+    place = f"{grid.place(trial)}, trial {first}" if trial else f"trial {first}"
+    return [f"{count(number, 'judgement')} of low confidence, the first at {place}"]
+
+
+def low_confidence(run: RunFile) -> tuple[int, int | None]:
+    """How many judgements their judge was not sure of, and the place in the plan of the first."""
+    number, first = 0, None
+    for trial in run.warned(UNSURE):
+        found = sum(map(unsure, trial.outcomes))
+        number += found
+        if found and first is None:
+            first = trial.index
+    return number, first
+
+
+def _near(where: str) -> str:
+    """`path:line` as people would write it from where they stand."""
+    path, _, line = where.rpartition(":")
+    relative = os.path.relpath(path)
+    return safe(f"{path if relative.startswith('../..') else relative}:{line}")

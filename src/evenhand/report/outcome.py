@@ -1,0 +1,146 @@
+"""One settled expectation for people, whole: what was expected, the number and its bounds, why, and what was kept."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenhand.core.score import Outcome
+from evenhand.report.ink import Ink
+from evenhand.report.words import clip, columns, number, safe
+
+REASON_LINES = 12
+KEPT_LINES = 3
+UNSURE = "low confidence"
+"""How the warning of a judgement begins that the judge is not sure of."""
+
+_WORDS = {"error": "error", "not_applicable": "not applicable"}
+_OF_JUDGES = ("judge", "prompt", "confidence")
+_SAID = frozenset({*_OF_JUDGES, "warning", "suspect", "reasoning", "passed", "score", "components"})
+
+
+def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") -> list[str]:
+    """The lines of one expectation.
+
+    Args:
+        outcome: It.
+        width: The columns that there are.
+        ink: For the marks.
+        indent: Before each line.
+    """
+    inner = indent + "    "
+    head = wrapped(_head(outcome), width - 2, indent, KEPT_LINES)
+    lines = [f"{indent}{ink.mark(outcome.outcome)} {head[0].removeprefix(indent)}"]
+    lines += [f"  {line}" for line in head[1:]]
+    if outcome.reason:
+        lines += wrapped(outcome.reason, width, inner, REASON_LINES)
+    if outcome.hint:
+        lines += wrapped(outcome.hint, width, inner, KEPT_LINES)
+    lines += _components(outcome, width, ink, inner)
+    kept = outcome.metadata
+    for name in ("warning", "suspect"):
+        if kept.get(name):
+            told = ("worth a look: " if name == "suspect" else "") + text_of(kept[name])
+            lines += [
+                ink(line, "yellow") for line in wrapped(f"! {told}", width, inner, KEPT_LINES)
+            ]
+    judged = " · ".join(f"{name} {text_of(kept[name])}" for name in _OF_JUDGES if name in kept)
+    if judged:
+        lines += [ink(line, "dim") for line in wrapped(judged, width, inner, KEPT_LINES)]
+    for name, value in _kept(outcome):
+        lines += [
+            ink(line, "dim")
+            for line in wrapped(f"{safe(str(name))}  {text_of(value)}", width, inner, KEPT_LINES)
+        ]
+    return lines
+
+
+def unsure(outcome: Outcome) -> bool:
+    """Whether a judge said that it is not sure; of a jury, any of them."""
+    answers: list[Any] = [outcome.metadata]
+    jury = outcome.metadata.get("jury")
+    if isinstance(jury, list):
+        answers += jury
+    return any(
+        isinstance(answer, Mapping) and str(answer.get("warning", "")).startswith(UNSURE)
+        for answer in answers
+    )
+
+
+def wrapped(text: str, width: int, indent: str, most: int) -> list[str]:
+    """Foreign text in lines of this width, its own line breaks kept; cut, and its length told, where there are more."""
+    lines: list[str] = []
+    for line in safe(text, multiline=True).split("\n"):
+        found = _filled(line, width, indent)
+        if not line.isascii() and any(columns(part) > width for part in found):
+            # As if all of it were wide: textwrap counts characters.
+            found = _filled(line, len(indent) + (width - len(indent)) // 2, indent)
+        lines += found or [""]
+        if len(lines) > most:
+            return [*lines[:most], f"{indent}… ({len(text):,} characters in all)"]
+    return lines
+
+
+def _filled(line: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        line,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+
+
+def text_of(value: object) -> str:
+    """A value as one text for people: text as it is, names and values of a dict, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        items = sorted(value.items(), key=lambda item: item[0] == "reasoning")  # the longest last
+        return " · ".join(f"{name} {text_of(item)}" for name, item in items)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _head(outcome: Outcome) -> str:
+    """The label, the number, and what decides."""
+    text = safe(outcome.name) or "(no label)"
+    score = outcome.score
+    bounded = outcome.at_least is not None or outcome.at_most is not None
+    if score is not None and (bounded or score != (outcome.outcome == "pass")):
+        text += f"  {number(score)}"
+    if outcome.outcome in _WORDS:
+        text += f"  {_WORDS[outcome.outcome]}"
+    by: list[str] = []
+    if outcome.at_least is not None:
+        by.append(f"at least {number(outcome.at_least)}")
+    if outcome.at_most is not None:
+        by.append(f"at most {number(outcome.at_most)}")
+    if outcome.weight != 1:
+        by.append(f"weight {number(outcome.weight)}")
+    return text + (f"  ({', '.join(by)})" if by else "")
+
+
+def _components(outcome: Outcome, width: int, ink: Ink, indent: str) -> Iterator[str]:
+    parts = outcome.metadata.get("components")
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, Mapping):
+            mark = ink.mark("pass" if part.get("pass") else "fail")
+            yield f"{indent}{mark} {clip(safe(str(part.get('reason') or '')), width - 10)}"
+
+
+def _kept(outcome: Outcome) -> Iterator[tuple[str, object]]:
+    """What the user and the scorer attached, without what stands elsewhere already; what is nested in several lines."""
+    for name, value in outcome.metadata.items():
+        if name in _SAID and (name != "reasoning" or not value or str(value) in outcome.reason):
+            continue
+        if isinstance(value, Mapping):
+            yield from value.items()
+        elif isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
+            yield from ((f"{name} {i}", v) for i, v in enumerate(value, 1))
+        else:
+            yield name, value

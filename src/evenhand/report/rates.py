@@ -1,0 +1,82 @@
+"""Pass rates with their intervals, and the cases that passed in some repeats and failed in others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from evenhand.report.words import interval, money, percent, seconds
+from evenhand.stats.interval import wilson_of_clusters
+from evenhand.store.runfile import RunFile, Tally
+
+HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A column's pass rate. Repeats of a case are not taken for more cases: they widen what is known of that case only.
+
+    Attributes:
+        variant: The column's index.
+        passed: Trials that passed.
+        trials: Trials with a verdict.
+        cases: Cases with a verdict.
+        low: The lower end of the interval, 95 %; 0 where nothing is known.
+        high: The upper end; 1 where nothing is known.
+        flaky: Its cases that passed in some repeats and failed in others, the ones that passed least first.
+    """
+
+    variant: int
+    passed: int
+    trials: int
+    cases: int
+    low: float
+    high: float
+    flaky: tuple[Tally, ...]
+
+    @property
+    def rate(self) -> float | None:
+        """The share that passed; None for none with a verdict."""
+        return self.passed / self.trials if self.trials else None
+
+
+def rates(run: RunFile) -> list[Rate]:
+    """The pass rate of each column, in the order of `meta.variants`."""
+    clusters: list[list[tuple[int, int]]] = [[] for _ in run.meta.variants]
+    flaky: list[list[Tally]] = [[] for _ in run.meta.variants]
+    shared: dict[
+        tuple[int, int], tuple[int, int]
+    ] = {}  # a few different pairs for any number of cases
+    for tally in run.tallies():
+        pair = (tally.passed, tally.n)
+        clusters[tally.variant].append(shared.setdefault(pair, pair))
+        if 0 < tally.passed < tally.n:
+            flaky[tally.variant].append(tally)
+    return [
+        Rate(
+            variant,
+            sum(passed for passed, _ in found),
+            sum(n for _, n in found),
+            len(found),
+            *wilson_of_clusters(found),
+            tuple(sorted(flaky[variant], key=lambda tally: tally.passed / tally.n)),
+        )
+        for variant, found in enumerate(clusters)
+    ]
+
+
+def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """A row of texts for each column, under HEADS, for reports that have a table of their own; the name comes first."""
+    for name, rate, totals, (score, latency) in zip(
+        names, rates(run), run.by_variant(), run.means(), strict=True
+    ):
+        yield (
+            name,
+            f"{rate.passed:,}/{rate.trials:,}",
+            "–" if rate.rate is None else percent(rate.rate),
+            interval(rate.low, rate.high) if rate.trials else "–",
+            "–" if score is None else f"{score:.2f}",
+            seconds(latency),
+            money(totals.cost_usd),
+            f"{totals.errors:,}",
+        )

@@ -1,0 +1,69 @@
+"""Trials one after the other, each with every expectation: what `-v` prints, while a run goes on or afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.core.run import TrialResult
+from evenhand.core.variant import Variant
+from evenhand.report.grid import column_names
+from evenhand.report.ink import Ink
+from evenhand.report.outcome import outcome_lines, wrapped
+from evenhand.report.words import clip, columns, number, safe, seconds
+
+ERROR_LINES = 4
+
+
+class Verbose:
+    """Puts trials into words.
+
+    Args:
+        variants: The run's columns.
+        repeats: How often each case is run.
+        width: The columns of the terminal.
+        ink: For marks and colours.
+    """
+
+    def __init__(self, variants: Sequence[Variant], repeats: int, width: int, ink: Ink) -> None:
+        self._names = column_names(variants)
+        self._repeats = repeats
+        self._width = width
+        self._ink = ink
+
+    def text(self, trial: TrialResult) -> str:
+        """The trial and its expectations, with an empty line after them."""
+        return "\n".join(self.lines(trial)) + "\n\n"
+
+    def lines(self, trial: TrialResult) -> list[str]:
+        """The same, line by line."""
+        width, ink = self._width, self._ink
+        told = f"trial {trial.index}"
+        if trial.score is not None:
+            told = f"score {number(trial.score)} · {told}"
+        if trial.latency_s is not None:
+            told += f" · {seconds(trial.latency_s)}"
+        place = clip(self._place(trial), max(20, width - columns(told) - 7))
+        lines = [f"  {ink.mark(trial.outcome)} {ink(place, 'bold')}   {ink(told, 'dim')}"]
+        for outcome in trial.outcomes:
+            lines += outcome_lines(outcome, width, ink, "      ")
+        if not trial.outcomes:
+            lines += self._without(trial)
+        return lines
+
+    def _place(self, trial: TrialResult) -> str:
+        name = safe(trial.description or trial.case)
+        parts = [self._names[trial.variant]] if len(self._names) > 1 else []
+        parts.append(name)
+        if self._repeats > 1:
+            parts.append(f"repeat {trial.repeat + 1}")
+        return " · ".join(parts)
+
+    def _without(self, trial: TrialResult) -> list[str]:
+        """What there is to say of a trial without outcomes: what went wrong, or that nothing was asked."""
+        if trial.error is None:
+            return [self._ink("      nothing is expected", "dim")]
+        said = f"{trial.error.slug}: {trial.error.message}"
+        lines = wrapped(said, self._width, "      ", ERROR_LINES)
+        if trial.error.where:
+            lines += wrapped(trial.error.where, self._width, "      ", ERROR_LINES)
+        return lines

@@ -1,0 +1,189 @@
+"""`run` and `run_async`: eval sets from scripts, notebooks and code that is async."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import linecache
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evenhand
+from evenhand import EvalSet, Run, run, run_async
+from evenhand.testing import Scripted
+
+CELL = '''
+from evenhand import EvalSet, Expect, run
+
+evals = EvalSet("typed in", data=[{"id": "a"}, {"id": "b"}])
+
+@evals.eval
+async def holds(case, expect: Expect):
+    """It does."""
+    expect(case.id in "ab", "is known")
+
+found = run(evals)
+'''
+
+
+def arithmetic() -> EvalSet:
+    """A set of one eval that holds, and one that does not."""
+    evals = EvalSet("arithmetic", data=[{"id": "a"}, {"id": "b"}], tags=["quick"])
+
+    @evals.eval(tags=["sum"])
+    def adds(expect):
+        expect(1 + 1 == 2, "adds")
+
+    @evals.eval
+    def wavers(case, expect):
+        expect(case.id == "a", "is a")
+
+    return evals
+
+
+def ended(**how: Any) -> str:
+    """The verdict of a run of them."""
+    with run(arithmetic(), **how) as found:
+        return found.verdict
+
+
+def test_a_script_gets_a_run(tmp_path: Path):
+    """Verdict, counts, rows: what was run is in hand when `run` returns."""
+    with run(arithmetic(), home=tmp_path) as found:
+        assert isinstance(found, Run)
+        assert (found.verdict, found.totals().passed) == ("failed", 3)
+        assert [row["passed"] for row in found.rows()] == [True, True, True, False]
+    assert evenhand.Run is Run
+
+
+async def test_it_runs_inside_a_running_loop(tmp_path: Path):
+    """As in a notebook: called from a coroutine, without await."""
+    with run(arithmetic(), home=tmp_path) as found:
+        assert found.totals().trials == 4
+
+
+def test_it_runs_where_asyncio_run_has_been(tmp_path: Path):
+    """A script whose main is async may call it, once or twice."""
+
+    async def main() -> list[str]:
+        return [ended(home=tmp_path) for _ in range(2)]
+
+    assert asyncio.run(main()) == ["failed", "failed"]
+
+
+async def test_async_code_can_stay_on_its_loop(tmp_path: Path):
+    """What belongs to the loop, a lock or a pool, can be used by evals; others on the loop go on meanwhile."""
+    here, thread = asyncio.get_running_loop(), threading.get_ident()
+    evals = EvalSet("here")
+
+    @evals.eval
+    async def is_here(expect):
+        await asyncio.sleep(0)
+        expect(asyncio.get_running_loop() is here, "the same loop")
+        expect(threading.get_ident() == thread, "the same thread")
+
+    with await run_async(evals, home=tmp_path) as found:
+        assert found.verdict == "passed"
+
+
+def test_a_notebook_cell_keeps_its_runs_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Code without a file, on a loop that runs already: as IPython does it."""
+    monkeypatch.chdir(tmp_path)
+    name = "/tmp/ipykernel_4711/1234567.py"
+    linecache.cache[name] = (len(CELL), None, CELL.splitlines(keepends=True), name)
+    space: dict[str, Any] = {}
+
+    async def cell() -> None:
+        exec(compile(CELL, name, "exec"), space)
+
+    asyncio.run(cell())
+    found: Run = space["found"]
+    with found:
+        assert found.verdict == "passed"
+        assert found.path.parent == tmp_path / ".evenhand" / "runs"
+        assert "<table>" in found._repr_html_()
+
+
+def test_what_was_asked_is_kept_with_the_run(tmp_path: Path):
+    """Settings, sets with their file, line and tags, models by their ids."""
+    evals = EvalSet(
+        "kept",
+        model=Scripted(("x",)),
+        judge="openai:chat:gpt-5",
+        over={"tone": ["kind"]},
+        tags=["t"],
+    )
+
+    @evals.eval(tags=["u"])
+    def holds(expect):
+        """It does."""
+        expect(True, "holds")
+
+    with run(evals, home=tmp_path, repeats=2, cache=False) as found:
+        assert found.totals().trials == 2
+    assert found.meta.settings == {
+        "first": None, "repeats": 2, "strict": False, "concurrency": None, "cache": False, "max_cost_usd": None,
+    }  # fmt: skip
+    (kept,) = found.meta.config["sets"]
+    assert (kept["name"], kept["file"], kept["tags"]) == ("kept", __file__, ["t"])
+    assert (kept["model"], kept["judge"]) == (Scripted(("x",)).id, "openai:chat:gpt-5")
+    assert (kept["over"], kept["cases"], kept["repeats"]) == ({"tone": ["kind"]}, 1, 2)
+    (eval_,) = kept["evals"]
+    assert (eval_["name"], eval_["tags"], eval_["description"]) == ("holds", ["t", "u"], "It does.")
+    assert found.meta.variants[0].where == f"{__file__}:{eval_['line']}"
+
+
+def test_an_eval_that_expects_nothing_passes_with_a_warning_and_is_an_error_when_strict(
+    tmp_path: Path,
+):
+    """Named once with its line, for all of its cases; strict, it has no verdict."""
+    evals = EvalSet("empty", data=[{"id": "a"}, {"id": "b"}])
+
+    @evals.eval
+    def silent():
+        return "x"
+
+    @evals.eval
+    def weightless(expect):
+        expect(True, "is seen", weight=0)
+
+    @evals.eval
+    def raises():
+        raise ValueError("boom")
+
+    with run(evals, home=tmp_path) as found:
+        report = " ".join(str(found).split())
+        assert [row["outcome"] for row in found.rows()] == ["pass", "pass", "error"] * 2
+    assert report.count("expects nothing") == 1
+    assert f"test_running.py:{evals.evals[0].first}: empty: silent expects nothing:" in report
+    with run(evals, home=tmp_path, strict=True) as found:
+        assert [row["outcome"] for row in found.rows()] == ["error", "pass", "error"] * 2
+        assert found.rows()[0]["reason"] == "the eval expects nothing"
+        assert "--strict makes" not in str(found)
+
+
+def test_progress_goes_to_stderr_where_somebody_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """On a terminal, or when asked for; a script whose stderr is a file stays silent."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    ended(home=tmp_path)
+    assert capsys.readouterr() == ("", "")
+    ended(home=tmp_path, progress=True)
+    assert capsys.readouterr().err.startswith("arithmetic · 2 evals × 2 cases = 4 trials\n")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    ended(home=tmp_path)
+    assert "4/4 · 3 passed · 1 failed" in terminal.getvalue()
+    before = terminal.getvalue()
+    ended(home=tmp_path, progress=False)
+    assert terminal.getvalue() == before

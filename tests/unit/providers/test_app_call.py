@@ -1,0 +1,183 @@
+"""An application's request as a call: what it asks, whom, for how much, and what came back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+
+from evenhand.core.errors import BadReply, BadRequest, ProviderError, RateLimited
+from evenhand.core.provider import Host
+from evenhand.providers.app_call import AppCall, content_type
+from evenhand.testing import FakeProvider, Rule, Script
+
+CHAT = "https://api.openai.com/v1/chat/completions"
+MESSAGES = "https://api.anthropic.com/v1/messages"
+
+
+def call(url: str = CHAT, headers: dict[str, str] | None = None, **body: Any) -> AppCall | None:
+    """The call that a POST with this body is."""
+    asked = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hi"}], **body}
+    return AppCall.of(url, headers or {}, json.dumps(asked).encode(), 60, {"mine": (1.0, 2.0)})
+
+
+def made(url: str = CHAT, headers: dict[str, str] | None = None, **body: Any) -> AppCall:
+    """The same, where it is one."""
+    found = call(url, headers, **body)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        (CHAT, "openai:chat:gpt-4o-mini"),
+        ("https://api.openai.com/v1/responses", "openai:responses:gpt-4o-mini"),
+        ("https://api.openai.com/v1/embeddings?x=1", "openai:embeddings:gpt-4o-mini"),
+        ("https://api.openai.com/v1/completions", "openai:completion:gpt-4o-mini"),
+        (MESSAGES, "anthropic:messages:gpt-4o-mini"),
+        ("http://me:pw@localhost:1/v1/chat/completions", "openai:chat:gpt-4o-mini@localhost:1"),
+    ],
+)
+def test_endpoints_of_models_are_known_by_their_path(url: str, name: str):
+    """Whatever server they are at; a server of one's own is named."""
+    assert made(url).id == name
+
+
+@pytest.mark.parametrize(
+    "url", ["https://h/v1/models", "https://h/v1/messages/count_tokens", "https://h/v1/files"]
+)
+def test_other_endpoints_are_no_calls(url: str):
+    """They generate nothing."""
+    assert call(url) is None
+
+
+@pytest.mark.parametrize("sent", [b"", b"{half", b"[1]", b'{"role": "user", "content": "x"}'])
+def test_a_body_that_asks_no_model_is_no_call(sent: bytes):
+    """No JSON object, or one without a question: a message that is only filed, say."""
+    assert AppCall.of("https://h/v1/threads/t/messages", {}, sent, 60, {}) is None
+
+
+def test_its_identity_is_what_is_asked_and_never_who_asks():
+    """Keys make no difference and are nowhere in it; the API's version and beta features do."""
+    one = made(headers={"authorization": "Bearer sk-secret", "user-agent": "a"})
+    two = made(headers={"authorization": "Bearer other", "x-stainless-retry-count": "1"})
+    assert one.asked.key == two.asked.key
+    assert b"secret" not in one.asked.identity
+    assert made("http://me:pw@h/v1/messages?api_key=k").asked.identity.find(b"pw") == -1
+    beta = made(headers={"anthropic-beta": "new"})
+    assert len({one.asked.key, beta.asked.key, made(temperature=1).asked.key}) == 3
+    assert one.account != two.account  # limits belong to a key
+
+
+def test_its_worst_price_is_that_of_the_longest_answers_asked_for():
+    """All choices, each as long as may be; nothing is written for vectors; unknown stays unknown."""
+    short = made(model="mine", max_tokens=100, n=2)
+    size = len(short.sent)
+    assert short.asked.cost_bound_usd == pytest.approx((size * 1 + 200 * 2) / 1e6)
+    vectors = made("https://h/v1/embeddings", model="mine", input="x")
+    assert vectors.asked.cost_bound_usd == pytest.approx(len(vectors.sent) / 1e6)
+    assert made(model="strange").asked.cost_bound_usd is None
+    assert made("http://localhost/v1/chat/completions").asked.cost_bound_usd is None
+    assert made().asked.cost_bound_usd is not None
+
+
+def test_what_is_sampled_is_not_taken_for_what_is_determined():
+    """Temperature 0, a seed and vectors are the same each time."""
+    assert not made().asked.deterministic
+    assert made(temperature=0).asked.deterministic
+    assert made(seed=3).asked.deterministic
+    assert made("https://h/v1/embeddings", input="x").asked.deterministic
+
+
+def test_the_conversation_is_read_as_people_read_it():
+    """System prompt first; blocks of text; the newer API's instructions and items."""
+    blocks = [{"type": "text", "text": "Hi"}, {"type": "image_url", "image_url": {}}]
+    chat = made(messages=[{"role": "system", "content": "Be kind."}, {"content": blocks}])
+    assert chat.text == "Be kind.\n\nHi"
+    assert made(MESSAGES, system="Be kind.").text == "Be kind.\n\nHi"
+    items = [{"role": "user", "content": [{"type": "input_text", "text": "Hi"}]}]
+    newer = made("https://h/v1/responses", messages=None, instructions="Be kind.", input=items)
+    assert newer.text == "Be kind.\n\nHi"
+
+
+def test_answers_of_the_newer_api_are_read():
+    """Text, tools, tokens, price, and why it ended."""
+    url = "https://api.openai.com/v1/responses"
+    tool = {"type": "function_call", "name": "f", "arguments": '{"a": 1}', "call_id": "c"}
+    text = {"type": "message", "content": [{"type": "output_text", "text": "Hello"}]}
+    usage = {"input_tokens": 1000, "output_tokens": 10, "input_tokens_details": {}}
+    answer = {"model": "m", "status": "completed", "output": [text, tool], "usage": usage}
+    reply = made(url).reply(json.dumps(answer).encode())
+    assert (reply.text, reply.finish_reason, reply.usage.tokens_out) == ("Hello", "tool_calls", 10)
+    assert reply.cost_usd == pytest.approx((1000 * 0.15 + 10 * 0.6) / 1e6)
+    assert [(c.name, c.arguments) for c in reply.tool_calls] == [("f", {"a": 1})]
+    cut = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    assert made(url).reply(json.dumps(cut).encode()).finish_reason == "length"
+
+
+def test_an_answer_that_is_not_understood_is_still_handed_over():
+    """The application's SDK may know more; what it took is then unknown, not nothing."""
+    for body in (b'{"odd": true}', b"{}", b'{"choices": []}'):
+        reply = made().reply(body)
+        assert (reply.body, reply.text, reply.cost_usd) == (body, "", None)
+        assert reply.usage.tokens_in is None
+
+
+def test_older_completions_and_vectors_are_read():
+    """Text in its own place; a count of vectors."""
+    old = {"choices": [{"text": "so", "finish_reason": "stop"}], "usage": {"prompt_tokens": 1}}
+    reply = made("https://h/v1/completions").reply(json.dumps(old).encode())
+    assert (reply.text, reply.finish_reason) == ("so", "stop")
+    vectors = {"data": [{}, {}], "usage": {"prompt_tokens": 10}}
+    url = "https://h/v1/embeddings"
+    reply = made(url, model="mine", input="x").reply(json.dumps(vectors).encode())
+    assert (reply.text, reply.cost_usd) == ("2 vectors", pytest.approx(1e-5))
+
+
+def test_kept_answers_know_their_kind():
+    """JSON, or a stream."""
+    assert content_type(b' {"a": 1}') == "application/json"
+    assert content_type(b"data: {}\n\n") == "text/event-stream"
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"), [("html", BadReply), ("malformed", BadReply), ("429", RateLimited)]
+)
+async def test_what_is_no_reply_is_an_error_with_the_answer_whole(
+    fault: str, kind: type[ProviderError]
+):
+    """So that it can be asked again, and, in the end, be shown to the application as it came."""
+    with FakeProvider(Script([Rule((), "Hello", fault=fault)])) as fake:
+        asked = made(f"{fake.url}/v1/chat/completions")
+        try:
+            with pytest.raises(kind) as told:
+                await asked.send(asked.asked, cast("Host", None))
+        finally:
+            await asked.close()
+    assert told.value.answer is not None
+    status, headers, body = told.value.answer
+    assert (status, len(body) > 10) == (429 if fault == "429" else 200, True)
+    assert "content-type" in headers
+
+
+async def test_a_wrong_key_is_the_applications_own_to_deal_with():
+    """It would stop a run that had asked by itself."""
+    with FakeProvider(Script([Rule()]), api_key="right") as fake:
+        asked = made(f"{fake.url}/v1/chat/completions")
+        with pytest.raises(BadRequest, match="invalid api key") as told:
+            await asked.send(asked.asked, cast("Host", None))
+        await asked.close()
+    assert not told.value.fatal
+    assert told.value.status == 401
+
+
+async def test_a_stream_that_nobody_listens_to_is_read_to_its_end():
+    """As one whose application is gone."""
+    with FakeProvider(Script([Rule((), "Hello there")])) as fake:
+        asked = made(f"{fake.url}/v1/chat/completions", stream=True)
+        answer = await asked.send(asked.asked, cast("Host", None))
+        await asked.close()
+    assert asked.reply(answer.body).text == "Hello there"
+    assert not asked.begun

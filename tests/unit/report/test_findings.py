@@ -1,0 +1,130 @@
+"""What a run has to say beyond its rates."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from tests.unit.report.conftest import Make, result
+
+from evenhand.core.run import CallEnd, CallStart
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
+from evenhand.report.console import show
+from evenhand.report.findings import findings, low_confidence, usage_line, warnings
+from evenhand.report.grid import Grid
+
+UNSURE = Outcome("polite", "pass", 1.0, metadata={"warning": "low confidence: 0.3"})
+JURY = Outcome("jury", "pass", 1.0, metadata={"jury": [{"warning": "low confidence: 0.1"}] * 2})
+
+
+async def test_flaky_cases_are_named_the_worst_first(make_run: Make):
+    """Three of them with how often they passed, the others counted; those that always agree are not flaky."""
+    passes = {"a": 2, "b": 1, "c": 0, "d": 3, "e": 2, "f": 2}
+    trials = [
+        result(3 * i + repeat, case=case, ok=repeat < n, repeat=repeat)
+        for i, (case, n) in enumerate(passes.items())
+        for repeat in range(3)
+    ]
+    run = await make_run(trials, repeats=3)
+    (said,) = findings(run, Grid(run))
+    assert said.endswith(
+        "4 of 6 cases passed in some repeats and failed in others: "
+        "b (1 of 3 passed), a (2 of 3 passed), e (2 of 3 passed) and 1 more"
+    )
+
+
+async def test_a_single_column_with_repeats_has_its_interval_over_cases(make_run: Make):
+    """Ten repeats of two cases are two cases, and the interval in the summary knows."""
+    trials = [
+        result(10 * case + repeat, case=f"c{case}", repeat=repeat)
+        for case in range(2)
+        for repeat in range(10)
+    ]
+    out = io.StringIO()
+    show(await make_run(trials, repeats=10), out)
+    assert "20 of 20 passed (100 %, 34–100)" in out.getvalue()
+
+
+async def test_low_confidence_is_counted_by_judgement(make_run: Make):
+    """A jury is one judgement; text that only looks like the warning is none."""
+    fooled = '"warning":"low confidence: 0.1"'
+    trials = [
+        result(0, output=fooled, vars={"x": fooled}),
+        result(1, outcomes=(Outcome("x", "pass", 1.0, metadata={"warning": "other"}),)),
+        result(2, outcomes=(UNSURE, JURY)),
+        result(3, outcomes=(UNSURE, Outcome("y", "pass", 1.0))),
+    ]
+    run = await make_run(trials)
+    assert low_confidence(run) == (3, 2)
+    assert findings(run, Grid(run)) == [
+        "3 judgements of low confidence, the first at case 3, trial 2"
+    ]
+
+
+async def test_evals_that_expect_nothing_are_named_once(make_run: Make, monkeypatch):
+    """With file and line, over all their columns; those that do expect something, and configs, are not."""
+    variants = (
+        Variant(0, "silent · a", "m", eval="shop: silent", where="/x/shop_evals.py:12"),
+        Variant(1, "silent · b", "m", eval="shop: silent", where="/x/shop_evals.py:12"),
+        Variant(2, "loud", "m", eval="shop: loud", where="/x/shop_evals.py:20"),
+        Variant(3, "a config's", "m"),
+    )
+    weightless = (Outcome("seen", "pass", 1.0, weight=0),)
+    trials = [
+        result(i, variant=i % 4, score=None, outcomes=weightless if i % 4 == 2 else ())
+        for i in range(8)
+    ]
+    monkeypatch.chdir("/")
+    said = "it passes whatever happens; --strict makes that an error"
+    assert warnings(await make_run(trials, variants)) == [
+        f"x/shop_evals.py:12: shop: silent expects nothing: {said}"
+    ]
+    trials[0] = result(0)
+    assert warnings(await make_run(trials, variants)) == [
+        f"x/shop_evals.py:12: shop: silent expects nothing in 3 of 4 trials: {said}"
+    ]
+    assert warnings(await make_run(trials[3:4], (*variants[3:], *variants[1:]))) == []
+
+
+def asked(trial: int, role: str, *, origin: str = "provider", cost: float | None = 0.01, **end):
+    """A call that was answered."""
+    start = CallStart(trial, f"k{trial}", 0, role, f"openai:chat:{role}", b"{}", None)  # type: ignore[arg-type]
+    return start, CallEnd(b"{}", origin, 0.1, 10, 5, cost, "m-1", **end)  # type: ignore[arg-type]
+
+
+async def test_usage_is_told_by_role(make_run: Make):
+    """Calls, replays, tokens and cost of each role; failed calls are no usage; an unknown price is said."""
+    calls = [
+        asked(0, "subject"),
+        asked(1, "subject", origin="cache", cost=None),
+        asked(0, "judge"),
+        asked(1, "judge", cost=None),
+        asked(1, "setup", error="rate-limited"),
+    ]
+    run = await make_run([result(0, calls=4), result(1, calls=2)], calls=calls)
+    assert usage_line(run) == (
+        "subject: 2 calls (1 replayed), 20 → 10 tokens, $0.0100 · "
+        "judge: 2 calls, 20 → 10 tokens, cost not known · 2 answered by earlier calls of the run"
+    )
+    assert [used.answered for used in run.usage()] == [("m-1",), ("m-1",)]
+
+
+@pytest.mark.parametrize("roles", [(), ("subject",)])
+async def test_one_role_has_no_line_of_its_own(make_run: Make, roles: tuple[str, ...]):
+    """The summary says all of it."""
+    run = await make_run([result(0, calls=1)], calls=[asked(0, role) for role in roles])
+    assert usage_line(run) == ""
+
+
+async def test_a_model_that_answers_under_two_names_is_one(make_run: Make):
+    """An alias that moved in the middle of a run is a row with both names, and all its calls."""
+    first, second = asked(0, "subject"), asked(1, "subject", cost=None)
+    moved = (second[0], CallEnd(b"{}", "provider", 0.1, None, 5, None, "m-2"))
+    (used,) = (await make_run([result(0)], calls=[first, moved])).usage()
+    assert (used.answered, used.calls, used.tokens_in, used.cost_usd) == (
+        ("m-1", "m-2"),
+        2,
+        10,
+        None,
+    )
