@@ -15,6 +15,7 @@ _COMMANDS = {
         "evenhand.cli.run",
         "Go on with a run that did not finish. Nothing is paid for twice.",
     ),
+    "retry": ("evenhand.cli.run", "Redo the trials in error of a run. Nothing is paid for twice."),
     "show": ("evenhand.cli.show", "Show a run, or one cell of it."),
     "check": (
         "evenhand.cli.check",
