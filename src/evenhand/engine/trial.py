@@ -225,8 +225,9 @@ class LiveTrial:
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         self.vars = variables
 
-    def answered(self, reply: Reply) -> None:
+    def answered(self, prompt: Prompt, reply: Reply) -> None:
         self.reply = reply
+        self.prompt_text = prompt.text
         self.spending.latency_s = (self.spending.latency_s or 0.0) + (reply.latency_s or 0.0)
 
     def mark(self, metadata: Mapping[str, Any]) -> None:
@@ -270,6 +271,7 @@ class LiveTrial:
         step = self.step
         outcomes: tuple[Outcome, ...] = ()
         output: object = None
+        verdict: Verdict | None = None
         try:
             output = await step.body(self)
             outcomes = await self._outcomes(self._expectations, self._settled)
@@ -278,9 +280,9 @@ class LiveTrial:
                 verdict = await step.review(self, outcomes, verdict)
         except ANYTHING as error:  # whatever a body raises is the trial's error, not the run's
             raise_if_final(error)
-            return self._result(
-                output, outcomes, Verdict("error", None, first_line(error)), trial_error(error)
-            )
+            named = {} if verdict is None else verdict.named_scores
+            verdict = Verdict("error", None, first_line(error), named)
+            return self._result(output, outcomes, verdict, trial_error(error))
         return self._result(output, outcomes, verdict, problem_of(verdict, outcomes))
 
     def summed(self, result: TrialResult) -> TrialResult:
