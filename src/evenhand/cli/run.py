@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from evenhand.cli.exits import code_for
+from evenhand.cli.exits import code_for, failed_code
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import set_apart, tell
 from evenhand.core.errors import UsageError
@@ -20,7 +20,7 @@ from evenhand.core.errors import UsageError
 if TYPE_CHECKING:
     from evenhand.cli.asked import Asked
     from evenhand.core.plan import Plan
-    from evenhand.core.run import CallRecord, TrialResult
+    from evenhand.core.run import CallRecord, RunStatus, TrialResult, VerdictWord
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
     from evenhand.store.runfile import RunFile
@@ -114,6 +114,20 @@ def _spending(command: F) -> F:
     is_flag=True,
     help="Exit with 5 where no test is left, also with --promptfoo-exit-codes.",
 )
+@click.option(
+    "--retry-errors",
+    is_flag=True,
+    help="Redo the trials in error of the latest run instead, as `evenhand retry` does.",
+)
+@click.option(
+    "--resume",
+    "resumed",
+    is_flag=False,
+    flag_value="latest",
+    default="",
+    metavar="[RUN]",
+    help="Go on with RUN, by default the latest, as `evenhand resume` does.",
+)
 @_looks
 def run(
     paths: tuple[str, ...],
@@ -127,6 +141,8 @@ def run(
     outputs: tuple[str, ...],
     no_write: bool,
     fail_on_empty: bool,
+    retry_errors: bool,
+    resumed: str,
     as_json: bool,
     verbose: bool,
     no_table: bool,
@@ -148,6 +164,19 @@ def run(
     from evenhand.core.errors import NothingSelected  # noqa: PLC0415 (see above)
     from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
 
+    looks = _Looks(
+        as_json,
+        verbose,
+        not no_table,
+        not no_progress,
+        exit_zero,
+        promptfoo_exit_codes,
+        outputs,
+    )
+    if retry_errors or resumed:
+        redo = _retried if retry_errors else _again
+        which = resumed or None
+        return redo(which, looks, concurrency, max_cost, time_limit, no_cache=no_cache)
     asked = replace(asked_for(paths, said), offline=offline, names=names, strict=strict)
     record: dict[str, Any] = {
         "asked": asked.record(),
@@ -164,15 +193,6 @@ def run(
             max_cost_usd=max_cost,
             time_limit_s=time_limit,
             record=record,
-        )
-        looks = _Looks(
-            as_json,
-            verbose,
-            not no_table,
-            not no_progress,
-            exit_zero,
-            promptfoo_exit_codes,
-            outputs,
         )
         try:
             return _run(asked, settings, None, looks)
@@ -218,6 +238,70 @@ def resume(
     Calls that were in flight when a run was killed may have been charged for: they are counted, with what they can
     have cost at most.
     """
+    looks = _Looks(as_json, verbose, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
+    return _again(run, looks, concurrency, max_cost, time_limit, no_cache=no_cache)
+
+
+@click.command(short_help="Redo the trials in error of a run. Nothing is paid for twice.")
+@click.argument("run", required=False, metavar="[RUN]")
+@_spending
+@_looks
+def retry(
+    run: str | None,
+    concurrency: int | None,
+    max_cost: float | None,
+    no_cache: bool,
+    time_limit: float | None,
+    as_json: bool,
+    verbose: bool,
+    no_table: bool,
+    no_progress: bool,
+    exit_zero: bool,
+    promptfoo_exit_codes: bool,
+) -> int:
+    """Redo the trials in error of RUN (an id, the start of one, or a file; by default the latest), in its own file.
+
+    All else stays as it is, and replies that were received are not asked for again. Where no trial is in error, nothing
+    is run.
+    """
+    looks = _Looks(as_json, verbose, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
+    return _retried(run, looks, concurrency, max_cost, time_limit, no_cache=no_cache)
+
+
+def _retried(
+    run: str | None,
+    looks: _Looks,
+    concurrency: int | None,
+    max_cost: float | None,
+    time_limit: float | None,
+    *,
+    no_cache: bool,
+) -> int:
+    from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    file = find(Path.cwd(), run)
+    with RunFile.open(file) as earlier:
+        meta, totals = earlier.meta, earlier.totals()
+        if not totals.errors and meta.status == "finished":
+            tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
+            print_run(earlier, as_json=looks.as_json, table=looks.table)
+            return _exit_code(verdict(totals, meta.planned, meta.pass_rate), meta.status, 0, looks)
+    return _again(str(file), looks, concurrency, max_cost, time_limit, no_cache=no_cache)
+
+
+def _again(
+    run: str | None,
+    looks: _Looks,
+    concurrency: int | None,
+    max_cost: float | None,
+    time_limit: float | None,
+    *,
+    no_cache: bool,
+) -> int:
+    """Goes on with an earlier run, as it was started but for what is said now."""
     from evenhand.cli.asked import Asked  # noqa: PLC0415 (imported once it is known what is asked)
     from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
@@ -236,7 +320,6 @@ def resume(
         time_limit_s=time_limit or record["time_limit_s"],
         record=record,
     )
-    looks = _Looks(as_json, verbose, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
     return _run(Asked.again(record), settings, file, looks)
 
 
@@ -385,10 +468,16 @@ def _report(finished: Finished, plan: Plan, looks: _Looks) -> int:
         print_run(run_file, as_json=looks.as_json, table=looks.table, with_heading=not said)
         _write(run_file, (*looks.outputs, *plan.options.outputs))
     ending = finished.ending
+    word = verdict(totals, plan.size, plan.options.pass_rate)
+    return _exit_code(word, ending.status, ending.signal, looks)
+
+
+def _exit_code(word: VerdictWord, status: RunStatus, signal: int, looks: _Looks) -> int:
     return code_for(
-        verdict(totals, plan.size, plan.options.pass_rate),
-        ending.status,
-        ending.signal,
+        word,
+        status,
+        signal,
         promptfoo=looks.promptfoo_exit_codes,
         failures_are_fine=looks.exit_zero,
+        failed=failed_code(os.environ),
     )

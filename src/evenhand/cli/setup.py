@@ -17,20 +17,45 @@ if TYPE_CHECKING:
 
 
 @click.command(name="init", short_help="Make a small folder that runs at once.")
-@click.argument("folder", default=".", type=click.Path(path_type=Path))
+@click.argument("folder", default=".", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--python", is_flag=True, help="Eval sets in Python, instead of a promptfoo config.")
-def init(folder: Path, *, python: bool) -> int:
+@click.option(
+    "--from",
+    "config",
+    type=click.Path(path_type=Path),
+    help="Print this promptfoo config as an eval set in Python instead.",
+)
+def init(folder: Path, config: Path | None, *, python: bool) -> int:
     """Make a small folder of prompts, tests and scripted replies that runs at once. Never overwrites a file.
 
     With --python, the tests are functions: evals/*_evals.py, a setup.py that is loaded first, a dataset, and the
     application that they call.
+
+    With --from, print a promptfoo config as an eval set: save it beside the config, in a file that ends in _evals.py.
     """
+    if config is not None:
+        return _print_as_python(config)
     from evenhand.cli.init import init as scaffold  # noqa: PLC0415 (once it is known what is asked)
 
     for path in scaffold(folder, "python" if python else "config"):
         click.echo(f"  {path}")
     where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{where} --offline")
+    return PASSED
+
+
+def _print_as_python(config: Path) -> int:
+    from evenhand.cli.streams import printing, tell  # noqa: PLC0415 (seldom)
+    from evenhand.promptfoo.as_python import as_python  # noqa: PLC0415 (seldom)
+    from evenhand.promptfoo.load import load  # noqa: PLC0415 (seldom)
+
+    text, left = as_python(load(config))
+    with printing():
+        click.echo(text, nl=False)
+    for what in left:
+        tell(f"not carried over: {what}")
+    folder = config if config.is_dir() else config.parent
+    tell(f"next: save it as {folder / 'my_evals.py'}, then evenhand run {folder / 'my_evals.py'}")
     return PASSED
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from evenhand.core.case import Case
-from evenhand.core.message import CallRole, Model, Reply
+from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
 from evenhand.core.score import Outcome, Score, State, Verdict
 from evenhand.core.variant import Variant
@@ -43,8 +43,8 @@ class Trial(Host, Protocol):
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         ...
 
-    def answered(self, reply: Reply) -> None:
-        """Takes this for the subject's reply, where nobody is asked."""
+    def answered(self, prompt: Prompt, reply: Reply) -> None:
+        """Takes this for the subject's reply to the prompt, where nobody is asked."""
         ...
 
     def mark(self, metadata: Mapping[str, Any]) -> None:

@@ -249,8 +249,9 @@ class LiveTrial:
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         self.vars = variables
 
-    def answered(self, reply: Reply) -> None:
+    def answered(self, prompt: Prompt, reply: Reply) -> None:
         self.reply = reply
+        self.prompt_text = prompt.text
         self.spending.latency_s = (self.spending.latency_s or 0.0) + (reply.latency_s or 0.0)
 
     def mark(self, metadata: Mapping[str, Any]) -> None:
@@ -298,6 +299,7 @@ class LiveTrial:
         step = self.step
         outcomes: tuple[Outcome, ...] = ()
         output: object = None
+        verdict: Verdict | None = None
         phase.set("subject")
         try:
             output = await step.body(self)
@@ -316,9 +318,9 @@ class LiveTrial:
                 self.own.cancel()
                 error = self.own.halted or raised
             raise_if_final(error)
-            return self._result(
-                output, outcomes, Verdict("error", None, first_line(error)), trial_error(error)
-            )
+            named = {} if verdict is None else verdict.named_scores
+            verdict = Verdict("error", None, first_line(error), named)
+            return self._result(output, outcomes, verdict, trial_error(error))
         finally:
             self.over = True
         return self._result(output, outcomes, verdict, problem_of(verdict, outcomes))

@@ -17,6 +17,7 @@ from evenhand.promptfoo.options import run_options
 from evenhand.promptfoo.overrides import Overrides, from_options, merged
 from evenhand.promptfoo.references import References
 from evenhand.promptfoo.tree import Document, read_document
+from evenhand.report.derived import problem as derived_problem
 
 NAMES = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
 _CODE_NAMES = tuple(
@@ -31,7 +32,6 @@ KEYS = frozenset(
     """.split()
 )
 _NO_EFFECT = {
-    "derivedMetrics": "has no effect yet",
     "sharing": "has no effect: nothing is uploaded anywhere",
     "tracing": "has no effect yet",
     "redteam": "has no effect: only the evaluation is run",
@@ -234,6 +234,12 @@ def _look_at_keys(config: Config, findings: Findings) -> None:
         elif key not in KEYS:
             hint = did_you_mean(key, KEYS - value.keys())
             findings.hint(config.at(key), f"unknown key '{key}' is not used", hint)
+    derived = value.get("derivedMetrics")
+    for i, item in enumerate(cast("list[object]", derived) if isinstance(derived, list) else ()):
+        found = item if isinstance(item, Mapping) else {}
+        what = derived_problem(cast("Mapping[str, Any]", found))
+        if what:
+            findings.hint(config.at("derivedMetrics", i), f"{what}; it is left out of the results")
     if "providers" in value and "targets" in value:
         findings.problem(
             config.at("targets"), "'targets' is another word for 'providers': there can be only one"

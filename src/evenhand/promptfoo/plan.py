@@ -89,6 +89,11 @@ class PromptfooPlan:
         return tuple(pair.variant for pair in self._pairs)
 
     @property
+    def pairs(self) -> Sequence[Pair]:
+        """The columns with what is behind them."""
+        return self._pairs
+
+    @property
     def providers(self) -> Sequence[Provider]:
         """The models to ask, and those that judge."""
         return (*(column.provider for column in self._columns), *self._models.judges)

@@ -120,7 +120,7 @@ class CellBody:
         if test.provider_output is not None:
             output = test.provider_output
             reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
-            trial.answered(reply)
+            trial.answered(prompt, reply)
         else:
             reply = await trial.model(provider, "subject").generate(prompt)
             output = reply.text if reply.output is None else reply.output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from evenhand.core.encoding import encode
 from evenhand.core.message import Reply, Usage
@@ -18,7 +18,10 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
         output: The output in it.
         text: The output as text, where it is neither text nor to be written as JSON.
     """
-    usage, metadata = mapping(row.get("tokenUsage")), row.get("metadata")
+    usage, given = mapping(row.get("tokenUsage")), row.get("metadata")
+    metadata = mapping(given) if isinstance(given, dict) or not given else {"metadata": given}
+    if row.get("guardrails"):
+        metadata = {**metadata, "guardrails": row["guardrails"]}
     if text is None:
         text = output if isinstance(output, str) else encode(output, ordered=False).decode()
     return Reply(
@@ -28,10 +31,18 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
         cost_usd=_dollars(row.get("cost")),
         finish_reason=str(row.get("finishReason") or ""),
         refused=bool(row.get("isRefusal")),
-        metadata=mapping(metadata)
-        if isinstance(metadata, dict) or not metadata
-        else {"metadata": metadata},
+        metadata=metadata,
+        logprobs=_numbers(row.get("logProbs")),
     )
+
+
+def _numbers(value: object) -> tuple[float, ...] | None:
+    """A list of numbers; None for anything else."""
+    given = cast("list[object]", value) if isinstance(value, list) else []
+    found = tuple(
+        float(one) for one in given if isinstance(one, (int, float)) and not isinstance(one, bool)
+    )
+    return found if found and len(found) == len(given) else None
 
 
 def _dollars(value: object) -> float | None:

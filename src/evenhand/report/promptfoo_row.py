@@ -218,9 +218,10 @@ def graded(trial: TrialResult) -> Graded:
         reason = makes_no_sense.reason if makes_no_sense else reason
         return Graded(False, 0.0, 2, reason, {}, parts)
     weights, counts = _metrics(trial.outcomes)
+    weightless = {name: 0.0 for name, weight in weights.items() if not weight}
     if not broken:
         passed = trial.outcome in ("pass", "not_applicable")
-        score, named = trial.score or 0.0, trial.named_scores
+        score, named = trial.score or 0.0, {**weightless, **trial.named_scores}
         failure = 0 if passed else 1
         return Graded(passed, score, failure, reason, named, parts, weights, counts)
     counted = [replace(o, score=o.score or 0.0) for o in trial.outcomes]
@@ -229,7 +230,7 @@ def graded(trial: TrialResult) -> Graded:
     passed = all(part["pass"] for part in parts) if least is None else score >= least - _EPSILON
     if trial.outcome == "error" and not any(o.weight for o in broken):
         passed, score = False, 0.0  # the scoring function failed
-    named = named_scores(counted)
+    named = {**weightless, **named_scores(counted)}
     return Graded(passed, score, 0 if passed else 1, reason, named, parts, weights, counts)
 
 

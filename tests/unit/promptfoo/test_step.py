@@ -63,7 +63,8 @@ class HandTrial:
     def show(self, variables: Mapping[str, Any]) -> None:
         self.shown = variables
 
-    def answered(self, reply: Reply) -> None:
+    def answered(self, prompt: Prompt, reply: Reply) -> None:
+        self.prompted = prompt
         self.reply = reply
 
     def model(self, provider: Provider, role: CallRole) -> Model:

@@ -16,6 +16,8 @@ from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Task
 from evenhand.core.score import Score
+from evenhand.javascript import running as javascript
+from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell, Make
 from evenhand.promptfoo.assertions.kind import Kind
 from evenhand.promptfoo.assertions.kinds import kind_of
@@ -83,10 +85,15 @@ class Computed:
     cell: Cell = field(repr=False)
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        path, name = split_reference(str(self.assertion.value), "get_assert")
-        function = await trial.load(self.assertion.base / path, name)
+        reference, base = str(self.assertion.value), self.assertion.base
+        path, name = split_reference(reference, "get_assert")
         context = self.cell.context(self.assertion.config)
-        value = await called(trial, function, output, context, f"{Path(path).name}:{name}")
+        if is_reference(reference):
+            script = javascript.function(base / path, name)
+            value = (await javascript.call(trial, script, output, context)).value
+        else:
+            function = await trial.load(base / path, name)
+            value = await called(trial, function, output, context, f"{Path(path).name}:{name}")
         if (
             not isinstance(value, (str, int, float, list, Mapping))
             or isinstance(value, bool)
