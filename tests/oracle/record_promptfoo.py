@@ -45,6 +45,12 @@ def recorded(folder: Path, node: str, program: str) -> list[dict[str, Any]]:
             "output": (row.get("response") or {}).get("output"),
             "outcome": ("pass", "fail", "error")[row["failureReason"]],
             "metadata": row["testCase"].get("metadata", {}),
+            "score": row["score"],
+            "named": row["namedScores"],
+            "parts": [
+                [part["pass"], part["score"]]
+                for part in (row.get("gradingResult") or {}).get("componentResults") or []
+            ],
         }
         for row in sorted(results, key=lambda row: (row["testIdx"], row["promptIdx"]))
     ]

@@ -116,7 +116,9 @@ def edit_distance(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
 
 
 def _plain_words(text: str) -> list[str]:
-    return [word for part in text.lower().split() if (word := part.rstrip("."))]
+    """The words, lower-cased and without the dots that end them; one that is all dots is an empty word among others."""
+    words = [part.rstrip(".") for part in text.lower().split()]
+    return words if any(words) else []
 
 
 def _ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from typing import Any
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.javascript.sql import sql_reader
+from evenhand.scorers.javascript_regex import SPACE
 from evenhand.scorers.text import text_of
 
 _QUOTED = {
@@ -35,9 +36,9 @@ _WITH_BRACKETS = _passed_over(*_QUOTED.values(), _BRACKETS)
 
 def _forgotten_comma(modifiers: str) -> re.Pattern[str]:
     """Two bare names between SELECT and FROM, and nothing else."""
-    name = "[A-Za-z_][A-Za-z0-9_]*"
+    name, space = "[A-Za-z_][A-Za-z0-9_]*", rf"[{SPACE}]+"
     return re.compile(
-        rf"\bselect\s+(?:{modifiers}\s+)*(?!{modifiers}\b){name}\s+{name}\s+from\b",
+        rf"\bselect{space}(?:{modifiers}{space})*(?!{modifiers}\b){name}{space}{name}{space}from\b",
         re.IGNORECASE | re.ASCII,
     )
 
@@ -47,7 +48,7 @@ _MYSQL_COMMA = _forgotten_comma(
     "(?:all|distinct(?:row)?|high_priority|straight_join"
     "|sql_(?:big_result|buffer_result|cache|calc_found_rows|no_cache|small_result))"
 )
-_GENERATE_SERIES = re.compile(r"\bgenerate_series\s*\(", re.IGNORECASE | re.ASCII)
+_GENERATE_SERIES = re.compile(rf"\bgenerate_series[{SPACE}]*\(", re.IGNORECASE | re.ASCII)
 
 _FENCE = re.compile(r"[ \t]{0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 _LINE_END = re.compile(r"\r\n?|\n")

@@ -62,7 +62,9 @@ def _count(assertion: Assertion, given: object, key: str) -> float | None:
     if given is None:
         return None
     try:
-        if isinstance(given, (int, float, str)) and not isinstance(given, bool):
+        if isinstance(given, str):
+            return float(given.strip() or 0)  # as JavaScript reads numbers
+        if isinstance(given, (int, float)) and not isinstance(given, bool):
             return float(given)
     except ValueError:
         pass

@@ -40,29 +40,28 @@ def _f1(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 def _function(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del assertion, value
-    return CallsDeclaredFunction(_functions(cell, "functions", "tools"))
+    google = [
+        function
+        for tool in _declared(cell, "tools")
+        for function in _objects(tool.get("functionDeclarations"))
+    ]
+    return CallsDeclaredFunction([*_declared(cell, "functions"), *google])
 
 
 def _tools(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del assertion, value
-    return CallsDeclaredTools(_functions(cell, "tools"))
+    tools = [tool for tool in _declared(cell, "tools") if tool.get("type") == "function"]
+    return CallsDeclaredTools([f for tool in tools for f in _objects([tool.get("function")])])
 
 
-def _functions(cell: Cell | None, *keys: str) -> Sequence[Mapping[str, Any]]:
-    """The functions that the provider's config declares, under the first of these keys that is there."""
-    config = cell.provider_config if cell is not None else {}
-    found: list[Mapping[str, Any]] = []
-    for item in next((config[key] for key in keys if config.get(key)), ()):
-        if not isinstance(item, Mapping):
-            continue
-        entry = cast("Mapping[str, Any]", item)
-        if isinstance(entry.get("functionDeclarations"), list):
-            found += entry["functionDeclarations"]
-        elif isinstance(entry.get("function"), Mapping):
-            found.append(entry["function"])
-        else:
-            found.append(entry)
-    return found
+def _declared(cell: Cell | None, key: str) -> Sequence[Mapping[str, Any]]:
+    """What the provider's config declares under a key."""
+    return _objects(cell.provider_config.get(key)) if cell is not None else ()
+
+
+def _objects(given: object) -> Sequence[Mapping[str, Any]]:
+    items = cast("list[object]", given) if isinstance(given, list) else []
+    return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +143,9 @@ def _count(assertion: Assertion, value: Mapping[str, object], key: str) -> int |
 def _skills(cell: Cell | None) -> Sequence[str]:
     """The names of the skills that the reply says were used, without those that failed."""
     given = cell.reply.metadata.get("skillCalls") if cell is not None and cell.reply else None
-    calls = cast("list[object]", given) if isinstance(given, list) else []
-    entries = [cast("Mapping[str, object]", call) for call in calls if isinstance(call, Mapping)]
     return [
         name
-        for entry in entries
+        for entry in _objects(given)
         if isinstance(name := entry.get("name"), str) and entry.get("is_error") is not True
     ]
 

@@ -16,6 +16,12 @@ DEVIATIONS: Mapping[str, str] = {
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
     "unknown types": "An unknown assertion type, an invalid pattern or schema and a missing value are found when the "
     "file is read, before anything is sent.",
+    "contests": "A column without an output is no contestant of select-best and max-score, so outputs are numbered without "
+    "it; promptfoo lets an empty text compete. With one output, the row is an error and the run goes on. A judge that "
+    "names none of the outputs, or an assertion without a score, leaves all of them without a verdict. Tags in the "
+    "criterion are filled in. A winner without other assertions has the score 1; in promptfoo's format it keeps its 0.",
+    "scoring functions": "A scoring function is not asked where an assertion is in error: the test has no verdict. A "
+    "function that raises, or returns no verdict, is an error and not a failed test with score 0.",
     "cached latency": "A reply from the cache has the latency of the call that made it.",
 }
 """Where we differ from promptfoo on purpose, by subject."""

@@ -25,7 +25,7 @@ from evenhand.promptfoo.template import has_tags, render
 from evenhand.promptfoo.transform import split_reference, transformed
 from evenhand.scorers.code import called
 
-_TAKES_EMPTY = frozenset({"equals"})
+_TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
 """Types for which an empty text is a value."""
 
 
