@@ -10,8 +10,8 @@ DEVIATIONS: Mapping[str, str] = {
     "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error; `{}` is "
     "not a pass, a score alone decides only where a threshold is set, and two verdicts that differ, an answer that was "
     "cut off and a score off the scale that our own prompt sets are errors.",
-    "data in code": "A variable filled into Python or JavaScript code stays a value: escaped inside quotes, and "
-    "written as a literal outside of them.",
+    "data in code": "A variable filled into Python or JavaScript code stays a value: escaped inside quotes, and written as "
+    "a literal outside of them.",
     "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
     "unknown types": "An unknown assertion type, an invalid pattern or schema and a missing value are found when the "
