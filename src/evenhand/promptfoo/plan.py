@@ -94,6 +94,25 @@ class PromptfooPlan:
         return self._pairs
 
     @property
+    def sources(self) -> Sequence[Source]:
+        """Where the tests come from."""
+        return self._sources
+
+    @property
+    def strict_prompts(self) -> bool:
+        """Whether prompt functions are called as promptfoo calls them."""
+        return self._config.strict_prompts
+
+    @property
+    def prefixed(self) -> bool:
+        """Whether a prefix or a suffix goes over the config."""
+        return bool(self._config.overrides.prefix or self._config.overrides.suffix)
+
+    def tests(self) -> Iterator[Test]:
+        """The tests, in their order, whatever is selected."""
+        return self._reader.tests()
+
+    @property
     def providers(self) -> Sequence[Provider]:
         """The models to ask, and those that judge."""
         return (*(column.provider for column in self._columns), *self._models.judges)

@@ -10,18 +10,30 @@ DEVIATIONS: Mapping[str, str] = {
     "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error; `{}` is "
     "not a pass, a score alone decides only where a threshold is set, and two verdicts that differ, an answer that was "
     "cut off and a score off the scale that our own prompt sets are errors.",
-    "data in code": "A variable filled into Python or JavaScript code stays a value: escaped inside quotes, and written as "
-    "a literal outside of them.",
+    "data in code": "A variable filled into Python or JavaScript code stays a value: escaped inside quotes, and "
+    "written as a literal outside of them.",
     "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
     "unknown types": "An unknown assertion type, an invalid pattern or schema and a missing value are found when the "
     "file is read, before anything is sent.",
-    "contests": "A column without an output is no contestant of select-best and max-score, so outputs are numbered without "
-    "it; promptfoo lets an empty text compete. With one output, the row is an error and the run goes on. A judge that "
-    "names none of the outputs, or an assertion without a score, leaves all of them without a verdict. Tags in the "
-    "criterion are filled in. A winner without other assertions has the score 1; in promptfoo's format it keeps its 0.",
-    "scoring functions": "A scoring function is not asked where an assertion is in error: the test has no verdict. A "
-    "function that raises, or returns no verdict, is an error and not a failed test with score 0.",
     "cached latency": "A reply from the cache has the latency of the call that made it.",
+    "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
+    "run.",
+    "thresholds in CSV": "No threshold is invented for latency and cost in an __expected cell.",
+    "Python prompts": "A Python prompt function gets the variables that its parameters name, where promptfoo gives it "
+    "one dict; --strict-prompts calls it as promptfoo does.",
+    "braces of functions": "What a Python prompt function returns is not a template: braces in an article stay braces.",
+    "scripts as prompts": "Scripts as prompts run wherever you stand, and are given what they need to start.",
+    "files in data": "A variable's cell in a CSV file that says file:// is text, and names no file.",
+    "prompt prefixes": "--prompt-prefix and --prompt-suffix hold beside other defaultTest.options, too.",
+    "prompts of providers": "Each provider keeps its own prompts, also where two have the same id.",
+    "transformVars": "transformVars is called for each case, with one combination of the variables.",
+    "patterns": "Files that a pattern matches come in the order of their names.",
+    "derived metrics": "A derived metric that cannot be worked out is left out; promptfoo says 0.",
+    "objects in CSV": "Objects are written to CSV as JSON; promptfoo writes [object Object] for variables.",
+    "cached code": "Answers of Python and JavaScript providers come from the cache; promptfoo's never do.",
+    "exit codes": "A run with failures exits with 1, one without a verdict with 3, one of no tests with 5; "
+    "--promptfoo-exit-codes exits as promptfoo does.",
+    "uploads": "Nothing is uploaded anywhere, and there is no telemetry.",
 }
 """Where we differ from promptfoo on purpose, by subject."""
