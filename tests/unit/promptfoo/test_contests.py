@@ -199,3 +199,20 @@ def test_a_contest_is_counted_once_for_its_columns(tmp_path: Path):
     judged = [e.calls for e in load(tmp_path, env={}).estimate() if e.role == "judge"]
     assert judged == [2]
     assert len(asked(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("jobs", [1, 8])
+def test_contests_of_tests_that_wait_for_each_other_are_held(
+    tmp_path: Path, alone: bool, jobs: int
+):
+    """Column after column, where each stores its output for the next; nothing stands still."""
+    stores = {**best(), "options": {"storeOutputAs": "before", "runSerially": alone}}
+    later = {**best("later"), "vars": {"t": "{{before}}!"}}
+    trials = settled(
+        tmp_path,
+        [later, stores, {**stores, "vars": {"t": "dog"}}, later],
+        evaluateOptions={"maxConcurrency": jobs},
+    )
+    assert [t.outcome for t in trials] == ["fail", "pass", "fail"] * 4
+    assert [t.output for t in trials[3:9]] == ["cat", "cat cat", "cat x", "dog", "dog dog", "dog x"]
