@@ -74,14 +74,18 @@ def doctor() -> int:
 @click.command(short_help="List what can be expected of an output.")
 def scorers() -> int:
     """List what can be expected of an output: in Python, and with the words for it in a config."""
-    from evenhand.scorers.catalog import catalog  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.promptfoo.assertions.kinds import kinds  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.scorers.catalog import Entry  # noqa: PLC0415 (see above)
     from evenhand.scorers.catalog import scorers as listed  # noqa: PLC0415 (see above)
 
     click.echo("In Python, from evenhand.scorers:\n")
     _list(listed())
     click.echo("\nIn a config, as the type of an assertion:\n")
-    _list(catalog())
-    click.echo("\nIn a config each can be negated: not-contains, not-regex, …")
+    types = list(kinds())
+    _list([Entry(kind.name, kind.group, kind.about, kind.takes) for kind in types])
+    unmoved = ", ".join(kind.name for kind in types if kind.negation == "ignored")
+    click.echo("\nnot- asks the opposite: not-contains, not-regex, …")
+    click.echo(f"It changes nothing about these: {unmoved}.")
     return PASSED
 
 

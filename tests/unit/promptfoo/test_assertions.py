@@ -19,13 +19,12 @@ from evenhand.engine.trial import LiveTrial
 from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell, split
 from evenhand.promptfoo.assertions.deviations import DEVIATIONS
-from evenhand.promptfoo.assertions.kinds import KNOWN, SUPPORTED, unknown_type
+from evenhand.promptfoo.assertions.kinds import KNOWN, SUPPORTED, kinds, unknown_type
 from evenhand.promptfoo.assertions.preparing import Not, prepared
 from evenhand.promptfoo.assertions.problems import problems
 from evenhand.promptfoo.chat import fill_json
 from evenhand.promptfoo.code_files import file_problems, transform_problems
 from evenhand.promptfoo.values import comma_list
-from evenhand.scorers.catalog import catalog
 from evenhand.testing.scripted import Scripted
 
 YES = '{"reason": "fine", "pass": true, "score": 0.9}'
@@ -365,8 +364,9 @@ def test_an_unknown_type_gets_the_nearest_and_a_known_one_a_way_round():
     """Nobody is left with a bare refusal."""
     assert unknown_type("contians")[1].startswith("Did you mean 'contains'?")
     assert unknown_type("not-contians")[1].startswith("Did you mean 'not-contains'?")
-    assert "not supported yet" in unknown_type("not-similar")[0]
-    assert "python" in unknown_type("similar")[1]
+    assert unknown_type("not-pi")[0] == "assertion type 'not-pi' is not run here"
+    assert "llm-rubric" in unknown_type("search-rubric")[1]
+    assert "Python" in unknown_type("ruby")[1]
     assert "is not known" in unknown_type("zzzzzz")[0]
     assert split("not-equals") == ("equals", True)
     assert split("equals") == ("equals", False)
@@ -374,7 +374,9 @@ def test_an_unknown_type_gets_the_nearest_and_a_known_one_a_way_round():
 
 def test_the_catalog_and_the_supported_types_are_the_same():
     """What is listed works, and what works is listed."""
-    assert {entry.name for entry in catalog()} == SUPPORTED
+    listed = list(kinds())
+    assert {kind.name for kind in listed} == SUPPORTED
+    assert all(kind.about and kind.group for kind in listed)
     assert SUPPORTED < KNOWN
     assert all(sentence.endswith(".") for sentence in DEVIATIONS.values())
 

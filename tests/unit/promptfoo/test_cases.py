@@ -406,8 +406,8 @@ def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
         ),
         (
             {"assert": [{"type": "ruby", "value": "x"}]},
-            "'ruby' is not supported yet",
-            "evenhand scorers",
+            "'ruby' is not run here",
+            "A Python or JavaScript assertion",
         ),
         ({"assert": [{"type": "contains"}]}, "has no value", "value:"),
         ({"assert": [{"value": "x"}]}, "an assertion has no type", "type:"),

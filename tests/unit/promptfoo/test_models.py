@@ -134,7 +134,7 @@ def test_the_default_judge_is_one_whose_key_is_set(tmp_path: Path) -> None:
     judge = made.default_judge(Place(tmp_path))
     assert judge is not None
     assert judge.id.startswith("anthropic:")
-    assert "is judged by" in findings.hints[0].what
+    assert "are judged by" in findings.hints[0].what
     none, _ = models(tmp_path, {})
     assert none.default_judge(Place(tmp_path)) is None
 

@@ -6,7 +6,7 @@ A family is imported when one of its types is used: a config that asks for `cont
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
@@ -51,6 +51,12 @@ INSTEAD: Mapping[str, str] = {
 """The types that promptfoo has and that are not run here, each with the way round."""
 
 KNOWN: frozenset[str] = SUPPORTED | frozenset(INSTEAD)
+
+
+def kinds() -> Iterator[Kind]:
+    """All types that run here, family by family."""
+    for family in FAMILIES:
+        yield from _family(family).values()
 
 
 def kind_of(type_: str) -> Kind:
