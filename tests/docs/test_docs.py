@@ -131,8 +131,8 @@ def test_every_option_is_documented():
 
 
 def test_every_assertion_type_is_documented():
-    """The page on promptfoo's dialect names each assertion that works."""
-    text = (DOCS / "promptfoo.md").read_text("utf-8")
+    """The page for those who come from promptfoo names each assertion that works."""
+    text = (DOCS / "coming-from-promptfoo.md").read_text("utf-8")
     assert [name for name in sorted(SUPPORTED) if f"`{name}`" not in text] == []
 
 

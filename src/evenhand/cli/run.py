@@ -42,7 +42,13 @@ def _looks(command: F) -> F:
                 help="Print every trial with every expectation, as they are settled.",
             ),
             click.option("--no-table", is_flag=True, help="Print the summary only."),
-            click.option("--no-progress", is_flag=True, help="Print no progress."),
+            click.option(
+                "--no-progress",
+                "--no-progress-bar",
+                "no_progress",
+                is_flag=True,
+                help="Print no progress.",
+            ),
             click.option("--exit-zero", is_flag=True, help="Exit with 0 when trials failed."),
             click.option(
                 "--promptfoo-exit-codes",
@@ -60,7 +66,12 @@ def _spending(command: F) -> F:
     for option in reversed(
         (
             click.option(
-                "-j", "--concurrency", type=click.IntRange(1), help="Trials and calls in flight."
+                "-j",
+                "--concurrency",
+                "--max-concurrency",
+                "concurrency",
+                type=click.IntRange(1),
+                help="Trials and calls in flight.",
             ),
             click.option(
                 "--max-cost",
