@@ -257,6 +257,8 @@ class TestReader:
         defaults = {} if options.get("disableDefaultAsserts") else self._defaults.raw
         asserts = [*_list(defaults.get("assert")), *_list(raw.get("assert"))]
         told = {key: value for key, value in raw.items() if key not in _TOLD_APART}
+        if self._defaults.threshold is not None:
+            told = {"threshold": self._defaults.threshold, **told}
         found = cast(
             "Mapping[str, Any]", redacted({**told, "assert": asserts, "options": dict(options)})
         )

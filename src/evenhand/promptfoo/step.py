@@ -130,7 +130,7 @@ class CellBody:
             output,
             prompt.text,
             variables,
-            test.raw,
+            test.shown,
             provider.id,
             provider.label,
             reply,
@@ -198,7 +198,7 @@ class CellBody:
         context = {
             "vars": dict(cell.variables),
             "prompt": {"raw": cell.prompt, "label": self.pair.prompt.label},
-            "metadata": dict(cell.metadata),
+            "metadata": cell.said(),
         }
         return await transformed(code, cell.output, context, self.pair.base, trial)
 

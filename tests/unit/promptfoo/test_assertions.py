@@ -157,7 +157,7 @@ async def test_a_grader_file_sees_what_promptfoo_shows_it(tmp_path):
     (tmp_path / "g.py").write_text(
         "def get_assert(output, context):\n"
         "    keys = {'prompt', 'vars', 'test', 'config', 'provider', 'metadata', 'providerResponse', 'logProbs'}\n"
-        "    good = keys <= context.keys() and context['prompt'] == 'the prompt' and context['metadata'] == {'m': 1}\n"
+        "    good = keys <= context.keys() and context['prompt'] == 'the prompt' and context['test']['metadata'] == {'m': 1}\n"
         "    good = good and context['provider'] == {'id': 'echo', 'label': 'Echo'} and output == {'a': [1]}\n"
         "    output['a'].append(2); context['vars']['l'].append(2)\n"
         "    return {'pass': good, 'score': 4.67, 'reason': 'r', 'named_scores': {'tone': 5}}\n"
@@ -186,10 +186,16 @@ def test_a_reply_is_shown_to_graders_as_promptfoo_shows_it():
     assert context["logProbs"] == [-0.1]
     assert context["providerResponse"] == {
         "output": "out", "raw": "raw", "cost": 0.1, "cached": True, "latencyMs": 500.0, "finishReason": "stop",
-        "tokenUsage": {"prompt": 3, "completion": 2}, "metadata": {}}  # fmt: skip
+        "tokenUsage": {"prompt": 3, "completion": 2, "total": 5}, "metadata": {}}  # fmt: skip
     unknown = Cell("out", "p", {}, {}, "id", "label", Reply("raw")).context({})
     assert unknown["logProbs"] is None
     assert unknown["providerResponse"]["latencyMs"] is None
+    assert unknown["providerResponse"]["tokenUsage"]["total"] is None
+    guarded = Reply("raw", metadata={"tokens": 3, "guardrails": {"flagged": True}})
+    context = Cell("out", "p", {"v": 1}, {"vars": {}}, "id", "label", guarded, {"m": 1}).context({})
+    assert context["metadata"]["tokens"] == 3
+    assert context["providerResponse"]["guardrails"] == {"flagged": True}
+    assert context["test"] == {"vars": {"v": 1}, "metadata": {"m": 1}}
 
 
 async def test_what_did_not_apply_stays_so_under_not():

@@ -92,13 +92,18 @@ class Cell:
     def context(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """What user code is given as `context`: plain copies, so that it can change nothing of ours."""
         reply = self.reply
+        variables = plain_copy(dict(self.variables))
         context: dict[str, Any] = {
             "prompt": self.prompt,
-            "vars": plain_copy(dict(self.variables)),
-            "test": plain_copy(dict(self.test)),
+            "vars": variables,
+            "test": {
+                **plain_copy(dict(self.test)),
+                "vars": plain_copy(variables),
+                "metadata": plain_copy(dict(self.metadata)),
+            },
             "config": plain_copy(dict(config)),
             "provider": {"id": self.provider_id, "label": self.provider_label},
-            "metadata": plain_copy(dict(self.metadata)),
+            "metadata": self.said(),
             "logProbs": None,
             "providerResponse": {},
         }
@@ -117,10 +122,22 @@ class Cell:
                 "tokenUsage": {
                     "prompt": reply.usage.tokens_in,
                     "completion": reply.usage.tokens_out,
+                    "total": _total(reply),
                 },
-                "metadata": plain_copy(dict(reply.metadata)),
+                "metadata": self.said(),
             }
+            if "guardrails" in reply.metadata:
+                context["providerResponse"]["guardrails"] = plain_copy(reply.metadata["guardrails"])
         return context
+
+    def said(self) -> dict[str, Any]:
+        """What the reply said beside its output, as a copy."""
+        return {} if self.reply is None else plain_copy(dict(self.reply.metadata))
+
+
+def _total(reply: Reply) -> int | None:
+    known = [n for n in (reply.usage.tokens_in, reply.usage.tokens_out) if n is not None]
+    return sum(known) if known else None
 
 
 def split(type_: str) -> tuple[str, bool]:
