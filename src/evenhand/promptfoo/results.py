@@ -54,6 +54,7 @@ class _Place(msgspec.Struct, rename="camel"):
     test_idx: int
     prompt_idx: int
     vars: dict[str, Any] = {}
+    provider: dict[str, Any] = {}
 
 
 @dataclass(slots=True)
@@ -111,7 +112,8 @@ def read_results(path: Path) -> Recorded:
     rows = [head.results[i] for i in order]
     repeats = _repeats(file)
     cases = _cases([places[i] for i in order], repeats)
-    meta = _meta(path, file, head, data, cases, repeats)
+    asked = {place.prompt_idx: str(place.provider.get("id") or "") for place in places}
+    meta = _meta(path, file, head, data, cases, repeats, asked)
     return Recorded(meta, rows, cases)
 
 
@@ -175,6 +177,7 @@ def _meta(
     data: bytes,
     cases: Mapping[int, tuple[str, int]],
     repeats: int,
+    asked: Mapping[int, str],
 ) -> RunMeta:
     created = _moment(head.timestamp)
     took = head.stats.get("durationMs")
@@ -190,7 +193,9 @@ def _meta(
         planned=len(head.results),
         case_count=len({case for case, _ in cases.values()}),
         repeats=repeats,
-        variants=tuple(_variant(i, prompt) for i, prompt in enumerate(head.prompts)),
+        variants=tuple(
+            _variant(i, prompt, asked.get(i, "")) for i, prompt in enumerate(head.prompts)
+        ),
         created_at=created,
         config={key: value for key, value in config.items() if key != "tests"},
         settings={"imported": {"id": name, "file": path.name}},
@@ -200,10 +205,12 @@ def _meta(
     )
 
 
-def _variant(index: int, prompt: Mapping[str, Any]) -> Variant:
+def _variant(index: int, prompt: Mapping[str, Any], asked: str) -> Variant:
     label = str(prompt.get("label") or prompt.get("raw") or "")
     provider = str(prompt.get("provider") or "")
-    return Variant(index, " ".join(label.split()), provider, str(prompt.get("raw") or ""), provider)
+    return Variant(
+        index, " ".join(label.split()), provider, str(prompt.get("raw") or ""), asked or provider
+    )
 
 
 def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialResult:

@@ -150,7 +150,7 @@ class Rows:
             **({"raw": output} if isinstance(output, str) else {}),
             "cached": cached,
             **({} if cost is None else {"cost": cost}),
-            "tokenUsage": spent,
+            "tokenUsage": {**spent, "assertions": tokens_of(Judged())},
             "latencyMs": latency,
             **({"finishReason": answer["finish_reason"]} if "finish_reason" in answer else {}),
             "metadata": {} if self._stripped.metadata else answer.get("metadata") or {},
