@@ -60,7 +60,7 @@ def _description(trial: TrialResult) -> str:
 
 def _columns(trial: TrialResult | None, measures: Sequence[str]) -> list[Any]:
     if trial is None:
-        return [""] * (6 + len(measures) - 1)
+        return [""] * (6 + len(measures))
     row = graded(trial)
     reason = row.reason or ("All assertions passed" if trial.outcomes else "No assertions")
     return [
