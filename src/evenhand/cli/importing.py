@@ -14,7 +14,7 @@ from evenhand.cli.streams import tell
 def import_(file: Path) -> int:
     """Make a run of FILE, a JSON file of promptfoo's results (version 3), or of Evenhand's export of one.
 
-    It is shown, compared and exported like any other run, and keeps its id: it is not imported twice.
+    It is shown and exported like any other run, and keeps its id: it is not imported twice.
     """
     from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)

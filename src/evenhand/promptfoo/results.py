@@ -1,4 +1,4 @@
-"""Reads promptfoo's results, version 3, as a run: what it recorded can be shown, compared and exported like any other.
+"""Reads promptfoo's results, version 3, as a run: what it recorded can be shown and exported like any other.
 
 A large file is read in two passes over the same bytes: rows are found first and decoded one at a time, so what is held
 is the file itself and never all of its objects.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from evenhand.core.variant import Variant
 from evenhand.report.export import export
 from evenhand.store.runfile import RunFile
 
-Make = Callable[..., Awaitable[RunFile]]
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&\x1b[31m\u202e"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from evenhand.core.variant import Variant
 from evenhand.report.export import export
 from evenhand.store.runfile import RunFile
 
-Make = Callable[..., Awaitable[RunFile]]
 STRANGE = "\x00\x07 é 😀 \u2028 \ufffe \ud800 <b>&]]> 'q' \"p\" {{x}} - # : \\ \n\ttab\r\n"
 
 
