@@ -215,7 +215,11 @@ class TestReader:
         if threshold is not None:
             threshold = number(threshold, row.at("threshold"), "threshold", self._findings)
         metadata = _mapping(raw.get("metadata"))
-        prefix, suffix = str(options.get("prefix") or ""), str(options.get("suffix") or "")
+        # An empty one, as a CSV column has them, leaves the default one there.
+        prefix, suffix = (
+            str(options.get(name) or defaults.options.get(name) or "")
+            for name in ("prefix", "suffix")
+        )
         return Test(
             description=str(raw.get("description") or row.name),
             variables=variables,
