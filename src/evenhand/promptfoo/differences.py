@@ -29,7 +29,9 @@ class Uses:
         filled: Some of those that are code have tags.
         tabled: Some assertions come from tables.
         files: Some cells of tables name files, as text.
+        tags: Some cells of tables have tags.
         transforms: Some tests have transformVars.
+        scored: Some tests have an assertScoringFunction.
     """
 
     plan: PromptfooPlan
@@ -38,7 +40,9 @@ class Uses:
     filled: bool = False
     tabled: bool = False
     files: bool = False
+    tags: bool = False
     transforms: bool = False
+    scored: bool = False
 
     @classmethod
     def of(cls, plan: PromptfooPlan) -> Uses:
@@ -54,6 +58,15 @@ class Uses:
             source.path is not None and _is_table(source.path.name) for source in self.plan.sources
         )
         self.tabled = self.tabled or table
+        self.scored = self.scored or bool(test.scoring)
+        self.tags = self.tags or (
+            table
+            and any(
+                isinstance(value, str) and has_tags(value)
+                for name, value in test.variables.items()
+                if name not in test.tagged
+            )
+        )
         self.files = self.files or (
             table
             and any(
@@ -117,7 +130,12 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "data in code": lambda uses: uses.filled,
     "meteor": lambda uses: "meteor" in uses.types,
     "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),
+    "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),
+    "webhooks": lambda uses: "webhook" in uses.types,
     "cached latency": lambda uses: "latency" in uses.types and uses.plan.options.cache,
+    "contests": lambda uses: bool(uses.types & {"select-best", "max-score"}),
+    "scoring functions": lambda uses: uses.scored,
+    "tags in data": lambda uses: uses.tags,
     "thresholds in CSV": lambda uses: uses.tabled and bool(uses.types & _BOUNDS),
     "Python prompts": _by_name,
     "braces of functions": _by_name,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 DEVIATIONS: Mapping[str, str] = {
     "errors": "A grader that raises, hangs or returns nothing usable is an error, not a failed assertion with score 0; "
-    "an error is never turned into a pass by not-.",
+    "an error is never turned into a pass by not-. Results written for promptfoo say what it would.",
     "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error; `{}` is "
     "not a pass, a score alone decides only where a threshold is set, and two verdicts that differ, an answer that was "
     "cut off and a score off the scale that our own prompt sets are errors.",
@@ -16,9 +16,19 @@ DEVIATIONS: Mapping[str, str] = {
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
     "unknown types": "An unknown assertion type, an invalid pattern or schema and a missing value are found when the "
     "file is read, before anything is sent.",
+    "traces": "Spans are those that the provider returns in metadata.trace, or that the test's metadata has; nothing "
+    "listens for OpenTelemetry.",
+    "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
     "cached latency": "A reply from the cache has the latency of the call that made it.",
     "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
     "run.",
+    "contests": "select-best and max-score number the outputs by their columns, and leave out those that have none; "
+    "promptfoo numbers them as they arrive, and lets an empty text compete. A judge that names none of them, or an "
+    "assertion without a score, leaves all without a verdict. A winner without other assertions has score 1, and 0 in "
+    "promptfoo's format, as there.",
+    "scoring functions": "An assertScoringFunction is not asked where an assertion is in error; one that raises, or "
+    "returns no verdict, is an error and not a failed test with score 0.",
+    "tags in data": "{{…}} in a cell of a table, or in the text of a variable's file, is text; promptfoo fills it in.",
     "thresholds in CSV": "No threshold is invented for latency and cost in an __expected cell.",
     "Python prompts": "A Python prompt function gets the variables that its parameters name, where promptfoo gives it "
     "one dict; --strict-prompts calls it as promptfoo does.",
