@@ -21,6 +21,7 @@ def told(folder: Path, tests: object, **other: Any) -> set[str]:
         "def said(x): return x\ndef call_api(p, o, c): return {'output': p}\n"
     )
     (folder / "t.csv").write_text("x,__expected\nfile://y,python: output\n")
+    (folder / "tags.csv").write_text("x\n{{y}}\n")
     found = differences(load(folder, env={}))
     return {subject for subject, sentence in DEVIATIONS.items() if sentence in found}
 
@@ -50,6 +51,17 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
         (one(), {"providers": ["file://p.py"]}, {"cached code"}),
         (one(), {"derivedMetrics": [{"name": "d", "value": "1"}]}, {"derived metrics"}),
         (one(), {"outputPath": ["a.json", "b.csv"]}, {"objects in CSV"}),
+        (
+            one(type="max-score"),
+            {"providers": ["echo", "file://p.py"]},
+            {"contests", "cached code"},
+        ),
+        (
+            [{"vars": {"x": "a"}, "assertScoringFunction": "file://p.py:said"}],
+            {},
+            {"scoring functions"},
+        ),
+        ("tags.csv", {}, {"tags in data"}),
         (
             [{"vars": {"x": "a"}, "options": {"transformVars": "vars"}}],
             {},
