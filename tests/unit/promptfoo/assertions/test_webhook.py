@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from evenhand.providers import http
-
 
 @pytest.fixture
-async def service() -> Any:
+def service() -> Any:
     """Answers what its path says, and keeps what it was sent."""
     sent: list[Any] = []
 
@@ -31,7 +29,6 @@ async def service() -> Any:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}", sent
-    await http.close()
     server.shutdown()
     server.server_close()
 
