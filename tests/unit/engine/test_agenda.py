@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.core.expect import Trial
 from evenhand.core.plan import RunOptions, Step
-from evenhand.engine import order as order_module
+from evenhand.engine import agenda as agenda_module
 from evenhand.engine import runner as runner_module
 from evenhand.engine.agenda import Agenda
 from evenhand.testing import Example, example
@@ -90,7 +90,7 @@ def test_one_long_chain_is_walked_one_by_one(runs: Any) -> None:
 
 def test_only_so_many_steps_are_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan is not read to its end while everything waits for one trial."""
-    monkeypatch.setattr(order_module, "ASIDE", 5)
+    monkeypatch.setattr(agenda_module, "ASIDE", 5)
     taken: list[int] = []
 
     async def body(trial: Trial) -> object:
