@@ -141,7 +141,7 @@ def _expected(row: Mapping[str, Any]) -> dict[str, Any]:
         "failureReason": row["failureReason"],
     }
     if row["failureReason"] == 2:
-        found["error"] = str(row.get("error"))[:100]
+        found["error"] = str(row.get("error")).partition("\n    at ")[0][:100]
     else:
         components = graded.get("componentResults") or []
         found["components"] = [[part["pass"], part["score"]] for part in components]

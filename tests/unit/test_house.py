@@ -27,7 +27,7 @@ def tracked() -> Iterator[Path]:
     """The files that are kept under version control, or would be."""
     skipped = {".git", ".venv", ".evenhand", "__pycache__", "build", "dist", "htmlcov"}
     for path in sorted(ROOT.iterdir()):
-        if path.is_file() and not path.name.startswith(".coverage"):
+        if path.is_file() and path.name != ".git" and not path.name.startswith(".coverage"):
             yield path
         elif path.is_dir() and (path.name == ".ci" or not path.name.startswith(".")):
             yield from (
