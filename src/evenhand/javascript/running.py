@@ -97,7 +97,7 @@ def problems(script: Script) -> list[tuple[str, str]]:
     code = path.read_text("utf-8", "replace")
     if source.exports_nothing_called(code, script.export):
         return [(f"{path.name} has no function '{script.export}'", "")]
-    reason = _reason_for_node(path, code)
+    reason = _reason_for_node(path, code, script.export)
     if reason:
         return [] if found_node() else [missing(path.name, reason)]
     if found_node():  # what is too new for the embedded engine is Node's to read
@@ -118,9 +118,11 @@ def _not_javascript(name: str, text: str) -> list[tuple[str, str]]:
     return []
 
 
-def _reason_for_node(path: Path, code: str) -> str:
+def _reason_for_node(path: Path, code: str, export: str) -> str:
     if path.suffix in source.TYPESCRIPT:
         return "is TypeScript"
+    if export.startswith(source.CONFIG):
+        return "is a config in JavaScript"
     wanted = source.wants_node(code)
     return f"uses {wanted}" if wanted else ""
 
@@ -160,7 +162,7 @@ class JavaScript:
             return await host.call(self._inline, script, as_json(args), name=script.name)
         file = self._files.setdefault(script.path, _File())
         if file.reason is None:
-            await host.call(self._read, script.path, file, name=script.name)
+            await host.call(self._read, script, file, name=script.name)
         if file.reason:
             message: dict[str, object] = {
                 "file": str(script.path.absolute()),
@@ -201,12 +203,14 @@ class JavaScript:
         if len(self._idle) < _IDLE:
             self._idle.append(engine)
 
-    def _read(self, path: Path, file: _File) -> None:
+    def _read(self, script: Script, file: _File) -> None:
+        path = script.path
+        assert path is not None  # noqa: S101 (only files are read)
         try:
             code = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise CodeError(f"{path.name} cannot be read: {error}") from None
-        reason = _reason_for_node(path, code)
+        reason = _reason_for_node(path, code, script.export)
         if not reason:
             file.text = source.module_text(code)
             if found_node() and _not_javascript(path.name, file.text):

@@ -13,6 +13,9 @@ from pathlib import Path
 ENDINGS = frozenset({".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"})
 """What a file of JavaScript or TypeScript is called."""
 
+CONFIG = "config()"
+"""The name of what a config file comes to; that of a function in it begins so: `config().tests.0.assert.0.value`."""
+
 TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
 
 _REGEX = r"/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*"
@@ -119,7 +122,11 @@ def module_text(code: str) -> str:
 def exports_nothing_called(code: str, name: str) -> bool:
     """Whether a file's code does not even mention the name that it should export."""
     first = name.split(".", maxsplit=1)[0]
-    return bool(name) and not re.search(rf"(?<![\w$]){re.escape(first)}(?![\w$])", code)
+    return (
+        bool(name)
+        and first != CONFIG
+        and not re.search(rf"(?<![\w$]){re.escape(first)}(?![\w$])", code)
+    )
 
 
 def split_reference(reference: str) -> tuple[str, str]:

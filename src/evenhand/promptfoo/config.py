@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.plan import RunOptions, Selection
+from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.combined import combined
+from evenhand.promptfoo.config_code import read_code
 from evenhand.promptfoo.environment import declared, env_file, env_filled
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean, nearest
 from evenhand.promptfoo.options import run_options
@@ -19,10 +21,11 @@ from evenhand.promptfoo.references import References
 from evenhand.promptfoo.tree import Document, read_document
 from evenhand.report.derived import problem as derived_problem
 
-NAMES = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
-_CODE_NAMES = tuple(
-    f"promptfooconfig.{ending}" for ending in ("js", "ts", "mjs", "mts", "cjs", "cts")
+NAMES = tuple(
+    f"promptfooconfig.{ending}"
+    for ending in ("yaml", "yml", "json", "cjs", "cts", "js", "mjs", "mts", "ts")
 )
+"""What a config is called in its folder; the first that is there."""
 
 KEYS = frozenset(
     """
@@ -86,10 +89,10 @@ def find_config(path: Path, findings: Findings) -> Path | None:
         findings.problem(Place(path), "does not exist", f"Did you mean '{near}'?" if near else "")
         return None
     if not path.is_dir():
-        if path.suffix not in (".yaml", ".yml", ".json"):
+        if path.suffix not in (".yaml", ".yml", ".json") and path.suffix not in JAVASCRIPT:
             findings.problem(
                 Place(path),
-                f"cannot be run: a config ends in .yaml, .yml or .json, not '{path.suffix}'",
+                f"cannot be run: a config ends in .yaml, .yml, .json, .js or .ts, not '{path.suffix}'",
                 "Name a promptfooconfig.yaml, or the folder that holds one.",
             )
             return None
@@ -97,14 +100,6 @@ def find_config(path: Path, findings: Findings) -> Path | None:
     for name in NAMES:
         if (path / name).is_file():
             return (path / name).absolute()
-    for name in _CODE_NAMES:
-        if (path / name).is_file():
-            findings.problem(
-                Place(path / name),
-                "is JavaScript, which is not supported yet",
-                "`npx promptfoo config` cannot write it out; copy what it returns into a promptfooconfig.yaml.",
-            )
-            return None
     near = nearest(NAMES[0], [p.name for p in path.glob("*.y*ml")])
     findings.problem(
         Place(path),
@@ -158,7 +153,8 @@ def read_config(
     found = [document for document in documents if document is not None]
     if len(found) < len(documents):
         return None
-    files = {document.file for document in found}
+    # The first is the config's own; of one in code, what it comes to is not all that it says.
+    files = {d.file for d in found if d is not found[0] or d.file.suffix in JAVASCRIPT}
     values: list[dict[str, Any]] = []
     for document in found:
         references = References(document, findings)
@@ -191,7 +187,7 @@ def read_config(
     except RecursionError:
         findings.problem(Place(path), "is nested too deep")
         return None
-    config.env, config.files = environment, files - {document.file}
+    config.env, config.files = environment, files
     _look_at_keys(config, findings)
     config.options, config.repeats = run_options(config.value, config.at, environment, findings)
     if config.overrides.delay_ms is not None:
@@ -216,7 +212,8 @@ def read_env_files(names: Sequence[str], base: Path, findings: Findings) -> dict
 
 
 def _document(path: Path, findings: Findings) -> Document | None:
-    document = read_document(path, findings)
+    read = read_code if path.suffix in JAVASCRIPT else read_document
+    document = read(path, findings)
     if document is None:
         return None
     if not isinstance(document.value, dict):

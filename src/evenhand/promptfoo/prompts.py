@@ -20,6 +20,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.javascript import running as javascript
+from evenhand.javascript.source import CONFIG
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.chat import fill_json
 from evenhand.promptfoo.findings import Place, did_you_mean
@@ -100,7 +101,9 @@ class FunctionPrompt:
 
     @property
     def raw(self) -> str:
-        """Its source, for the record."""
+        """Its source, for the record; of a function in a config, its place there."""
+        if self.function.startswith(CONFIG):
+            return f"{self.path.name}:{self.function}"
         return function_source(self.path, self.function)
 
     async def asked(

@@ -37,14 +37,6 @@ def test_a_folder_stands_for_the_config_in_it(tmp_path: Path) -> None:
     assert find_config(tmp_path, Findings()) == path
 
 
-def test_a_javascript_config_is_named_as_not_supported(tmp_path: Path) -> None:
-    """It is found, and it is said that it cannot be read."""
-    (tmp_path / "promptfooconfig.ts").write_text("")
-    findings = Findings()
-    assert find_config(tmp_path, findings) is None
-    assert "JavaScript, which is not supported yet" in findings.problems[0].what
-
-
 def test_a_folder_without_a_config_says_what_to_do(tmp_path: Path) -> None:
     """The next step is named."""
     findings = Findings()

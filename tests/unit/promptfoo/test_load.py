@@ -464,6 +464,40 @@ def test_tests_may_be_made_by_a_function(tmp_path: Path) -> None:
         plan_of(tmp_path, {"tests": "made.py:broken"})
 
 
+def test_a_function_in_javascript_may_make_tests(tmp_path: Path) -> None:
+    """A file's default export, or one that is named; a promise is waited for, and what it raises is a problem."""
+    (tmp_path / "made.js").write_text(
+        "module.exports = async (config) =>\n"
+        "  Array.from({length: config?.n ?? 1}, (_, i) => ({vars: {q: `made ${i}`}}));\n"
+        "module.exports.other = () => [{vars: {q: 'other'}}];\n"
+        "module.exports.broken = () => { throw new Error('no data'); };\n"
+        "module.exports.none = () => 'text';\n"
+    )
+    made = {"path": "file://made.js", "config": {"n": 2}}
+    plan = plan_of(tmp_path, {"tests": ["file://made.js", made, "made.js:other"]})
+    assert questions(plan) == ["made 0", "made 0", "made 1", "other"]
+    for name, said in (("broken", "no data"), ("none", "not a list of tests"), ("nope", "nope")):
+        with pytest.raises(ConfigError, match=said):
+            plan_of(tmp_path, {"tests": f"made.js:{name}"})
+
+
+def test_extensions_may_be_javascript(tmp_path: Path) -> None:
+    """Called before all tests like those in Python; what they raise is a problem of the config."""
+    (tmp_path / "hooks.js").write_text(
+        "module.exports = {\n"
+        "  async beforeAll(context, { hookName }) {\n"
+        "    context.suite.tests.push({ vars: { q: hookName } });\n"
+        "    return context;\n"
+        "  },\n"
+        "  always: (name) => { throw new Error(`${name} is down`); },\n"
+        "};\n"
+    )
+    config = {"tests": [{"vars": {"q": "old"}}], "extensions": ["file://hooks.js:beforeAll"]}
+    assert questions(plan_of(tmp_path, config)) == ["old", "beforeAll"]
+    with pytest.raises(ConfigError, match="beforeAll is down"):
+        plan_of(tmp_path, {**config, "extensions": ["file://hooks.js:always"]})
+
+
 def test_tests_may_stand_in_a_workbook(tmp_path: Path) -> None:
     """On its first sheet, or the one that is named, or numbered."""
     openpyxl = pytest.importorskip("openpyxl")
