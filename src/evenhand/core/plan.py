@@ -86,6 +86,9 @@ class RunOptions:
         cache: Whether replies may come from the cache, and go to it.
         max_cost_usd: Spend no more than this.
         time_limit_s: For one call of a user's function.
+        trial_limit_s: For one trial, its model and its judges; None for as long as it takes. One that takes longer is
+            an error.
+        run_limit_s: For all trials: those that are not settled by then are errors.
         pass_rate: The share of trials that must pass for the run to pass, 0 to 1.
         delay_s: Seconds to wait before each call.
         closing: Called with the run's file once all its trials are settled.
@@ -97,6 +100,8 @@ class RunOptions:
     cache: bool = True
     max_cost_usd: float | None = None
     time_limit_s: float = 60.0
+    trial_limit_s: float | None = None
+    run_limit_s: float | None = None
     pass_rate: float = 1.0
     delay_s: float = 0.0
     closing: Callable[[Path], None] | None = None

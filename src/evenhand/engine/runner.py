@@ -96,6 +96,8 @@ class Runner:
         self._kept: OrderedDict[int, Any] = OrderedDict()
         self._unheard_since: float | None = None
         self._started_at = self._turned_at = time.monotonic()
+        self._trial_limit_s: float | None = None
+        self._run_limit_s: float | None = None
 
     async def run(self) -> Ending:
         """Settles everything that is not settled yet.
@@ -104,11 +106,13 @@ class Runner:
             EvenhandError: The plan itself could not be walked to its end (a tests file that changed, say).
         """
         ticker = asyncio.create_task(self._tick()) if self._progress else None
+        options = self._plan.options
+        self._trial_limit_s, self._run_limit_s = options.trial_limit_s, options.run_limit_s
         count = max(1, min(self._concurrency, self._plan.size))
         self._home = Home(asyncio.get_running_loop())
         try:
             with self._signals():
-                if self._plan.options.some_alone:
+                if options.some_alone:
                     await self._walk(self._steps(alone=True), 1)
                     await self._walk(self._steps(alone=False), count)
                 else:
@@ -194,6 +198,7 @@ class Runner:
         trial = LiveTrial(step, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(step.case))
         trial.home = self._home
+        self._limit(trial)
         current.set(trial.log)
         present.set(trial)
         try:
@@ -208,6 +213,18 @@ class Runner:
         except (ProviderError, StoreError) as error:
             self._halt("stopped", error)
         return ()
+
+    def _limit(self, trial: LiveTrial) -> None:
+        """Tells a trial how long it may take: as long as any, or as long as the run still may."""
+        each, whole = self._trial_limit_s, self._run_limit_s
+        if each is not None:
+            trial.limit_s = each
+            trial.out_of_time = f"it took longer than {each:g} s and was given up"
+        if whole is not None:
+            left = self._started_at + whole - time.monotonic()
+            if each is None or left < each:
+                trial.limit_s = left
+                trial.out_of_time = f"the run took longer than {whole:g} s"
 
     def _remember(self, index: int, kept: Any) -> None:
         self._kept[index] = kept

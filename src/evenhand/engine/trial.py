@@ -23,6 +23,7 @@ from evenhand.core.errors import (
     BudgetStop,
     CodeError,
     EvenhandError,
+    OutOfTime,
     ProviderError,
     StoreError,
     UsageError,
@@ -178,8 +179,10 @@ class LiveTrial:
         "_settled",
         "asker",
         "home",
+        "limit_s",
         "log",
         "metadata",
+        "out_of_time",
         "over",
         "own",
         "prompt_text",
@@ -209,6 +212,10 @@ class LiveTrial:
         self.home: Home | None = None
         self.own: OwnCalls | None = None  # made when the application asks a model by itself
         self.over = False
+        self.limit_s: float | None = None
+        """Seconds that it may take; None for as long as it does."""
+        self.out_of_time = ""
+        """What to say when they are over."""
 
     @property
     def case(self) -> Case:
@@ -301,22 +308,26 @@ class LiveTrial:
         output: object = None
         verdict: Verdict | None = None
         phase.set("subject")
+        clock = asyncio.timeout(self.limit_s)
         try:
-            output = await step.body(self)
-            if self.own is not None:
-                await self.own.over()
-            phase.set("judge")
-            outcomes = await self._outcomes(self._expectations, self._settled)
-            if self.own is not None:
-                await self.own.over()
-            verdict = step.rule(outcomes)
-            if step.review is not None:
-                verdict = await step.review(self, outcomes, verdict)
+            if self.limit_s is not None and self.limit_s <= 0:
+                raise OutOfTime(self.out_of_time)
+            async with clock:
+                output = await step.body(self)
+                if self.own is not None:
+                    await self.own.over()
+                phase.set("judge")
+                outcomes = await self._outcomes(self._expectations, self._settled)
+                if self.own is not None:
+                    await self.own.over()
+                verdict = step.rule(outcomes)
+                if step.review is not None:
+                    verdict = await step.review(self, outcomes, verdict)
         except ANYTHING as raised:  # whatever a body raises is the trial's error, not the run's
-            error: BaseException = raised
+            error: BaseException = OutOfTime(self.out_of_time) if clock.expired() else raised
             if self.own is not None:
                 self.own.cancel()
-                error = self.own.halted or raised
+                error = self.own.halted or error
             raise_if_final(error)
             named = {} if verdict is None else verdict.named_scores
             verdict = Verdict("error", None, first_line(error), named)

@@ -72,9 +72,20 @@ def run_options(
         "PROMPTFOO_PASS_RATE_THRESHOLD",
         findings,
     )
+
+    def seconds(name: str, variable: str) -> float | None:
+        """A limit in milliseconds; 0 is none."""
+        given, place = options.get(name), at("evaluateOptions", name)
+        if given is None:
+            given, place = env.get(variable), Place(at().file)
+        limit = number(given, place, name, findings, 0)
+        return limit / 1000 if limit else None
+
     found = RunOptions(
         concurrency=whole("maxConcurrency"),
         cache=options.get("cache") is not False,
+        trial_limit_s=seconds("timeoutMs", "PROMPTFOO_EVAL_TIMEOUT_MS"),
+        run_limit_s=seconds("maxEvalTimeMs", "PROMPTFOO_MAX_EVAL_TIME_MS"),
         delay_s=(delay or 0.0) / 1000,
         outputs=tuple(str(folder / str(path)) for path in paths),
         pass_rate=1.0 if rate is None else min(1.0, max(0.0, rate / 100)),

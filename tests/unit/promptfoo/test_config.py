@@ -108,6 +108,17 @@ def test_references_within_the_file_are_followed(tmp_path: Path) -> None:
     assert config.value["defaultTest"]["assert"] == [{"type": "contains", "value": "x"}]
 
 
+def test_limits_of_time_are_in_milliseconds(tmp_path: Path) -> None:
+    """As promptfoo has them; the environment says them for all configs, and 0 is none."""
+    text = "evaluateOptions: {timeoutMs: 1500, maxEvalTimeMs: 0}\n"
+    options = config_of(tmp_path, text, PROMPTFOO_EVAL_TIMEOUT_MS="9").options
+    assert (options.trial_limit_s, options.run_limit_s) == (1.5, None)
+    options = config_of(tmp_path, "{}", PROMPTFOO_MAX_EVAL_TIME_MS="2000").options
+    assert (options.trial_limit_s, options.run_limit_s) == (None, 2.0)
+    _, findings = read(tmp_path, "evaluateOptions:\n  timeoutMs: soon\n")
+    assert "timeoutMs is 'soon', not a number" in findings.problems[0].what
+
+
 def test_options_are_read_and_the_command_line_ones_win(tmp_path: Path) -> None:
     """Milliseconds become seconds."""
     config = config_of(
