@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,9 +14,10 @@ import yaml
 from evenhand.cli import exits
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
-from evenhand.promptfoo.assertions import SUPPORTED
+from evenhand.promptfoo.assertions.kinds import SUPPORTED
 from evenhand.promptfoo.load import load
-from evenhand.scorers.catalog import catalog, scorers
+from evenhand.providers.catalog import KEYS, SCHEMES
+from evenhand.scorers.catalog import scorers
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -129,11 +131,33 @@ def test_every_option_is_documented():
 
 
 def test_every_assertion_type_is_documented():
-    """The page on promptfoo's dialect names each assertion that works, and the catalogue lists it."""
-    text = (DOCS / "promptfoo.md").read_text("utf-8")
+    """The page for those who come from promptfoo names each assertion that works."""
+    text = (DOCS / "coming-from-promptfoo.md").read_text("utf-8")
     assert [name for name in sorted(SUPPORTED) if f"`{name}`" not in text] == []
-    listed = {entry.name for entry in catalog()}
-    assert listed >= SUPPORTED
+
+
+def test_the_tables_of_coming_from_promptfoo_are_those_of_the_code():
+    """Made anew, the page is as it is: `python tests/docs/promptfoo_tables.py` writes it."""
+    path = Path(__file__).with_name("promptfoo_tables.py")
+    spec = importlib.util.spec_from_file_location("promptfoo_tables", path)
+    assert spec is not None
+    assert spec.loader is not None
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    text = tables.PAGE.read_text("utf-8")
+    assert tables.with_tables(text) == text
+    assert set(re.findall(r"<!-- table: (\w+) -->", text)) == tables.TABLES.keys()
+
+
+def test_every_provider_is_documented():
+    """The page on providers has the table of the catalogue, row by row."""
+    text = (DOCS / "providers.md").read_text("utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    keys = [KEYS.get(form.partition(":")[0]) for form in SCHEMES]
+    assert rows == [
+        f"| `{form}` | {what} | {f'`{key}`' if key else ''} |"
+        for (form, what), key in zip(SCHEMES.items(), keys, strict=True)
+    ]
 
 
 def test_every_scorer_is_documented():

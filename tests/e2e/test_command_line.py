@@ -202,17 +202,17 @@ def test_a_run_is_exported_in_every_format(evenhand: Run, tmp_path: Path):
     """Named by the file's ending or by --format."""
     config(tmp_path, "one", "bad")
     evenhand("run")
-    assert "2 trials written" in evenhand("export", "--to", "out.jsonl").err
+    assert "2 trials written" in evenhand("export", "--to", "out.jsonl", "--format", "jsonl").err
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [line["outcome"] for line in lines] == ["pass", "fail"]
     rows = list(csv.DictReader(io.StringIO(evenhand("export", "--to", "-", "--format", "csv").out)))
     assert [row["outcome"] for row in rows] == ["pass", "fail"]
-    evenhand("export", "--to", "p.json", "--format", "promptfoo")
+    evenhand("export", "--to", "p.json")
     results = json.loads((tmp_path / "p.json").read_text())["results"]
     assert results["version"] == 3
     assert results["stats"]["successes"] == 1
     assert [r["success"] for r in results["results"]] == [True, False]
-    evenhand("export", "--to", "out.json")
+    evenhand("export", "--to", "out.json", "--format", "json")
     assert json.loads((tmp_path / "out.json").read_text())["totals"]["trials"] == 2
     assert evenhand("export", "--to", "out.docx").code == 2
 

@@ -31,6 +31,7 @@ class Shape:
     """A run of 300 calls."""
 
     rows: int = CALLS
+    trials: int = CALLS
     flags: tuple[str, ...] = ("--no-cache",)
     config: dict[str, Any] = field(default_factory=dict)
 
@@ -44,7 +45,15 @@ SHAPES = {
         flags=("--repeat", "2"),
         config={"providers": [{**MODEL, "config": {**MODEL["config"], "temperature": 1}}]},
     ),
-    "judged": Shape(rows=150, config={"defaultTest": {"assert": [RUBRIC]}}),
+    "judged": Shape(rows=150, trials=150, config={"defaultTest": {"assert": [RUBRIC]}}),
+    "compared": Shape(
+        rows=100,
+        trials=200,
+        config={
+            "providers": [MODEL, {**MODEL, "id": "openai:chat:gpt-4o"}],
+            "defaultTest": {"assert": [{**RUBRIC, "type": "select-best"}, {"type": "max-score"}]},
+        },
+    ),
 }
 
 
@@ -71,7 +80,7 @@ def test_a_killed_run_resumes_to_the_same_results_and_pays_for_no_reply_twice(
     assert first.returncode == 1, err
     wanted = settled(json.loads(out))
     price = Counter(fake.ledger.counts)
-    assert (len(wanted), price.total()) == (CALLS // (2 if name == "judged" else 1), CALLS)
+    assert (len(wanted), price.total()) == (shape.trials, CALLS)
 
     draw = random.Random(name)
     killed = 0

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "evenhand"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "types", "misc", "lib"}
-HEAVY = {"aiohttp", "click", "jinja2", "jsonschema_rs", "uvloop", "yaml"}
+HEAVY = {"aiohttp", "click", "jsonschema_rs", "quickjs", "uvloop", "yaml"}
 MOST_PACKAGES = 30
 
 
@@ -27,7 +27,7 @@ def tracked() -> Iterator[Path]:
     """The files that are kept under version control, or would be."""
     skipped = {".git", ".venv", ".evenhand", "__pycache__", "build", "dist", "htmlcov"}
     for path in sorted(ROOT.iterdir()):
-        if path.is_file() and not path.name.startswith(".coverage"):
+        if path.is_file() and path.name != ".git" and not path.name.startswith(".coverage"):
             yield path
         elif path.is_dir() and (path.name == ".ci" or not path.name.startswith(".")):
             yield from (

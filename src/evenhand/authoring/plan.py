@@ -134,7 +134,7 @@ class EvalPlan:
                 parts += [str(column.variant) for column in columns]
                 parts += [str(_id(column.body.judge)) for column in columns[:1]]
             s = self.selection
-            parts.append(encode([s.filter, s.first, s.sample, s.seed, s.repeats]))
+            parts.append(encode(s.told()))
             self._fingerprint = digest(*parts)
         return self._fingerprint
 
@@ -320,10 +320,16 @@ def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:
                 for t in (c.id, c.description, c.input or "", *c.vars.values())
             )
         ]
+    if selection.only is not None:
+        cases = [c for c in cases if c.id in selection.only]
+    if selection.range is not None:
+        cases = cases[slice(*selection.range)]
+    if selection.first is not None:
+        cases = cases[: selection.first]
     if selection.sample is not None and selection.sample < len(cases):
         drawn = random.Random(selection.seed).sample(range(len(cases)), selection.sample)  # noqa: S311 (a sample)
         cases = [cases[i] for i in sorted(drawn)]
-    return cases if selection.first is None else cases[: selection.first]
+    return cases
 
 
 def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,37 @@ from evenhand.core.errors import ConfigError, Problem, UsageError
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
+    from evenhand.promptfoo.overrides import Overrides
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """The tests that came to some of these outcomes in an earlier run.
+
+    Attributes:
+        path: The run's file, or a JSON file of promptfoo's results.
+    """
+
+    path: str
+    outcomes: tuple[str, ...]
+
+    def cases(self) -> frozenset[str]:
+        """The ids of their cases.
+
+        Raises:
+            UsageError: The file holds no results.
+        """
+        from evenhand.cli.failed import failed_cases  # noqa: PLC0415 (seldom)
+
+        return failed_cases(Path(self.path), self.outcomes)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The paths, and which part of what they hold.
+    """The paths, which part of what they hold, and what goes over it.
 
     Attributes:
-        paths: Absolute. One promptfoo config or folder; or eval files, with a line or without, and folders of them.
+        paths: Absolute. Promptfoo configs and folders; or eval files, with a line or without, and folders of them.
         filter: A regular expression for cases.
         first: Only so many cases.
         sample: Only so many, drawn at random.
@@ -29,6 +52,13 @@ class Asked:
         offline: Answer from offline.jsonl.
         names: Only evals with this text in their name.
         tag: Only evals with this tag.
+        pattern: A regular expression for descriptions.
+        metadata: `key=value`s that the cases' metadata has to say.
+        range: From this place to before that one.
+        only_prompts: A regular expression for prompts.
+        only_models: A regular expression for models.
+        failing: Only cases that failed in an earlier run.
+        prompts: This, and what follows: see `evenhand.promptfoo.overrides.Overrides`.
         strict: What would be warned of is an error.
     """
 
@@ -42,13 +72,35 @@ class Asked:
     offline: bool = False
     names: str = ""
     tag: str = ""
+    pattern: str = ""
+    metadata: tuple[str, ...] = ()
+    range: tuple[int | None, int | None] | None = None
+    only_prompts: str = ""
+    only_models: str = ""
+    failing: Failing | None = None
+    prompts: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    tests: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    prefix: str = ""
+    suffix: str = ""
+    description: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    grader: str = ""
+    delay_ms: float | None = None
+    env_files: tuple[str, ...] = ()
     strict: bool = False
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:
         """What an earlier session was asked."""
-        asked: dict[str, Any] = dict(record["asked"])
-        asked["paths"] = tuple(asked["paths"])
+        asked: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in record["asked"].items()
+        }
+        failing = asked.get("failing")
+        if failing:
+            asked["failing"] = Failing(failing["path"], tuple(failing["outcomes"]))
         return Asked(**asked)
 
     def record(self) -> dict[str, Any]:
@@ -66,7 +118,7 @@ class Asked:
             return folder
         return next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
 
-    def plan(self) -> tuple[Plan, list[Problem]]:
+    def plan(self, *, prepare: bool = True) -> tuple[Plan, list[Problem]]:
         """The plan, and what is wrong with files that it goes on without.
 
         Raises:
@@ -76,7 +128,19 @@ class Asked:
         """
         from evenhand.core.plan import Selection  # noqa: PLC0415 (imported once it is known what is asked)
 
-        selection = Selection(self.filter, self.first, self.sample, self.seed, self.repeats)
+        selection = Selection(
+            metadata=self.metadata,
+            only=self.failing.cases() if self.failing else None,
+            filter=self.filter,
+            pattern=self.pattern,
+            range=self.range,
+            first=self.first,
+            sample=self.sample,
+            seed=self.seed,
+            repeats=self.repeats,
+            prompts=self.only_prompts,
+            models=self.only_models,
+        )
         if any(self._is_evals(path) for path in self.paths):
             from evenhand.authoring.discovery import find  # noqa: PLC0415 (see above)
             from evenhand.authoring.plan import plan_of  # noqa: PLC0415 (see above)
@@ -94,22 +158,43 @@ class Asked:
                 broken=found.problems,
             )
             return plan, sorted(found.problems)
-        only, *others = self.paths
-        if others:
-            raise UsageError(
-                "several promptfoo configs cannot be run at once yet",
-                hint="Run them one after the other.",
-            )
         if self.names or self.tag:
             raise UsageError(
-                "-k and --tag are for eval sets", hint="Use --filter for a promptfoo config."
+                "-k, and --tag without a value, are for eval sets",
+                hint="Use --filter for a promptfoo config.",
             )
         from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
 
-        plan = load(Path(only), selection, strict_prompts=self.strict_prompts)
+        paths = [Path(path) for path in self.paths]
+        overrides = self._overrides()
+        plan = load(
+            paths,
+            selection,
+            strict_prompts=self.strict_prompts,
+            overrides=overrides,
+            prepare=prepare,
+        )
         if self.strict and plan.hints:
             raise ConfigError(plan.hints)
-        return plan, []
+        return plan, list(plan.broken)
+
+    def _overrides(self) -> Overrides:
+        """What goes over a promptfoo config."""
+        from evenhand.promptfoo.overrides import Overrides  # noqa: PLC0415 (see above)
+
+        return Overrides(
+            prompts=self.prompts,
+            providers=self.providers,
+            tests=self.tests,
+            variables=self.variables,
+            prefix=self.prefix,
+            suffix=self.suffix,
+            description=self.description,
+            tags=self.tags,
+            grader=self.grader,
+            delay_ms=self.delay_ms,
+            env_files=self.env_files,
+        )
 
     @staticmethod
     def _is_evals(path: str) -> bool:

@@ -3,53 +3,68 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenhand.cli.selecting import selecting
+from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError
 
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+
 
 @click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
-@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.argument("path", required=False, type=click.Path(path_type=Path))
 @selecting
-@click.option(
-    "--strict-prompts", is_flag=True, help="Read prompt functions as `run --strict-prompts` does."
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-def check(
-    path: Path,
-    filter_: str,
-    first: int | None,
-    sample: int | None,
-    seed: int,
-    repeat: int | None,
-    strict_prompts: bool,
-    as_json: bool,
-) -> int:
+def check(path: Path | None, as_json: bool, **said: Any) -> int:
     """Validate PATH, and say what a run would do and cost.
 
     PATH is a folder with a promptfooconfig.yaml or the file itself; or a file or a folder of eval sets. All problems
-    are shown at once, each with its file, line and column. Nothing is sent.
+    are shown at once, each with its file, line and column; so is what would come out otherwise in promptfoo. Nothing is
+    sent.
     """
-    from evenhand.cli.asked import Asked  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (see above)
+    from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (once it is known what is asked)
 
-    asked = Asked((str(path),), filter_, first, sample, seed, repeat, strict_prompts)
-    plan, broken = asked.plan()
+    plan, broken = asked_for((str(path),) if path else (), said).plan(prepare=False)
     if broken:
         raise ConfigError(broken)
     estimates = plan.estimate()
     if as_json:
         from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)
 
-        click.echo(encode(estimate_row(plan, estimates)).decode())
+        row = {**estimate_row(plan, estimates), "differences": _differences(plan)}
+        click.echo(encode(row).decode())
         return 0
-    shown = "" if path == Path() else shlex.quote(str(path))
+    shown = shlex.quote(str(path)) if path else ""
     for line in problem_lines(plan.hints, len(plan.hints)):
+        tell(line)
+    for line in _told(_differences(plan)):
         tell(line)
     for line in estimate_lines(plan, estimates, shown):
         click.echo(line)
     return 0
+
+
+def _differences(plan: Plan) -> list[str]:
+    """What comes out otherwise than in promptfoo, for a config of its."""
+    from evenhand.promptfoo.plan import PromptfooPlan  # noqa: PLC0415 (once it is known what is asked)
+
+    if not isinstance(plan, PromptfooPlan):
+        return []
+    from evenhand.promptfoo.differences import differences  # noqa: PLC0415 (see above)
+
+    return differences(plan)
+
+
+def _told(sentences: Sequence[str]) -> Iterator[str]:
+    import textwrap  # noqa: PLC0415 (see above)
+
+    if sentences:
+        yield "otherwise than in promptfoo:"
+    for sentence in sentences:
+        yield textwrap.fill(sentence, 100, initial_indent="  - ", subsequent_indent="    ")

@@ -25,10 +25,10 @@ BUILT_AFTER = 1_763_683_200  # seconds since 1970: 2025-11-21, before there was 
 PACKAGES = (
     "aiohttp",
     "click",
-    "jinja2",
     "jsonschema-rs",
     "msgspec",
     "pyyaml",
+    "quickjs-ng",
 )
 SDKS = ("anthropic", "openai")
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from evenhand.core.errors import (
     BudgetStop,
     ConfigError,
@@ -31,6 +33,7 @@ def code_for(
     *,
     promptfoo: bool = False,
     failures_are_fine: bool = False,
+    failed: int | None = None,
 ) -> int:
     """The exit code of a run.
 
@@ -38,18 +41,27 @@ def code_for(
         verdict: What its trials came to.
         status: How it ended.
         signal: The signal that stopped it; 0 for none.
-        promptfoo: Failed trials exit with 100, as promptfoo's do.
+        promptfoo: Failed trials exit with 100, as promptfoo's do; so do errors that leave a finished run undecided.
         failures_are_fine: Failed trials exit with 0. A run that has no verdict still does not.
+        failed: Failed trials exit with this; None for 1, or 100.
     """
     if signal:
         return 128 + signal
     if status == "out_of_budget":
         return OUT_OF_BUDGET
-    if status != "finished" or verdict == "undecided":
+    if status != "finished" or (verdict == "undecided" and not promptfoo):
         return NO_VERDICT
-    if verdict == "passed" or failures_are_fine:
+    if verdict == "passed" or (verdict == "failed" and failures_are_fine):
         return PASSED
+    if failed is not None:
+        return failed
     return PROMPTFOO_FAILED if promptfoo else FAILED
+
+
+def failed_code(env: Mapping[str, str]) -> int | None:
+    """What PROMPTFOO_FAILED_TEST_EXIT_CODE says; None where it says no number."""
+    text = env.get("PROMPTFOO_FAILED_TEST_EXIT_CODE") or ""
+    return int(text) & 0xFF if text.strip().isdecimal() else None
 
 
 def code_of(error: EvenhandError) -> int:

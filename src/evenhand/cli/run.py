@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from evenhand.cli.exits import code_for
-from evenhand.cli.selecting import selecting
+from evenhand.cli.exits import code_for, failed_code
+from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import set_apart, tell
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
     from evenhand.cli.asked import Asked
     from evenhand.core.plan import Plan
-    from evenhand.core.run import CallRecord, TrialResult
+    from evenhand.core.run import CallRecord, RunStatus, TrialResult, VerdictWord
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
+    from evenhand.store.runfile import RunFile
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -41,7 +42,13 @@ def _looks(command: F) -> F:
                 help="Print every trial with every expectation, as they are settled.",
             ),
             click.option("--no-table", is_flag=True, help="Print the summary only."),
-            click.option("--no-progress", is_flag=True, help="Print no progress."),
+            click.option(
+                "--no-progress",
+                "--no-progress-bar",
+                "no_progress",
+                is_flag=True,
+                help="Print no progress.",
+            ),
             click.option("--exit-zero", is_flag=True, help="Exit with 0 when trials failed."),
             click.option(
                 "--promptfoo-exit-codes",
@@ -59,7 +66,12 @@ def _spending(command: F) -> F:
     for option in reversed(
         (
             click.option(
-                "-j", "--concurrency", type=click.IntRange(1), help="Trials and calls in flight."
+                "-j",
+                "--concurrency",
+                "--max-concurrency",
+                "concurrency",
+                type=click.IntRange(1),
+                help="Trials and calls in flight.",
             ),
             click.option(
                 "--max-cost",
@@ -86,7 +98,6 @@ def _spending(command: F) -> F:
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...")
 @selecting
 @click.option("-k", "names", default="", metavar="NAME", help="Only evals with this in their name.")
-@click.option("--tag", default="", help="Only evals with this tag.")
 @click.option(
     "--strict",
     is_flag=True,
@@ -99,33 +110,57 @@ def _spending(command: F) -> F:
     help="Answer from the folder's offline.jsonl instead of asking any model: no key, no network, no cost.",
 )
 @click.option(
-    "--strict-prompts",
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FILE",
+    help="Write the results to this file, too, in the format that its ending says.",
+)
+@click.option(
+    "--no-write", is_flag=True, help="Keep no run: what is not printed or written is gone."
+)
+@click.option(
+    "--fail-on-empty",
     is_flag=True,
-    help="Call prompt functions with promptfoo's one context argument, whatever their parameters are called.",
+    help="Exit with 5 where no test is left, also with --promptfoo-exit-codes.",
+)
+@click.option(
+    "--retry-errors",
+    is_flag=True,
+    help="Redo the trials in error of the latest run instead, as `evenhand retry` does.",
+)
+@click.option(
+    "--resume",
+    "resumed",
+    is_flag=False,
+    flag_value="latest",
+    default="",
+    metavar="[RUN]",
+    help="Go on with RUN, by default the latest, as `evenhand resume` does.",
 )
 @_looks
 def run(
     paths: tuple[str, ...],
-    filter_: str,
-    first: int | None,
-    sample: int | None,
-    seed: int,
-    repeat: int | None,
     names: str,
-    tag: str,
     strict: bool,
     concurrency: int | None,
     max_cost: float | None,
     no_cache: bool,
     time_limit: float | None,
     offline: bool,
-    strict_prompts: bool,
+    outputs: tuple[str, ...],
+    no_write: bool,
+    fail_on_empty: bool,
+    retry_errors: bool,
+    resumed: str,
     as_json: bool,
     verbose: bool,
     no_table: bool,
     no_progress: bool,
     exit_zero: bool,
     promptfoo_exit_codes: bool,
+    **said: Any,
 ) -> int:
     """Run the prompts × models × tests of a folder, or its eval sets.
 
@@ -135,22 +170,25 @@ def run(
     Every reply is kept the moment it arrives. Stopped with Ctrl-C or killed, a run goes on with `evenhand resume`,
     and what was received is not paid for again.
     """
-    from evenhand.cli.asked import Asked, absolute  # noqa: PLC0415 (imported once it is known what is asked)
+    from dataclasses import replace  # noqa: PLC0415 (imported once it is known what is asked)
+
+    from evenhand.core.errors import NothingSelected  # noqa: PLC0415 (see above)
     from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
 
-    asked = Asked(
-        tuple(map(absolute, paths or (".",))),
-        filter_,
-        first,
-        sample,
-        seed,
-        repeat,
-        strict_prompts,
-        offline,
-        names,
-        tag,
-        strict,
+    looks = _Looks(
+        as_json,
+        verbose,
+        not no_table,
+        not no_progress,
+        exit_zero,
+        promptfoo_exit_codes,
+        outputs,
     )
+    if retry_errors or resumed:
+        redo = _retried if retry_errors else _again
+        which = resumed or None
+        return redo(which, looks, concurrency, max_cost, time_limit, no_cache=no_cache)
+    asked = replace(asked_for(paths, said), offline=offline, names=names, strict=strict)
     record: dict[str, Any] = {
         "asked": asked.record(),
         "concurrency": concurrency,
@@ -158,15 +196,34 @@ def run(
         "cache": not no_cache,
         "time_limit_s": time_limit,
     }
-    settings = Settings(
-        concurrency=concurrency,
-        cache=False if no_cache else None,
-        max_cost_usd=max_cost,
-        time_limit_s=time_limit,
-        record=record,
-    )
-    looks = _Looks(as_json, verbose, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
-    return _run(asked, settings, None, looks)
+    with _home(no_write) as home:
+        settings = Settings(
+            home=home,
+            concurrency=concurrency,
+            cache=False if no_cache else None,
+            max_cost_usd=max_cost,
+            time_limit_s=time_limit,
+            record=record,
+        )
+        try:
+            return _run(asked, settings, None, looks)
+        except NothingSelected as error:
+            if not promptfoo_exit_codes or fail_on_empty:
+                raise
+            tell(_safe(str(error)))
+            return 0
+
+
+@contextlib.contextmanager
+def _home(no_write: bool) -> Iterator[Path | None]:
+    """Where the run is kept: as always, or in a folder that is gone afterwards."""
+    if not no_write:
+        yield None
+        return
+    import tempfile  # noqa: PLC0415 (seldom)
+
+    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+        yield Path(folder)
 
 
 @click.command(short_help="Go on with a run that did not finish. Nothing is paid for twice.")
@@ -192,6 +249,70 @@ def resume(
     Calls that were in flight when a run was killed may have been charged for: they are counted, with what they can
     have cost at most.
     """
+    looks = _Looks(as_json, verbose, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
+    return _again(run, looks, concurrency, max_cost, time_limit, no_cache=no_cache)
+
+
+@click.command(short_help="Redo the trials in error of a run. Nothing is paid for twice.")
+@click.argument("run", required=False, metavar="[RUN]")
+@_spending
+@_looks
+def retry(
+    run: str | None,
+    concurrency: int | None,
+    max_cost: float | None,
+    no_cache: bool,
+    time_limit: float | None,
+    as_json: bool,
+    verbose: bool,
+    no_table: bool,
+    no_progress: bool,
+    exit_zero: bool,
+    promptfoo_exit_codes: bool,
+) -> int:
+    """Redo the trials in error of RUN (an id, the start of one, or a file; by default the latest), in its own file.
+
+    All else stays as it is, and replies that were received are not asked for again. Where no trial is in error, nothing
+    is run.
+    """
+    looks = _Looks(as_json, verbose, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
+    return _retried(run, looks, concurrency, max_cost, time_limit, no_cache=no_cache)
+
+
+def _retried(
+    run: str | None,
+    looks: _Looks,
+    concurrency: int | None,
+    max_cost: float | None,
+    time_limit: float | None,
+    *,
+    no_cache: bool,
+) -> int:
+    from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    file = find(Path.cwd(), run)
+    with RunFile.open(file) as earlier:
+        meta, totals = earlier.meta, earlier.totals()
+        if not totals.errors and meta.status == "finished":
+            tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
+            print_run(earlier, as_json=looks.as_json, table=looks.table)
+            return _exit_code(verdict(totals, meta.planned, meta.pass_rate), meta.status, 0, looks)
+    return _again(str(file), looks, concurrency, max_cost, time_limit, no_cache=no_cache)
+
+
+def _again(
+    run: str | None,
+    looks: _Looks,
+    concurrency: int | None,
+    max_cost: float | None,
+    time_limit: float | None,
+    *,
+    no_cache: bool,
+) -> int:
+    """Goes on with an earlier run, as it was started but for what is said now."""
     from evenhand.cli.asked import Asked  # noqa: PLC0415 (imported once it is known what is asked)
     from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
@@ -210,7 +331,6 @@ def resume(
         time_limit_s=time_limit or record["time_limit_s"],
         record=record,
     )
-    looks = _Looks(as_json, verbose, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
     return _run(Asked.again(record), settings, file, looks)
 
 
@@ -224,6 +344,7 @@ class _Looks:
     progress: bool
     exit_zero: bool
     promptfoo_exit_codes: bool
+    outputs: tuple[str, ...] = ()
 
 
 def _run(asked: Asked, settings: Settings, file: Path | None, looks: _Looks) -> int:
@@ -335,6 +456,17 @@ def _note(text: str) -> None:
     tell(f"evenhand: {safe(text)}")
 
 
+def _write(run_file: RunFile, outputs: Sequence[str]) -> None:
+    """Writes the results to files, each in the format that its ending says."""
+    from evenhand.report.export import export  # noqa: PLC0415 (seldom)
+
+    for name in outputs:
+        to = Path(name)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        rows = export(run_file, to)
+        tell(f"{rows} trials written to {to}")
+
+
 def _report(finished: Finished, plan: Plan, looks: _Looks) -> int:
     from evenhand.cli.show import print_run  # noqa: PLC0415 (imported once there is something to show)
     from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
@@ -345,11 +477,18 @@ def _report(finished: Finished, plan: Plan, looks: _Looks) -> int:
     with RunFile.open(finished.path) as run_file:
         totals = run_file.totals()
         print_run(run_file, as_json=looks.as_json, table=looks.table, with_heading=not said)
+        _write(run_file, (*looks.outputs, *plan.options.outputs))
     ending = finished.ending
+    word = verdict(totals, plan.size, plan.options.pass_rate)
+    return _exit_code(word, ending.status, ending.signal, looks)
+
+
+def _exit_code(word: VerdictWord, status: RunStatus, signal: int, looks: _Looks) -> int:
     return code_for(
-        verdict(totals, plan.size, plan.options.pass_rate),
-        ending.status,
-        ending.signal,
+        word,
+        status,
+        signal,
         promptfoo=looks.promptfoo_exit_codes,
         failures_are_fine=looks.exit_zero,
+        failed=failed_code(os.environ),
     )

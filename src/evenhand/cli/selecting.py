@@ -1,15 +1,28 @@
-"""The options that say which part of the tests is meant: the same wherever tests are read."""
+"""The options that say what is run: which configs, which part of them, and what goes over them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+if TYPE_CHECKING:
+    from evenhand.cli.asked import Asked
+
 F = TypeVar("F", bound=Callable[..., object])
 
-_OPTIONS = (
+_WHICH = (
+    click.option(
+        "-c",
+        "--config",
+        "configs",
+        multiple=True,
+        metavar="PATH",
+        help="A config, a pattern of them, or a folder; several are put together.",
+    ),
     click.option(
         "--filter",
         "filter_",
@@ -17,17 +30,225 @@ _OPTIONS = (
         metavar="REGEX",
         help="Only tests whose description or variables match.",
     ),
-    click.option("--first", type=click.IntRange(1), metavar="N", help="Only the first N tests."),
     click.option(
-        "--sample", type=click.IntRange(1), metavar="N", help="Only N tests, drawn at random."
+        "--filter-pattern",
+        default="",
+        metavar="REGEX",
+        help="Only tests whose description matches.",
     ),
-    click.option("--seed", type=int, default=0, show_default=True, help="For --sample."),
+    click.option(
+        "--filter-metadata",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Only tests whose metadata says so; all of them have to hold.",
+    ),
+    click.option(
+        "--filter-range",
+        default="",
+        metavar="START:END",
+        help="Only tests from place START, counted from 0, to before END.",
+    ),
+    click.option(
+        "--first",
+        "--filter-first-n",
+        "-n",
+        "first",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Only the first N tests.",
+    ),
+    click.option(
+        "--sample",
+        "--filter-sample",
+        "sample",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Only N tests, drawn at random.",
+    ),
+    click.option(
+        "--seed",
+        "--filter-sample-seed",
+        "seed",
+        type=int,
+        default=0,
+        show_default=True,
+        help="For --sample.",
+    ),
+    click.option(
+        "--filter-prompts", default="", metavar="REGEX", help="Only prompts called like this."
+    ),
+    click.option(
+        "--filter-providers",
+        "--filter-targets",
+        "filter_providers",
+        default="",
+        metavar="REGEX",
+        help="Only models called like this, by id or label.",
+    ),
+    click.option(
+        "--filter-failing",
+        default="",
+        metavar="RUN",
+        help="Only tests that failed, or had an error, in RUN: an id, `latest`, or a file of results.",
+    ),
+    click.option(
+        "--filter-failing-only", default="", metavar="RUN", help="Only tests that failed in RUN."
+    ),
+    click.option(
+        "--filter-errors-only",
+        default="",
+        metavar="RUN",
+        help="Only tests that had an error in RUN.",
+    ),
     click.option("--repeat", type=click.IntRange(1), metavar="N", help="Ask everything N times."),
+)
+
+_OVER = (
+    click.option(
+        "-p", "--prompts", multiple=True, metavar="PROMPT", help="Instead of the config's prompts."
+    ),
+    click.option(
+        "-r",
+        "--providers",
+        multiple=True,
+        metavar="ID",
+        help="Instead of the config's providers.",
+    ),
+    click.option(
+        "-t",
+        "--tests",
+        "--vars",
+        "tests",
+        default="",
+        metavar="FILE",
+        help="A file of tests, instead of the config's.",
+    ),
+    click.option("--var", multiple=True, metavar="NAME=VALUE", help="A variable for every test."),
+    click.option("--prompt-prefix", default="", metavar="TEXT", help="Before every prompt."),
+    click.option("--prompt-suffix", default="", metavar="TEXT", help="After every prompt."),
+    click.option("--description", default="", metavar="TEXT", help="What the run is called."),
+    click.option(
+        "--tag",
+        multiple=True,
+        metavar="NAME[=VALUE]",
+        help="Only evals with this tag; with =VALUE, a tag of the run.",
+    ),
+    click.option(
+        "--grader", default="", metavar="ID", help="Who judges, where the config names nobody."
+    ),
+    click.option(
+        "--delay",
+        type=click.FloatRange(0),
+        metavar="MS",
+        help="Wait so many milliseconds before each call; calls follow one another then.",
+    ),
+    click.option(
+        "--env-file",
+        "--env-path",
+        "env_files",
+        multiple=True,
+        metavar="FILE",
+        help="Set variables of the environment as this file says.",
+    ),
+    click.option(
+        "--strict-prompts",
+        is_flag=True,
+        help="Call prompt functions with promptfoo's one context argument, whatever their parameters are called.",
+    ),
 )
 
 
 def selecting(command: F) -> F:
-    """Adds the options of a selection to a command."""
-    for option in reversed(_OPTIONS):
+    """Adds the options that say what is run to a command. They come as one dict, which `asked_for` understands."""
+    for option in reversed((*_WHICH, *_OVER)):
         command = option(command)
     return command
+
+
+def asked_for(paths: tuple[str, ...], said: Mapping[str, Any]) -> Asked:
+    """What these options ask for.
+
+    Raises:
+        UsageError: One of them cannot be read.
+    """
+    from evenhand.cli.asked import Asked, Failing, absolute  # noqa: PLC0415 (imported once it is known what is asked)
+    from evenhand.promptfoo.overrides import range_of, split_paths  # noqa: PLC0415 (see above)
+
+    tags, names = _pairs("--tag", said["tag"], bare=True)
+    failing = None
+    for option, outcomes in (
+        ("filter_failing", ("fail", "error")),
+        ("filter_failing_only", ("fail",)),
+        ("filter_errors_only", ("error",)),
+    ):
+        if said[option]:
+            failing = Failing(_run_file(said[option]), outcomes)
+    given = (*paths, *said["configs"])
+    return Asked(
+        paths=tuple(map(absolute, given or (".",))),
+        filter=said["filter_"],
+        first=said["first"],
+        sample=said["sample"],
+        seed=said["seed"],
+        repeats=said["repeat"],
+        strict_prompts=said["strict_prompts"],
+        tag=names[-1] if names else "",
+        pattern=said["filter_pattern"],
+        metadata=said["filter_metadata"],
+        range=range_of(said["filter_range"]),
+        only_prompts=said["filter_prompts"],
+        only_models=said["filter_providers"],
+        failing=failing,
+        prompts=tuple(_found(text) for text in said["prompts"]),
+        providers=said["providers"],
+        tests=_file(said["tests"]),
+        variables=_pairs("--var", said["var"])[0],
+        prefix=said["prompt_prefix"],
+        suffix=said["prompt_suffix"],
+        description=said["description"],
+        tags=tags,
+        grader=said["grader"],
+        delay_ms=said["delay"],
+        env_files=tuple(map(absolute, split_paths(said["env_files"]))),
+    )
+
+
+def _pairs(
+    option: str, given: tuple[str, ...], *, bare: bool = False
+) -> tuple[dict[str, str], list[str]]:
+    """`name=value`s by name, and, where they may be, names without a value."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for text in given:
+        name, equals, value = text.partition("=")
+        if equals and name:
+            found[name] = value
+        elif bare and name:
+            names.append(name)
+        else:
+            raise click.UsageError(f"{option}: {text!r} is not NAME=VALUE.")
+    return found, names
+
+
+def _run_file(ref: str) -> str:
+    """The file of the run meant, absolute, so that the same is meant when it is asked again."""
+    if ref.endswith(".json") and Path(ref).is_file():
+        return os.path.abspath(ref)  # noqa: PTH100 (as in `absolute`)
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (seldom)
+
+    return str(find(Path.cwd(), ref))
+
+
+def _file(name: str) -> str:
+    """A file that is named where one stands, not in the config's folder."""
+    if not name or "://" in name.removeprefix("file://"):
+        return name
+    return os.path.abspath(name.removeprefix("file://"))  # noqa: PTH100 (a name may have a function or a sheet after it)
+
+
+def _found(text: str) -> str:
+    """A prompt: a file where one stands, or else text."""
+    name = text.removeprefix("file://")
+    path = name.rpartition(":")[0] if ".py:" in name else name
+    there = len(path) < 400 and "\n" not in path and os.path.exists(path)  # noqa: PTH110 (longer is no name)
+    return f"file://{os.path.abspath(name)}" if there else text  # noqa: PTH100 (see above)

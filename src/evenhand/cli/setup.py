@@ -1,4 +1,4 @@
-"""`evenhand init`, `evenhand doctor` and `evenhand scorers`: before the first run."""
+"""`evenhand init`, `doctor`, `scorers` and `providers`: before the first run."""
 
 from __future__ import annotations
 
@@ -17,20 +17,45 @@ if TYPE_CHECKING:
 
 
 @click.command(name="init", short_help="Make a small folder that runs at once.")
-@click.argument("folder", default=".", type=click.Path(path_type=Path))
+@click.argument("folder", default=".", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--python", is_flag=True, help="Eval sets in Python, instead of a promptfoo config.")
-def init(folder: Path, *, python: bool) -> int:
+@click.option(
+    "--from",
+    "config",
+    type=click.Path(path_type=Path),
+    help="Print this promptfoo config as an eval set in Python instead.",
+)
+def init(folder: Path, config: Path | None, *, python: bool) -> int:
     """Make a small folder of prompts, tests and scripted replies that runs at once. Never overwrites a file.
 
     With --python, the tests are functions: evals/*_evals.py, a setup.py that is loaded first, a dataset, and the
     application that they call.
+
+    With --from, print a promptfoo config as an eval set: save it beside the config, in a file that ends in _evals.py.
     """
+    if config is not None:
+        return _print_as_python(config)
     from evenhand.cli.init import init as scaffold  # noqa: PLC0415 (once it is known what is asked)
 
     for path in scaffold(folder, "python" if python else "config"):
         click.echo(f"  {path}")
     where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{where} --offline")
+    return PASSED
+
+
+def _print_as_python(config: Path) -> int:
+    from evenhand.cli.streams import printing, tell  # noqa: PLC0415 (seldom)
+    from evenhand.promptfoo.as_python import as_python  # noqa: PLC0415 (seldom)
+    from evenhand.promptfoo.load import load  # noqa: PLC0415 (seldom)
+
+    text, left = as_python(load(config))
+    with printing():
+        click.echo(text, nl=False)
+    for what in left:
+        tell(f"not carried over: {what}")
+    folder = config if config.is_dir() else config.parent
+    tell(f"next: save it as {folder / 'my_evals.py'}, then evenhand run {folder / 'my_evals.py'}")
     return PASSED
 
 
@@ -49,14 +74,18 @@ def doctor() -> int:
 @click.command(short_help="List what can be expected of an output.")
 def scorers() -> int:
     """List what can be expected of an output: in Python, and with the words for it in a config."""
-    from evenhand.scorers.catalog import catalog  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.promptfoo.assertions.kinds import kinds  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.scorers.catalog import Entry  # noqa: PLC0415 (see above)
     from evenhand.scorers.catalog import scorers as listed  # noqa: PLC0415 (see above)
 
     click.echo("In Python, from evenhand.scorers:\n")
     _list(listed())
     click.echo("\nIn a config, as the type of an assertion:\n")
-    _list(catalog())
-    click.echo("\nIn a config each can be negated: not-contains, not-regex, …")
+    types = list(kinds())
+    _list([Entry(kind.name, kind.group, kind.about, kind.takes) for kind in types])
+    unmoved = ", ".join(kind.name for kind in types if kind.negation == "ignored")
+    click.echo("\nnot- asks the opposite: not-contains, not-regex, …")
+    click.echo(f"It changes nothing about these: {unmoved}.")
     return PASSED
 
 
@@ -71,3 +100,15 @@ def _list(entries: Sequence[Entry]) -> None:
         more += [f"opposite: {entry.negated}"] if entry.negated else []
         tail = f" ({'; '.join(more)})" if more else ""
         click.echo(f"  {entry.name:<{width}}  {entry.description}{tail}")
+
+
+@click.command(short_help="List what can be asked, and how its id is written.")
+def providers() -> int:
+    """List what can be asked, how its id is written, and which variable holds its key."""
+    from evenhand.providers.catalog import KEYS, SCHEMES  # noqa: PLC0415 (once it is known what is asked)
+
+    width = max(map(len, SCHEMES))
+    for form, what in SCHEMES.items():
+        key = KEYS.get(form.partition(":")[0])
+        click.echo(f"{form:<{width}}  {what}{f' ({key})' if key else ''}")
+    return PASSED

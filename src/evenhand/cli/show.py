@@ -83,14 +83,15 @@ def show(
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["json", "jsonl", "csv", "promptfoo", "junit", "markdown"]),
-    help="By default as the file's ending says; promptfoo is promptfoo's results JSON, version 3.",
+    metavar="FORMAT",
+    help="By default as the file's ending says; `json`, `jsonl` and `csv` are Evenhand's own.",
 )
 def export(run: str | None, to: Path, format_: str | None) -> int:
     """Write the results of RUN (an id, the start of one, or a file; by default the latest) to a file.
 
-    json is one document, jsonl one trial a line with the same keys, csv one row a trial; junit (.xml) is for CI, one
-    test case a trial, and markdown (.md) for people: the table, the failures and the comparison.
+    A run of a promptfoo config is written as promptfoo would write it: .json (its results, version 3), .jsonl, .yaml,
+    .csv and .xml. .html is a page to pass on, .junit.xml is for CI, and .md for a pull request. Evenhand's own formats,
+    which runs of eval sets have by default: json is one document, jsonl one trial a line, csv one row a trial.
     """
     from evenhand.report.export import export as write  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)

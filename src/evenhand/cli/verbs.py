@@ -15,16 +15,19 @@ _COMMANDS = {
         "evenhand.cli.run",
         "Go on with a run that did not finish. Nothing is paid for twice.",
     ),
+    "retry": ("evenhand.cli.run", "Redo the trials in error of a run. Nothing is paid for twice."),
     "show": ("evenhand.cli.show", "Show a run, or one cell of it."),
     "check": (
         "evenhand.cli.check",
         "Validate a folder, count its calls and price them. Sends nothing.",
     ),
     "export": ("evenhand.cli.show", "Write a run's results to a file."),
+    "import": ("evenhand.cli.importing", "Make a run of promptfoo's results."),
     "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
     "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt to start from."),
     "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
     "scorers": ("evenhand.cli.setup", "List what can be expected of an output."),
+    "providers": ("evenhand.cli.setup", "List what can be asked, and how its id is written."),
     "cache": ("evenhand.cli.cache", "Look into the cache of replies, or clear it."),
 }
 
@@ -59,7 +62,8 @@ class _Verbs(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(_COMMANDS[cmd_name][0])
-        command = getattr(module, cmd_name)
+        names = vars(module)  # `import` is a word of Python's, so its function is called import_
+        command = names.get(cmd_name) or names[f"{cmd_name}_"]
         assert isinstance(command, click.Command)  # noqa: S101 (our own table)
         return command
 

@@ -18,11 +18,15 @@ import msgspec
 type_error = "cannot be written as JSON"
 
 _encoder = msgspec.json.Encoder(order="sorted")
+_as_it_is = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
 
 
-def encode(value: object) -> bytes:
+def encode(value: object, *, ordered: bool = True) -> bytes:
     """The value as canonical JSON.
+
+    Args:
+        ordered: Keys are sorted; otherwise they stay in the order that they have, for what people or programs read.
 
     Raises:
         ValueError: It holds NaN or an infinity, or is nested too deeply, or in itself.
@@ -30,9 +34,9 @@ def encode(value: object) -> bytes:
     """
     try:
         try:
-            data = _encoder.encode(value)
+            data = (_encoder if ordered else _as_it_is).encode(value)
         except (UnicodeEncodeError, ValueError):
-            return _slow(value)
+            return _slow(value, ordered=ordered)
     except RecursionError:
         raise _too_deep() from None
     if b"null" in data:  # msgspec writes NaN as null: look again before believing it
@@ -65,11 +69,11 @@ def digest(*parts: bytes | str) -> str:
     return h.hexdigest()
 
 
-def _slow(value: object) -> bytes:
+def _slow(value: object, *, ordered: bool) -> bytes:
     return json.dumps(
-        msgspec.to_builtins(value, order="sorted"),
+        msgspec.to_builtins(value, order="sorted" if ordered else None),
         allow_nan=False,
-        sort_keys=True,
+        sort_keys=ordered,
         separators=(",", ":"),
     ).encode()
 

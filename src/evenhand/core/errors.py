@@ -18,6 +18,7 @@
     │   └── BadRequest          the vendor will not take this request             not retried
     ├── TemplateError           a template cannot be read, or cannot be filled in
     ├── CodeError               your function raised, hung, or returned what it may not
+    ├── OutOfTime               a trial, or its run, took longer than its config allows
     ├── ScoreError              what an expectation looks at is not there, or not of the right kind
     ├── JudgeError              a judge answered, but with no usable verdict
     └── StoreError              the run file or the cache cannot be read or written
@@ -217,6 +218,12 @@ class TemplateError(EvenhandError):
     """A template cannot be read, or cannot be filled in."""
 
     slug = "template"
+
+
+class OutOfTime(EvenhandError):
+    """A trial took longer than its config allows, or its run had already when it came to it."""
+
+    slug = "out-of-time"
 
 
 class ScoreError(EvenhandError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from evenhand.core.case import Case
-from evenhand.core.message import CallRole, Model, Reply
+from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
 from evenhand.core.score import Outcome, Score, State, Verdict
 from evenhand.core.variant import Variant
@@ -43,6 +43,22 @@ class Trial(Host, Protocol):
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         ...
 
+    def answered(self, prompt: Prompt, reply: Reply) -> None:
+        """Takes this for the subject's reply to the prompt, where nobody is asked."""
+        ...
+
+    def mark(self, metadata: Mapping[str, Any]) -> None:
+        """Keeps these with the result, beside the case's metadata."""
+        ...
+
+    def keep(self, value: Any) -> None:
+        """Keeps a JSON value with the result, for later trials; the last one counts."""
+        ...
+
+    def kept(self, index: int) -> Any:
+        """What the trial at this place in the plan kept; None for nothing. It is one that the step comes after."""
+        ...
+
     def provider(self, id: str) -> Provider:  # noqa: A002 (the word that users write)
         """The provider with this id, the same one each time. Lend it with `model`.
 
@@ -57,6 +73,10 @@ class Trial(Host, Protocol):
 
     def expect(self, expectation: Expectation) -> None:
         """Records an expectation. It is settled when the body is done, together with all the others."""
+        ...
+
+    async def settled(self, expectations: Sequence[Expectation]) -> Sequence[Outcome]:
+        """Settles expectations that are parts of another one, side by side. They are not recorded."""
         ...
 
     async def now(self, expectation: Expectation) -> Outcome:

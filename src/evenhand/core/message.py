@@ -9,6 +9,12 @@ from typing import Any, Literal, Protocol
 CallRole = Literal["subject", "judge", "setup"]
 """Why a model is asked: it is what is being evaluated, it grades, or it prepares."""
 
+Task = Literal["generate", "embed", "classify", "moderate"]
+"""What a model is asked for: an answer, a vector, the likelihood of labels, or what a text violates."""
+
+CHATS: frozenset[Task] = frozenset({"generate"})
+"""The tasks of a model that answers prompts and does nothing else."""
+
 Origin = Literal["provider", "cache", "journal"]
 """Where a reply came from: paid for now, found in the cache, or recorded earlier in this run."""
 
@@ -31,6 +37,7 @@ class Prompt:
         config: Settings of this call that go over the provider's own (temperature, max_tokens, tools …).
         vars: The case's variables, for providers that are functions.
         label: The prompt's name in reports.
+        task: What is asked for; all but an answer look at `text` alone.
         schema: The JSON Schema that the answer has to fit; None for any answer. Its keys are asked for in its order.
             A provider that can hold its model to it does; to others it is nothing: say in words what you want as well.
     """
@@ -40,6 +47,7 @@ class Prompt:
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
     label: str = ""
+    task: Task = "generate"
     schema: Mapping[str, Any] | None = None
 
     @staticmethod
@@ -72,7 +80,9 @@ class Reply:
 
     Attributes:
         text: The answer as text; tool calls alone are their JSON.
-        output: The answer in its native form: the text, or the object that a structured answer or a function gave.
+        output: The answer in its native form: the text, or the object that a structured answer or a function gave;
+            an embedding's list of numbers; label → score of a classification; category → score of what a moderation
+            flagged.
         usage: Tokens.
         cost_usd: Dollars; None where the price is not known.
         latency_s: Seconds that the successful attempt took; for a replayed reply those of the original call.
@@ -114,5 +124,32 @@ class Model(Protocol):
         Raises:
             ProviderError: There is no answer, after all the retries that made sense.
             BudgetStop: The answer could cost more than the run may still spend.
+        """
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text, in their order. Each text is a call of its own: a text seen before costs nothing.
+
+        Raises:
+            ProviderError: One of them has none, or this model makes none.
+            BudgetStop: It could cost more than the run may still spend.
+        """
+        ...
+
+    async def classify(self, text: str) -> dict[str, float]:
+        """How likely each label is, from 0 to 1.
+
+        Raises:
+            ProviderError: There is no answer, or this model does not classify.
+            BudgetStop: It could cost more than the run may still spend.
+        """
+        ...
+
+    async def moderate(self, text: str) -> dict[str, float]:
+        """The categories that a text violates, each with a score from 0 to 1; empty for none.
+
+        Raises:
+            ProviderError: There is no answer, or this model does not moderate.
+            BudgetStop: It could cost more than the run may still spend.
         """
         ...

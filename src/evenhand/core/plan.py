@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from evenhand.core.case import Case
+from evenhand.core.contest import Contest
 from evenhand.core.errors import Problem
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.provider import Provider
+from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 
 Body = Callable[[Trial], Awaitable[object]]
 """Asks models and records expectations. What it returns is the trial's output, as shown and stored."""
+
+Review = Callable[[Trial, Sequence[Outcome], Verdict], Awaitable[Verdict]]
+"""A second look at a trial that is settled, by the user's own code: the verdict that stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,12 @@ class Step:
         judge: Who judges, for scorers that name nobody.
         models: Makes a provider of an id, the same one each time, for scorers that name a model in words; raises a
             UsageError for an id that nobody knows. None where no model can be named so.
+        review: May overrule the rule's verdict; None for nobody.
+        after: The places of earlier steps that have to be settled before this one begins: what their trials kept, it
+            may read.
+        alone: Nothing else is under way while it is. Such steps come before all others; see `RunOptions.some_alone`.
+        contest: What is expected of it and the other trials of its case at once; None for nothing.
+        test: What a config wrote of it, kept with the result; see `TrialResult.test`.
     """
 
     index: int
@@ -44,6 +56,11 @@ class Step:
     rule: VerdictRule = all_pass
     judge: Provider | None = None
     models: Callable[[str], Provider] | None = None
+    review: Review | None = None
+    after: tuple[int, ...] = ()
+    alone: bool = False
+    contest: Contest | None = None
+    test: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +86,27 @@ class RunOptions:
         cache: Whether replies may come from the cache, and go to it.
         max_cost_usd: Spend no more than this.
         time_limit_s: For one call of a user's function.
+        trial_limit_s: For one trial, its model and its judges; None for as long as it takes. One that takes longer is
+            an error.
+        run_limit_s: For all trials: those that are not settled by then are errors.
         pass_rate: The share of trials that must pass for the run to pass, 0 to 1.
         delay_s: Seconds to wait before each call.
+        closing: Called with the run's file once all its trials are settled.
+        outputs: Files to which the results are written at the end.
+        some_alone: Some steps say `alone`. The plan is walked for them first.
     """
 
     concurrency: int | None = None
     cache: bool = True
     max_cost_usd: float | None = None
     time_limit_s: float = 60.0
+    trial_limit_s: float | None = None
+    run_limit_s: float | None = None
     pass_rate: float = 1.0
     delay_s: float = 0.0
+    closing: Callable[[Path], None] | None = None
+    outputs: tuple[str, ...] = ()
+    some_alone: bool = False
 
 
 class Plan(Protocol):
@@ -138,11 +166,39 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which part of a plan to run. Applied by the front door, in this order: filter, sample, first."""
+    """Which part of a plan to run. Applied by the front door in the order of the attributes.
 
+    Attributes:
+        metadata: `key=value`: cases whose metadata says so; all of them have to hold. Part of a text is enough, and one
+            item of a list.
+        only: Cases with these ids; None for all.
+        filter: A regular expression: cases whose description or variables match.
+        pattern: A regular expression: cases whose description matches.
+        range: From this place to before that one, from 0; None for no bound.
+        first: So many.
+        sample: So many, drawn at random.
+        seed: For the sample.
+        repeats: How often each is repeated; None for as often as the files say.
+        prompts: A regular expression: columns whose prompt is called so.
+        models: A regular expression: columns whose model is called so, by id or label.
+    """
+
+    metadata: tuple[str, ...] = ()
+    only: frozenset[str] | None = None
     filter: str = ""
+    pattern: str = ""
+    range: tuple[int | None, int | None] | None = None
     first: int | None = None
     sample: int | None = None
     seed: int = 0
     repeats: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    prompts: str = ""
+    models: str = ""
+
+    def told(self) -> list[Any]:
+        """All of it, as JSON has it, for fingerprints."""
+        only = None if self.only is None else sorted(self.only)
+        return [
+            self.metadata, only, self.filter, self.pattern, self.range, self.first, self.sample, self.seed,
+            self.repeats, self.prompts, self.models,
+        ]  # fmt: skip

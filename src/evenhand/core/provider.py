@@ -15,9 +15,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from evenhand.core.message import Prompt, Reply
+from evenhand.core.message import Prompt, Reply, Task
 
 T = TypeVar("T")
+
+
+class Lasting(Protocol):
+    """Something that serves a whole run: an engine, a worker process."""
+
+    def close(self) -> None:
+        """Lets go of it. Called once, when the run ends, however it ends."""
+        ...
+
+
+L = TypeVar("L", bound=Lasting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,10 @@ class Host(Protocol):
         """
         ...
 
+    def lasting(self, make: Callable[[float], L]) -> L:
+        """What `make` makes of the run's time limit for a call, in seconds: once in a run, and closed with it."""
+        ...
+
 
 class Provider(Protocol):
     """Something that answers prompts: a vendor's API, a function, a program."""
@@ -126,6 +141,11 @@ class Provider(Protocol):
     @property
     def paid(self) -> bool:
         """Whether a call may cost money, so that it is recorded before it is sent, and counted."""
+        ...
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        """What it can be asked for. It is asked for nothing else."""
         ...
 
     def request(self, prompt: Prompt) -> Request:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from evenhand.core.message import CallRole, Origin
-from evenhand.core.score import Outcome, State
+from evenhand.core.score import Outcome, State, Verdict
 from evenhand.core.variant import Variant
 
 RunStatus = Literal["running", "finished", "interrupted", "stopped", "out_of_budget"]
@@ -117,6 +117,20 @@ class TrialError:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """What the judges of a trial came to: the part of its calls, tokens and cost that is theirs.
+
+    Attributes:
+        cost_usd: None where a price is not known.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class TrialResult:
     """One settled trial.
 
@@ -140,6 +154,13 @@ class TrialResult:
         description: The case's line for people.
         metadata: What should travel with it.
         log: What user code printed, at most 4 KB.
+        kept: What it kept for later trials.
+        threshold: What the score had to reach; None where it was not the score that decided.
+        before: What it came to before it was compared with others of its case; None where it was not.
+        judged: What its judges came to; None where none was asked.
+        answer: What the subject's last reply said beside its output: `model`, `finish_reason`, `metadata`; and
+            `cost_usd`, of all the subject's calls. What is nothing or not known is left out.
+        test: The test as a config wrote it, secrets removed: its assertions and options.
     """
 
     index: int
@@ -164,6 +185,12 @@ class TrialResult:
     description: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     log: str = ""
+    kept: Any = None
+    threshold: float | None = None
+    before: Verdict | None = None
+    judged: Judged | None = None
+    answer: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    test: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,9 +71,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a trial's outcomes come to, by its rule."""
+    """What a trial's outcomes come to, by its rule.
+
+    Attributes:
+        threshold: What the score had to reach; None where it was not the score that decided.
+    """
 
     outcome: State
     score: float | None
     reason: str = ""
     named_scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    threshold: float | None = None

@@ -6,7 +6,7 @@ How this works: a call is answered by the first of these that can.
    that read it the first time, found by (trial, request, n-th identical request in that trial).
 2. The cache, across runs, by (request, draw). The draw says which of several answers to the same request is meant:
    repeat 0 and repeat 1 are two draws, and so are the first and second identical request of one trial. What is sampled
-   (no temperature 0, no seed) is never shared between cases.
+   (no temperature 0, no seed) is never shared between cases. Of an embedding and its like there is one draw only.
 3. A call under way for the same (request, draw): whoever comes second waits for it.
 4. The provider. The worst price is reserved from the budget; the account lets the call through; the intent is made
    durable; the request is sent, again if need be; the reply is made durable; only then does anybody see it.
@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError
-from evenhand.core.message import CallRole, Origin, Prompt, Reply
+from evenhand.core.errors import BadRequest, BudgetStop, EvenhandError, ProviderError
+from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.engine.budget import NOTHING, Budget, Reservation
@@ -75,6 +76,8 @@ class CallDesk:
             BudgetStop: It could cost more than the run may still spend.
             StoreError: It could not be recorded, so it was not sent.
         """
+        if prompt.task not in provider.tasks:
+            raise _unable(provider, prompt.task)
         request = provider.request(prompt)
         self.counts.calls += 1
         if not provider.paid:
@@ -84,7 +87,8 @@ class CallDesk:
             recorded = self._journal.recorded(trial.step.index, request.key, nth)
             if recorded is not None:
                 return self._replayed(provider, recorded, "journal")
-        draw = f"{trial.repeat}.{nth}"
+        # What is measured rather than said is the same every time: there is but one draw of it.
+        draw = f"{trial.repeat}.{nth}" if prompt.task == "generate" else "0.0"
         if not request.deterministic:
             draw += f".{_writable(trial.case.id)}"
         start = CallStart(
@@ -295,6 +299,20 @@ class _Attempts:
         return time.monotonic() - self.started
 
 
+_ABILITIES: Mapping[Task, str] = {
+    "generate": "does not answer prompts",
+    "embed": "makes no embeddings",
+    "classify": "does not classify",
+    "moderate": "does not moderate",
+}
+
+
+def _unable(provider: Provider, task: Task) -> BadRequest:
+    """What to say of a model that is asked for what it cannot do."""
+    able = ", ".join(sorted(provider.tasks))
+    return BadRequest(f"{provider.id} {_ABILITIES[task]}", hint=f"It can be asked to: {able}.")
+
+
 def _writable(name: str) -> str:
     """A name as the tables take it: half characters, as a broken emoji leaves them, are escaped."""
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
@@ -302,7 +320,8 @@ def _writable(name: str) -> str:
 
 def _worth_keeping(reply: Reply) -> bool:
     """Whether another run may be given this reply: not what was cut off, refused or empty."""
-    return not reply.refused and reply.finish_reason != "length" and reply.text != ""
+    said = reply.text or reply.output  # a vector has no text
+    return not reply.refused and reply.finish_reason != "length" and said not in ("", None)
 
 
 def _ended(body: bytes, reply: Reply, *, attempts: int, wasted: int) -> CallEnd:

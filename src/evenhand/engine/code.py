@@ -35,6 +35,7 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from evenhand.core.errors import CodeError, EvenhandError
+from evenhand.core.provider import L, Lasting
 from evenhand.engine.capture import captured, current, user_code
 from evenhand.engine.neighbours import look_first_in
 
@@ -98,6 +99,7 @@ class CodeHost:
         self._waiting = 0
         self._modules: dict[Path, asyncio.Future[ModuleType]] = {}
         self._functions: dict[tuple[Path, str], Callable[..., Any]] = {}
+        self._lasting: dict[Callable[[float], Any], Lasting] = {}
         self._deadlines: list[tuple[float, int, _Job]] = []
         self._count = 0
         self._sweep: asyncio.TimerHandle | None = None
@@ -114,6 +116,9 @@ class CodeHost:
 
     def close(self) -> None:
         """Lets the threads go. One that is stuck is left behind; it does not hold the process up."""
+        for thing in self._lasting.values():
+            thing.close()
+        self._lasting.clear()
         for worker in self._workers:
             if not worker.abandoned:
                 self._jobs.put(None)
@@ -161,6 +166,13 @@ class CodeHost:
         if inspect.isawaitable(result):
             return await self._await(cast("Awaitable[T]", result), name, limit)
         return cast("T", result)
+
+    def lasting(self, make: Callable[[float], L]) -> L:
+        """What serves the whole run; see `evenhand.core.provider.Host.lasting`."""
+        found = self._lasting.get(make)
+        if found is None:
+            found = self._lasting[make] = make(self._limit_s)
+        return cast("L", found)
 
     async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
         # Awaited in this very task: in one of its own, sys.exit() would stop the loop.

@@ -33,3 +33,10 @@ class InOrder:
             ready = self._ended.pop(self._begun.popleft())
             if ready is not None:
                 self._tell(ready)
+
+    def finish(self) -> None:
+        """The run is over: what waits for trials that have no result is handed on."""
+        while self._begun:
+            ready = self._ended.pop(self._begun.popleft(), None)
+            if ready is not None:
+                self._tell(ready)

@@ -2,7 +2,9 @@
 
 How this works: `concurrency` workers take steps from the plan in its order, each settling one trial at a time, so what
 is started is finished before anything new begins, and no more than that many trials are ever in memory. Results are
-stored under their place in the plan, so their order is the plan's, whatever finishes first.
+stored under their place in the plan, so their order is the plan's, whatever finishes first. Steps that come after
+others wait for these (see `order`), and read what they kept; steps that say `alone` are settled before all others, one
+by one. Trials that are compared with each other are stored together (see `contest`).
 
 A run ends early in three ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
 *Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
@@ -15,16 +17,20 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, StoreError
 from evenhand.core.plan import Plan, Step
 from evenhand.core.provider import Host
 from evenhand.core.run import ProgressSnapshot, RunStatus, TrialResult
+from evenhand.engine.agenda import Agenda
 from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
+from evenhand.engine.contest import Contests
 from evenhand.engine.limits import Limits
 from evenhand.engine.order import InOrder, Tell
 from evenhand.engine.present import Home
@@ -35,6 +41,9 @@ DRAIN_S = 60.0
 TERM_DRAIN_S = 20.0
 TURN_S = 0.02
 UNHEARD_S = 0.3
+KEPT = 5_000
+"""Of so many trials, what they kept stays at hand; of others it is read from the run's file. Twice as many as may wait
+there to be written."""
 
 ShowProgress = Callable[[ProgressSnapshot], None]
 Note = Callable[[str], None]
@@ -72,6 +81,7 @@ class Runner:
         self._limits = limits
         self._budget = budget
         self._host = host
+        self._contests = Contests(journal)
         self._concurrency = concurrency
         self._progress = progress
         self._note = note or (lambda _: None)
@@ -84,8 +94,11 @@ class Runner:
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
         self._under_way = 0
         self._planned = plan.size
+        self._kept: OrderedDict[int, Any] = OrderedDict()
         self._unheard_since: float | None = None
         self._started_at = self._turned_at = time.monotonic()
+        self._trial_limit_s: float | None = None
+        self._run_limit_s: float | None = None
 
     async def run(self) -> Ending:
         """Settles everything that is not settled yet.
@@ -93,16 +106,19 @@ class Runner:
         Raises:
             EvenhandError: The plan itself could not be walked to its end (a tests file that changed, say).
         """
-        settled = self._journal.settled()
-        self._planned = self._plan.size - len(settled)
-        steps = (step for step in self._plan.steps() if step.index not in settled)
+        self._planned = self._plan.size - len(self._journal.settled())
         ticker = asyncio.create_task(self._tick()) if self._progress else None
+        options = self._plan.options
+        self._trial_limit_s, self._run_limit_s = options.trial_limit_s, options.run_limit_s
         count = max(1, min(self._concurrency, self._plan.size))
         self._home = Home(asyncio.get_running_loop())
         try:
             with self._signals():
-                self._workers = [asyncio.create_task(self._work(steps)) for _ in range(count)]
-                done = await asyncio.gather(*self._workers, return_exceptions=True)
+                if options.some_alone:
+                    await self._walk(self._steps(alone=True), 1)
+                    await self._walk(self._steps(alone=False), count)
+                else:
+                    await self._walk(self._steps(), count)
         finally:  # whoever waits for the run may be cancelled, too
             if self._deadline is not None:
                 self._deadline.cancel()
@@ -110,50 +126,120 @@ class Runner:
                 ticker.cancel()
                 self._show()
             await self._home.close()
-        for outcome in done:
-            if isinstance(outcome, Exception):
-                raise outcome
+            if self._order is not None:
+                self._order.finish()
         return self._ending
 
-    async def _work(self, steps: Iterator[Step]) -> None:
+    def _steps(self, *, alone: bool | None = None) -> Iterator[Step]:
+        """What is to be settled, in the plan's order: all that has no verdict, and what came after such.
+
+        Args:
+            alone: Only the steps that say so, or that do not.
+        """
+        settled = self._journal.settled()
+        again: set[int] = set()
+        compared: list[Step] = []
+        seen = 0
+        for step in self._plan.steps():
+            contest = step.contest
+            is_open = step.index not in settled
+            if not is_open and step.after:
+                is_open = any(i in again or i not in settled for i in step.after)
+                if is_open:
+                    again.add(step.index)
+                    self._journal.again(step.index)
+            if contest is None:
+                if is_open and (alone is None or step.alone is alone):
+                    yield step
+                continue
+            seen += 1
+            if is_open and (alone is None or step.alone is alone):
+                compared.append(step)
+            if seen == contest.size:
+                if compared:
+                    self._contests.open(contest, compared)
+                    yield from compared
+                compared, seen = [], 0
+
+    async def _walk(self, steps: Iterator[Step], count: int) -> None:
+        agenda = Agenda(steps)
+        self._workers = [asyncio.create_task(self._work(agenda)) for _ in range(count)]
+        for outcome in await asyncio.gather(*self._workers, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    async def _work(self, agenda: Agenda) -> None:
         while not self._draining:
-            step = next(steps, None)
-            if step is None:
+            step = await agenda.next()
+            if step is None or self._draining:
                 return
             self._under_way += 1
             if self._order is not None:
                 self._order.begin(step.index)
-            kept: TrialResult | None = None
             try:
-                result = await self._settle(step)
-                if result is not None:
+                settled = await self._settle(step)
+                for result in settled:
                     kept = await self._journal.settle(result)
                     self._counts[kept.outcome] += 1
+                    if self._order is not None:
+                        self._order.end(kept.index, kept)
+                if not settled and step.contest is None and self._order is not None:
+                    self._order.end(step.index, None)
             except StoreError as error:
                 self._halt("stopped", error)
             finally:
                 self._under_way -= 1
-                if self._order is not None:
-                    self._order.end(step.index, kept)
+                agenda.done(step)
             if time.monotonic() - self._turned_at > TURN_S:
                 # Trials that wait for nothing would keep signals, progress and everybody else waiting.
                 await asyncio.sleep(0)
                 self._turned_at = time.monotonic()
 
-    async def _settle(self, step: Step) -> TrialResult | None:
-        """The trial's result; None where the run has to end before it has one."""
-        trial = LiveTrial(step, self._desk, self._host)
+    async def _settle(self, step: Step) -> Sequence[TrialResult]:
+        """The results to store; none where others have to be waited for, or the run has to end before there is one."""
+        trial = LiveTrial(step, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(step.case))
         trial.home = self._home
+        self._limit(trial)
         current.set(trial.log)
         present.set(trial)
         try:
-            return await trial.settle()
+            result = await trial.settle()
+            if result.kept is not None:
+                self._remember(step.index, result.kept)
+            if step.contest is None:
+                return (result,)
+            return await self._contests.entered(trial, result)
         except BudgetStop as error:
             self._halt("out_of_budget", error)
         except (ProviderError, StoreError) as error:
             self._halt("stopped", error)
-        return None
+        return ()
+
+    def _limit(self, trial: LiveTrial) -> None:
+        """Tells a trial how long it may take: as long as any, or as long as the run still may."""
+        each, whole = self._trial_limit_s, self._run_limit_s
+        if each is not None:
+            trial.limit_s = each
+            trial.out_of_time = f"it took longer than {each:g} s and was given up"
+        if whole is not None:
+            left = self._started_at + whole - time.monotonic()
+            if each is None or left < each:
+                trial.limit_s = left
+                trial.out_of_time = f"the run took longer than {whole:g} s"
+
+    def _remember(self, index: int, kept: Any) -> None:
+        self._kept[index] = kept
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    def _kept_by(self, index: int) -> Any:
+        if index in self._kept:
+            return self._kept[index]
+        result = self._journal.result(index)
+        if result is not None and result.kept is not None:
+            self._remember(index, result.kept)
+        return None if result is None else result.kept
 
     # Ending early
 

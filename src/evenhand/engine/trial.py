@@ -23,15 +23,16 @@ from evenhand.core.errors import (
     BudgetStop,
     CodeError,
     EvenhandError,
+    OutOfTime,
     ProviderError,
     StoreError,
     UsageError,
 )
 from evenhand.core.expect import Expectation, outcome_of
-from evenhand.core.message import CallRole, Model, Prompt, Reply
+from evenhand.core.message import CallRole, Message, Model, Prompt, Reply, Task
 from evenhand.core.plan import Step
-from evenhand.core.provider import Host, Provider
-from evenhand.core.run import TrialError, TrialResult
+from evenhand.core.provider import Host, L, Provider
+from evenhand.core.run import Judged, TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
@@ -39,7 +40,7 @@ from evenhand.engine.present import Home, OwnCalls, during, phase
 
 T = TypeVar("T")
 
-_ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
+ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
 """What a user's function may raise. An interrupt is not its own to raise."""
 
 
@@ -56,7 +57,16 @@ class Asker(Protocol):
 class Spending:
     """What one trial's calls came to so far. A cost of None: some call's price is not known."""
 
-    __slots__ = ("cached", "calls", "cost_usd", "latency_s", "tokens_in", "tokens_out")
+    __slots__ = (
+        "cached",
+        "calls",
+        "cost_usd",
+        "judged",
+        "latency_s",
+        "subject_usd",
+        "tokens_in",
+        "tokens_out",
+    )
 
     def __init__(self) -> None:
         self.calls = 0
@@ -65,6 +75,8 @@ class Spending:
         self.tokens_in: int | None = None
         self.tokens_out: int | None = None
         self.latency_s: float | None = None
+        self.judged: Judged | None = None
+        self.subject_usd: float | None = 0.0
 
     def add(self, reply: Reply, role: CallRole) -> None:
         """Counts one reply. What an earlier session of this run paid for is its cost; what the cache had is not."""
@@ -84,6 +96,19 @@ class Spending:
             self.tokens_out = (self.tokens_out or 0) + usage.tokens_out
         if role == "subject" and reply.latency_s is not None:
             self.latency_s = (self.latency_s or 0.0) + reply.latency_s
+        cost = 0.0 if reply.origin == "cache" else reply.cost_usd
+        if role == "subject":
+            known = cost is not None and self.subject_usd is not None
+            self.subject_usd = (self.subject_usd or 0.0) + (cost or 0.0) if known else None
+        elif role == "judge":
+            so_far = self.judged or Judged()
+            known = cost is not None and so_far.cost_usd is not None
+            self.judged = Judged(
+                so_far.calls + 1,
+                so_far.tokens_in + (usage.tokens_in or 0),
+                so_far.tokens_out + (usage.tokens_out or 0),
+                (so_far.cost_usd or 0.0) + (cost or 0.0) if known else None,
+            )
 
 
 class LentModel:
@@ -115,19 +140,49 @@ class LentModel:
             trial.reply = reply
         return reply
 
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if len(texts) == 1:
+            return [await self._measure(texts[0], "embed")]
+        unique = dict.fromkeys(texts)  # the same text twice is one question
+        asked = {text: asyncio.ensure_future(self._measure(text, "embed")) for text in unique}
+        try:
+            await asyncio.gather(*asked.values())
+        except BaseException:
+            for task in asked.values():
+                task.cancel()
+            await asyncio.wait(asked.values())
+            raise
+        return [asked[text].result() for text in texts]
+
+    async def classify(self, text: str) -> dict[str, float]:
+        return await self._measure(text, "classify")
+
+    async def moderate(self, text: str) -> dict[str, float]:
+        return await self._measure(text, "moderate")
+
+    async def _measure(self, text: str, task: Task) -> Any:
+        prompt = Prompt((Message("user", text),), text, task=task)
+        reply = await self._asker.ask(self._trial, self._provider, prompt, self._role)
+        self._trial.spending.add(reply, self._role)
+        return reply.output
+
 
 class LiveTrial:
     """One step while it happens. Implements `evenhand.core.expect.Trial`."""
 
     __slots__ = (
+        "_earlier",
         "_expectations",
         "_host",
+        "_kept",
         "_seen",
         "_settled",
         "asker",
         "home",
+        "limit_s",
         "log",
         "metadata",
+        "out_of_time",
         "over",
         "own",
         "prompt_text",
@@ -137,8 +192,12 @@ class LiveTrial:
         "vars",
     )
 
-    def __init__(self, step: Step, asker: Asker, host: Host) -> None:
+    def __init__(
+        self, step: Step, asker: Asker, host: Host, earlier: Callable[[int], Any] | None = None
+    ) -> None:
         self.step = step
+        self._earlier = earlier
+        self._kept: Any = None
         self.asker = asker
         self._host = host
         self._expectations: list[Expectation] = []
@@ -153,6 +212,10 @@ class LiveTrial:
         self.home: Home | None = None
         self.own: OwnCalls | None = None  # made when the application asks a model by itself
         self.over = False
+        self.limit_s: float | None = None
+        """Seconds that it may take; None for as long as it does."""
+        self.out_of_time = ""
+        """What to say when they are over."""
 
     @property
     def case(self) -> Case:
@@ -193,6 +256,20 @@ class LiveTrial:
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         self.vars = variables
 
+    def answered(self, prompt: Prompt, reply: Reply) -> None:
+        self.reply = reply
+        self.prompt_text = prompt.text
+        self.spending.latency_s = (self.spending.latency_s or 0.0) + (reply.latency_s or 0.0)
+
+    def mark(self, metadata: Mapping[str, Any]) -> None:
+        self.metadata = {**self.metadata, **metadata}
+
+    def keep(self, value: Any) -> None:
+        self._kept = value
+
+    def kept(self, index: int) -> Any:
+        return self._earlier(index) if self._earlier is not None else None
+
     async def load(self, path: Path, name: str) -> Callable[..., Any]:
         return await self._host.load(path, name)
 
@@ -204,6 +281,9 @@ class LiveTrial:
         limit_s: float | None = None,
     ) -> T:
         return await self._host.call(function, *args, name=name, limit_s=limit_s)
+
+    def lasting(self, make: Callable[[float], L]) -> L:
+        return self._host.lasting(make)
 
     def nth(self, key: str) -> int:
         """How many times this trial has made this very request before."""
@@ -226,44 +306,61 @@ class LiveTrial:
         step = self.step
         outcomes: tuple[Outcome, ...] = ()
         output: object = None
+        verdict: Verdict | None = None
         phase.set("subject")
+        clock = asyncio.timeout(self.limit_s)
         try:
-            output = await step.body(self)
-            if self.own is not None:
-                await self.own.over()
-            phase.set("judge")
-            outcomes = await self._outcomes()
-            if self.own is not None:
-                await self.own.over()
-            verdict = step.rule(outcomes)
-        except _ANYTHING as raised:  # whatever a body raises is the trial's error, not the run's
-            error: BaseException = raised
+            if self.limit_s is not None and self.limit_s <= 0:
+                raise OutOfTime(self.out_of_time)
+            async with clock:
+                output = await step.body(self)
+                if self.own is not None:
+                    await self.own.over()
+                phase.set("judge")
+                outcomes = await self._outcomes(self._expectations, self._settled)
+                if self.own is not None:
+                    await self.own.over()
+                verdict = step.rule(outcomes)
+                if step.review is not None:
+                    verdict = await step.review(self, outcomes, verdict)
+        except ANYTHING as raised:  # whatever a body raises is the trial's error, not the run's
+            error: BaseException = OutOfTime(self.out_of_time) if clock.expired() else raised
             if self.own is not None:
                 self.own.cancel()
-                error = self.own.halted or raised
+                error = self.own.halted or error
             raise_if_final(error)
-            return self._result(
-                output, outcomes, Verdict("error", None, first_line(error)), trial_error(error)
-            )
+            named = {} if verdict is None else verdict.named_scores
+            verdict = Verdict("error", None, first_line(error), named)
+            return self._result(output, outcomes, verdict, trial_error(error))
         finally:
             self.over = True
-        problem: TrialError | None = None
-        if verdict.outcome == "error":
-            broken = next((o for o in outcomes if o.outcome == "error"), None)
-            problem = (
-                TrialError(broken.error, broken.reason, broken.hint)
-                if broken
-                else TrialError("error", verdict.reason)
-            )
-        return self._result(output, outcomes, verdict, problem)
+        return self._result(output, outcomes, verdict, problem_of(verdict, outcomes))
 
-    async def _outcomes(self) -> tuple[Outcome, ...]:
-        expectations = self._expectations
+    def summed(self, result: TrialResult) -> TrialResult:
+        """Its result, with what was spent and printed since."""
+        spent = self.spending
+        return replace(
+            result,
+            cost_usd=spent.cost_usd,
+            tokens_in=spent.tokens_in,
+            tokens_out=spent.tokens_out,
+            calls=spent.calls,
+            cached=spent.cached,
+            log=self.log.text() if self.log else "",
+            judged=spent.judged,
+        )
+
+    async def settled(self, expectations: Sequence[Expectation]) -> tuple[Outcome, ...]:
+        return await self._outcomes(expectations, {})
+
+    async def _outcomes(
+        self, expectations: Sequence[Expectation], known: Mapping[int, Outcome]
+    ) -> tuple[Outcome, ...]:
         outcomes: list[Outcome | None] = [None] * len(expectations)
         waiting: list[tuple[int, Awaitable[Score]]] = []
         for i, expectation in enumerate(expectations):
-            if i in self._settled:
-                outcomes[i] = self._settled[i]
+            if i in known:
+                outcomes[i] = known[i]
                 continue
             try:
                 score = expectation.scorer.score(expectation.value, self)
@@ -271,7 +368,7 @@ class LiveTrial:
                     waiting.append((i, score))
                 else:
                     outcomes[i] = checked_outcome(expectation, score)
-            except _ANYTHING as error:  # a scorer may raise anything; it is an outcome
+            except ANYTHING as error:  # a scorer may raise anything; it is an outcome
                 if is_final(error):
                     for _, unwanted in waiting:
                         if inspect.iscoroutine(unwanted):
@@ -327,7 +424,25 @@ class LiveTrial:
             description=step.case.description,
             metadata=self.metadata,
             log=self.log.text() if self.log else "",
+            kept=self._kept,
+            threshold=verdict.threshold,
+            judged=spent.judged,
+            answer=_beside(self.reply, spent),
+            test=step.test,
         )
+
+
+def _beside(reply: Reply | None, spent: Spending) -> Mapping[str, Any]:
+    """What a reply says beside its output, as far as it does."""
+    if reply is None:
+        return {}
+    found = {
+        "model": reply.model,
+        "finish_reason": reply.finish_reason,
+        "metadata": reply.metadata,
+        "cost_usd": spent.subject_usd,
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 present: ContextVar[LiveTrial | None] = ContextVar("evenhand_trial", default=None)
@@ -338,7 +453,7 @@ async def _settled_now(expectation: Expectation, trial: LiveTrial) -> Outcome:
     try:
         score = expectation.scorer.score(expectation.value, trial)
         return checked_outcome(expectation, await score if inspect.isawaitable(score) else score)
-    except _ANYTHING as error:  # a scorer may raise anything; it is an outcome
+    except ANYTHING as error:  # a scorer may raise anything; it is an outcome
         raise_if_final(error)
         return error_outcome(expectation, error)
 
@@ -346,7 +461,7 @@ async def _settled_now(expectation: Expectation, trial: LiveTrial) -> Outcome:
 async def _outcome(expectation: Expectation, score: Awaitable[Score]) -> Outcome:
     try:
         return checked_outcome(expectation, await score)
-    except _ANYTHING as error:  # a scorer may raise anything; it is an outcome
+    except ANYTHING as error:  # a scorer may raise anything; it is an outcome
         raise_if_final(error)
         return error_outcome(expectation, error)
 
@@ -417,6 +532,16 @@ def is_final(error: BaseException) -> bool:
     return isinstance(error, (BudgetStop, StoreError)) or (
         isinstance(error, ProviderError) and error.fatal
     )
+
+
+def problem_of(verdict: Verdict, outcomes: Sequence[Outcome]) -> TrialError | None:
+    """Why a trial has no verdict; None where it has one."""
+    if verdict.outcome != "error":
+        return None
+    broken = next((o for o in outcomes if o.outcome == "error"), None)
+    if broken is None:
+        return TrialError("error", verdict.reason)
+    return TrialError(broken.error, broken.reason, broken.hint)
 
 
 def trial_error(error: BaseException) -> TrialError:

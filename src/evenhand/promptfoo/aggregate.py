@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 from evenhand.core.expect import VerdictRule, named_scores, weighted_mean
 from evenhand.core.score import Outcome, State, Verdict
@@ -10,25 +12,47 @@ from evenhand.core.score import Outcome, State, Verdict
 _EPSILON = 2.2e-16
 
 
-def verdict_rule(threshold: float | None = None) -> VerdictRule:
+def verdict_rule(
+    threshold: float | None = None,
+    binding: frozenset[int] = frozenset(),
+    excusing: frozenset[int] = frozenset(),
+) -> VerdictRule:
     """The rule of a test.
 
     Without a threshold every assertion must pass. With one, only the weighted mean of the scores counts. Weight 0 takes
     no part. An assertion in error leaves the test without a verdict, unless the others have decided: one that failed
     (without a threshold), or a mean that the missing score, from 0 to 1, can no longer bring to the other side.
+
+    Args:
+        binding: The places of outcomes that must pass even where they weigh nothing.
+        excusing: The places of outcomes that let the test pass when they fail: guardrails that were meant to.
     """
+    rule: VerdictRule
     if threshold is None:
-        return every
-    return lambda outcomes: mean_reaches(outcomes, threshold)
+        rule = partial(every, binding=binding) if binding else every
+    else:
+        rule = partial(mean_reaches, threshold=threshold)
+    return partial(unless_blocked, rule=rule, excusing=excusing) if excusing else rule
 
 
-def every(outcomes: Sequence[Outcome]) -> Verdict:
+def unless_blocked(
+    outcomes: Sequence[Outcome], rule: VerdictRule, excusing: frozenset[int]
+) -> Verdict:
+    """What the rule says, but that the test passes where one of these failed; see `verdict_rule`."""
+    verdict = rule(outcomes)
+    blocked = next((outcomes[i] for i in sorted(excusing) if outcomes[i].outcome == "fail"), None)
+    if blocked is None:
+        return verdict
+    return replace(verdict, outcome="pass", reason=f"blocked, as it should be: {blocked.reason}")
+
+
+def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) -> Verdict:
     """Every assertion must pass; see `verdict_rule`."""
     if len(outcomes) == 1:
         only = outcomes[0]
         if only.weight > 0 and not only.metric and not only.named:
             return Verdict(only.outcome, only.score, only.reason)
-    counted = [o for o in outcomes if o.weight > 0]
+    counted = [o for i, o in enumerate(outcomes) if o.weight > 0 or i in binding]
     states = {o.outcome for o in counted}
     state: State = "pass"
     if "fail" in states:
@@ -51,7 +75,7 @@ def every(outcomes: Sequence[Outcome]) -> Verdict:
 def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
     """The weighted mean of the scores must reach the threshold; see `verdict_rule`."""
     if not outcomes or all(o.outcome == "not_applicable" for o in outcomes):
-        return every(outcomes)
+        return replace(every(outcomes), threshold=threshold)
     counted = [o for o in outcomes if o.weight > 0 and o.outcome != "not_applicable"]
     total = sum(o.weight for o in counted)
     known = sum(o.weight * o.score for o in counted if o.score is not None)
@@ -71,4 +95,5 @@ def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
         if state == "error"
         else f"score {lowest:.2f} {sign} {threshold:g}"
     )
-    return Verdict(state, None if unknown else lowest, reason, named_scores(outcomes))
+    score = None if unknown else lowest
+    return Verdict(state, score, reason, named_scores(outcomes), threshold)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from evenhand.promptfoo.assertions import KNOWN
+from evenhand.promptfoo.assertions.kinds import KNOWN
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean
 
 _EXPECTED = re.compile(r"__expected(\d*)")
@@ -188,5 +188,7 @@ def _tell(test: _Test, key: str, cell: str) -> None:
 
 
 def _list(test: _Test, key: str, cell: str) -> None:
+    if not cell:
+        return
     parts = (part.strip() for part in _COMMA.split(cell))
     test.metadata[key] = [part.replace("\\,", ",") for part in parts if part]

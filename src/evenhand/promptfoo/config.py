@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import glob
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.plan import RunOptions
+from evenhand.core.plan import RunOptions, Selection
+from evenhand.javascript.source import ENDINGS as JAVASCRIPT
+from evenhand.promptfoo.combined import combined
+from evenhand.promptfoo.config_code import read_code
+from evenhand.promptfoo.environment import declared, env_file, env_filled
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean, nearest
+from evenhand.promptfoo.options import run_options
+from evenhand.promptfoo.overrides import Overrides, from_options, merged
+from evenhand.promptfoo.references import References
 from evenhand.promptfoo.tree import Document, read_document
+from evenhand.report.derived import problem as derived_problem
 
-NAMES = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
-_CODE_NAMES = tuple(
-    f"promptfooconfig.{ending}" for ending in ("js", "ts", "mjs", "mts", "cjs", "cts")
+NAMES = tuple(
+    f"promptfooconfig.{ending}"
+    for ending in ("yaml", "yml", "json", "cjs", "cts", "js", "mjs", "mts", "ts")
 )
+"""What a config is called in its folder; the first that is there."""
 
 KEYS = frozenset(
     """
@@ -26,30 +34,26 @@ KEYS = frozenset(
     writeLatestResults promptCompat
     """.split()
 )
-_NOT_YET = {
-    "scenarios": "Write their rows out under tests.",
-    "extensions": "Their hooks could change tests and results, so nothing is run without them.",
-    "nunjucksFilters": "Prompts that use them would come out differently, so nothing is run without them.",
-}
 _NO_EFFECT = {
-    "derivedMetrics": "has no effect yet",
-    "outputPath": "has no effect; `evenhand export --to FILE` writes results",
     "sharing": "has no effect: nothing is uploaded anywhere",
     "tracing": "has no effect yet",
     "redteam": "has no effect: only the evaluation is run",
 }
-_OPTIONS = frozenset(
-    """
-    cache delay maxConcurrency repeat showProgressBar timeoutMs maxEvalTimeMs filterRange generateSuggestions
-    suggestionsCount eventSource interactiveProviders
-    """.split()
-)
-_ENV = re.compile(r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}""")
 
 
 @dataclass(slots=True)
 class Config:
-    """A config file as read: its parts still raw, the run's options made out."""
+    """A config as read: its parts still raw, the run's options made out.
+
+    Attributes:
+        document: The file, or several as one.
+        value: What it says, references and the environment filled in.
+        env: The environment that it is read in.
+        repeats: How often each test is repeated.
+        strict_prompts: Prompt functions are called as promptfoo calls them.
+        overrides: What is said beside it.
+        selection: Which part of it is run.
+    """
 
     document: Document
     value: dict[str, Any]
@@ -57,6 +61,12 @@ class Config:
     options: RunOptions = field(default_factory=RunOptions)
     repeats: int = 1
     strict_prompts: bool = False
+    overrides: Overrides = field(default_factory=Overrides)
+    selection: Selection = field(default_factory=Selection)
+    files: set[Path] = field(default_factory=set[Path])
+    """Files that it is made of, beside its own."""
+    env_read: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the `.env` files set that it names itself."""
 
     @property
     def base(self) -> Path:
@@ -79,10 +89,10 @@ def find_config(path: Path, findings: Findings) -> Path | None:
         findings.problem(Place(path), "does not exist", f"Did you mean '{near}'?" if near else "")
         return None
     if not path.is_dir():
-        if path.suffix not in (".yaml", ".yml", ".json"):
+        if path.suffix not in (".yaml", ".yml", ".json") and path.suffix not in JAVASCRIPT:
             findings.problem(
                 Place(path),
-                f"cannot be run: a config ends in .yaml, .yml or .json, not '{path.suffix}'",
+                f"cannot be run: a config ends in .yaml, .yml, .json, .js or .ts, not '{path.suffix}'",
                 "Name a promptfooconfig.yaml, or the folder that holds one.",
             )
             return None
@@ -90,14 +100,6 @@ def find_config(path: Path, findings: Findings) -> Path | None:
     for name in NAMES:
         if (path / name).is_file():
             return (path / name).absolute()
-    for name in _CODE_NAMES:
-        if (path / name).is_file():
-            findings.problem(
-                Place(path / name),
-                "is JavaScript, which is not supported yet",
-                "`npx promptfoo config` cannot write it out; copy what it returns into a promptfooconfig.yaml.",
-            )
-            return None
     near = nearest(NAMES[0], [p.name for p in path.glob("*.y*ml")])
     findings.problem(
         Place(path),
@@ -107,101 +109,89 @@ def find_config(path: Path, findings: Findings) -> Path | None:
     return None
 
 
-def read_config(path: Path, env: Mapping[str, str], findings: Findings) -> Config | None:
-    """A config file, its environment filled in. None, and its problems, where it cannot be read."""
-    document = read_document(path, findings)
-    if document is None:
-        return None
-    if not isinstance(document.value, dict):
-        what = "is empty" if document.value is None else "is not an object at its top"
-        findings.problem(Place(path, 1, 1), what, "It needs prompts, providers and tests.")
-        return None
-    value = cast("dict[str, Any]", document.value)
-    environment = {**env, **_declared_env(value, env)}
-    try:
-        value = cast("dict[str, Any]", env_filled(_dereferenced(value, value, 0), environment))
-    except RecursionError:
-        findings.problem(Place(path), "is nested too deep")
-        return None
-    config = Config(document, value, environment)
-    _look_at_keys(config, findings)
-    _read_options(config, findings)
-    return config
+def no_config(folder: Path, env: Mapping[str, str], overrides: Overrides) -> Config:
+    """A config that is all on the command line."""
+    document = Document(folder.absolute() / NAMES[0], {})
+    value = cast("dict[str, Any]", env_filled(overrides.applied({}), env))
+    return Config(document, value, env, overrides=overrides)
 
 
-def number(
-    value: object, place: Place, name: str, findings: Findings, least: float | None = None
-) -> float | None:
-    """A number from a config; None, and a problem, where it is something else."""
-    if value is None:
-        return None
-    found = math.nan
-    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        with contextlib.suppress(ValueError, OverflowError):
-            found = float(value)
-    if not math.isfinite(found):
-        findings.problem(place, f"{name} is {value!r}, not a number")
-        return None
-    if least is not None and found < least:
-        findings.problem(place, f"{name} is {value!r}, less than {least:g}")
-        return None
+def find_configs(paths: Sequence[Path], findings: Findings) -> list[Path]:
+    """The config files meant by paths: files, patterns, and folders with a config in them."""
+    found: list[Path] = []
+    for path in paths:
+        matches = [path]
+        if not path.exists() and any(char in str(path) for char in "*?["):
+            matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 (Path.glob takes no absolute pattern)
+            if not matches:
+                findings.problem(Place(path), "matches no file")
+        for match in matches:
+            file = find_config(match, findings)
+            if file is not None and file not in found:
+                found.append(file)
     return found
 
 
-def _look_at_keys(config: Config, findings: Findings) -> None:
-    value = config.value
-    for key in value:
-        if key in _NOT_YET and value[key]:
-            findings.problem(config.at(key), f"'{key}' is not supported yet", _NOT_YET[key])
-        elif key in _NO_EFFECT and value[key]:
-            findings.hint(config.at(key), f"'{key}' {_NO_EFFECT[key]}")
-        elif key not in KEYS:
-            hint = did_you_mean(key, KEYS - value.keys())
-            findings.hint(config.at(key), f"unknown key '{key}' is not used", hint)
-    if "providers" in value and "targets" in value:
-        findings.problem(
-            config.at("targets"), "'targets' is another word for 'providers': there can be only one"
-        )
+def read_config(
+    path: Path,
+    env: Mapping[str, str],
+    findings: Findings,
+    *,
+    others: Sequence[Path] = (),
+    overrides: Overrides | None = None,
+    selection: Selection | None = None,
+) -> Config | None:
+    """A config file, its environment filled in. None, and its problems, where it cannot be read.
 
-
-def _read_options(config: Config, findings: Findings) -> None:
-    given = config.value.get("evaluateOptions") or {}
-    if not isinstance(given, Mapping):
-        findings.problem(
-            config.at("evaluateOptions"), f"evaluateOptions is {given!r}, not an object"
-        )
-        return
-    options = dict(cast("Mapping[str, Any]", given))
-    for key in options:
-        if key not in _OPTIONS:
-            place = config.at("evaluateOptions", key)
-            findings.hint(place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS))
-    line = config.value.get("commandLineOptions")
+    Args:
+        env: The process's environment.
+        others: More configs, put together with this one; see `combined`.
+        overrides: What goes over it, and over its own `commandLineOptions`.
+        selection: Which part is run; what it leaves open, `commandLineOptions` may say.
+    """
+    documents = [_document(file, findings) for file in (path, *others)]
+    found = [document for document in documents if document is not None]
+    if len(found) < len(documents):
+        return None
+    # The first is the config's own; of one in code, what it comes to is not all that it says.
+    files = {d.file for d in found if d is not found[0] or d.file.suffix in JAVASCRIPT}
+    values: list[dict[str, Any]] = []
+    for document in found:
+        references = References(document, findings)
+        given = document.value
+        if not env.get("PROMPTFOO_DISABLE_REF_PARSER"):
+            given = references.replaced(given)
+        files |= references.files
+        values.append(cast("dict[str, Any]", given))
+    document, value = found[0], values[0]
+    if others:
+        document, value = combined(found, values)
+    said = overrides or Overrides()
+    config = Config(document, value, env, overrides=said, selection=selection or Selection())
+    line = value.get("commandLineOptions")
     if isinstance(line, Mapping):
-        options |= {k: v for k, v in cast("Mapping[str, Any]", line).items() if k in _OPTIONS}
-        if "noCache" in line or cast("Mapping[str, Any]", line).get("cache") is False:
-            options["cache"] = False
-
-    def whole(name: str) -> int | None:
-        found = number(options.get(name), config.at("evaluateOptions", name), name, findings, 1)
-        return None if found is None else int(found)
-
-    delay = number(
-        options.get("delay"), config.at("evaluateOptions", "delay"), "delay", findings, 0
-    )
-    rate = number(
-        config.env.get("PROMPTFOO_PASS_RATE_THRESHOLD"),
-        Place(config.document.file),
-        "PROMPTFOO_PASS_RATE_THRESHOLD",
-        findings,
-    )
-    config.repeats = whole("repeat") or 1
-    config.options = RunOptions(
-        concurrency=whole("maxConcurrency"),
-        cache=options.get("cache") is not False,
-        delay_s=(delay or 0.0) / 1000,
-        pass_rate=1.0 if rate is None else min(1.0, max(0.0, rate / 100)),
-    )
+        at = config.at
+        more, part = from_options(
+            cast("Mapping[str, Any]", line),
+            lambda *inside: at("commandLineOptions", *inside),
+            findings,
+        )
+        config.overrides = said.over(more)
+        config.selection = merged(config.selection, part)
+        config.env_read = read_env_files(more.env_files, config.base, findings)
+        env = {**env, **config.env_read}
+    environment = {**env, **declared(value, env)}
+    value = config.overrides.applied(value)
+    try:
+        config.value = cast("dict[str, Any]", env_filled(value, environment))
+    except RecursionError:
+        findings.problem(Place(path), "is nested too deep")
+        return None
+    config.env, config.files = environment, files
+    _look_at_keys(config, findings)
+    config.options, config.repeats = run_options(config.value, config.at, environment, findings)
+    if config.overrides.delay_ms is not None:
+        config.options = replace(config.options, delay_s=config.overrides.delay_ms / 1000)
     compat = config.value.get("promptCompat")
     if compat not in (None, "promptfoo-strict", "by-name"):
         findings.problem(
@@ -210,56 +200,44 @@ def _read_options(config: Config, findings: Findings) -> None:
             "It is by-name (the default) or promptfoo-strict.",
         )
     config.strict_prompts = compat == "promptfoo-strict"
+    return config
 
 
-def _declared_env(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, str]:
-    declared = value.get("env")
-    if not isinstance(declared, Mapping):
-        return {}
-    filled = cast("Mapping[str, object]", env_filled(declared, env))
-    return {
-        key: item
-        if isinstance(item, str)
-        else ("true" if item else "false")
-        if isinstance(item, bool)
-        else str(item)
-        for key, item in filled.items()
-        if item is not None
-    }
+def read_env_files(names: Sequence[str], base: Path, findings: Findings) -> dict[str, str]:
+    """The variables that these files set, later ones over earlier ones. Their values are told to nobody."""
+    found: dict[str, str] = {}
+    for name in names:
+        found |= env_file(base / os.path.expanduser(name), findings)  # noqa: PTH111 (a name, not a path yet)
+    return found
 
 
-def env_filled(value: object, env: Mapping[str, str]) -> object:
-    """The value with `{{ env.NAME }}` filled in wherever NAME is set."""
-    if isinstance(value, str):
-        if "env" not in value or "{{" not in value:
-            return value
-        return _ENV.sub(lambda m: env.get(m[1] or m[2], m[0]), value)
-    if isinstance(value, dict):
-        return {k: env_filled(v, env) for k, v in cast("dict[str, object]", value).items()}
-    if isinstance(value, list):
-        return [env_filled(v, env) for v in cast("list[object]", value)]
-    return value
+def _document(path: Path, findings: Findings) -> Document | None:
+    read = read_code if path.suffix in JAVASCRIPT else read_document
+    document = read(path, findings)
+    if document is None:
+        return None
+    if not isinstance(document.value, dict):
+        what = "is empty" if document.value is None else "is not an object at its top"
+        findings.problem(Place(path, 1, 1), what, "It needs prompts, providers and tests.")
+        return None
+    return document
 
 
-def _dereferenced(value: object, root: Mapping[str, Any], depth: int) -> object:
-    """The value with each `$ref: '#/a/b'` replaced by what is there."""
-    if depth > 50:
-        return value
-    if isinstance(value, dict):
-        items = cast("dict[str, object]", value)
-        target = items.get("$ref")
-        if isinstance(target, str) and target.startswith("#/") and len(items) == 1:
-            found: object = root
-            for part in target[2:].split("/"):
-                found = (
-                    cast("Mapping[str, object]", found).get(part)
-                    if isinstance(found, Mapping)
-                    else None
-                )
-            return value if found is None else _dereferenced(found, root, depth + 1)
-        return {
-            k: v if k == "parameters" else _dereferenced(v, root, depth) for k, v in items.items()
-        }
-    if isinstance(value, list):
-        return [_dereferenced(v, root, depth) for v in cast("list[object]", value)]
-    return value
+def _look_at_keys(config: Config, findings: Findings) -> None:
+    value = config.value
+    for key in value:
+        if key in _NO_EFFECT and value[key]:
+            findings.hint(config.at(key), f"'{key}' {_NO_EFFECT[key]}")
+        elif key not in KEYS:
+            hint = did_you_mean(key, KEYS - value.keys())
+            findings.hint(config.at(key), f"unknown key '{key}' is not used", hint)
+    derived = value.get("derivedMetrics")
+    for i, item in enumerate(cast("list[object]", derived) if isinstance(derived, list) else ()):
+        found = item if isinstance(item, Mapping) else {}
+        what = derived_problem(cast("Mapping[str, Any]", found))
+        if what:
+            findings.hint(config.at("derivedMetrics", i), f"{what}; it is left out of the results")
+    if "providers" in value and "targets" in value:
+        findings.problem(
+            config.at("targets"), "'targets' is another word for 'providers': there can be only one"
+        )

@@ -39,11 +39,16 @@ class Place:
         return text
 
 
+At = Callable[..., Place]
+"""Where the parts of something are written: a function from the path of a part to its place."""
+
+
 class Findings:
     """The problems and hints found so far."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.broken_parts: list[Problem] = []
         self.hints: list[Problem] = []
         self._beyond = 0
         self._hinted: set[tuple[str, str]] = set()
@@ -55,6 +60,11 @@ class Findings:
         else:
             self._beyond += 1
 
+    def broken(self, place: Place, what: str, hint: str = "") -> None:
+        """Notes an assertion that cannot be settled: an error in each test that has it. All else can be run."""
+        if len(self.broken_parts) < KEPT:
+            self.broken_parts.append(_problem(place, what, hint))
+
     def hint(self, place: Place, what: str, hint: str = "") -> None:
         """Notes something that is tolerated, and worth a look; once for each file and wording."""
         found = _problem(place, what, hint)
@@ -64,8 +74,9 @@ class Findings:
 
     def error(self) -> ConfigError:
         """The problems as an error: the first fifty in the order of the files, and how many more there are."""
-        shown = sorted(self.problems)[:SHOWN]
-        more = len(self.problems) - len(shown) + self._beyond
+        found = self.problems + self.broken_parts
+        shown = sorted(found)[:SHOWN]
+        more = len(found) - len(shown) + self._beyond
         return ConfigError(shown, self.hints, more)
 
 

@@ -5,28 +5,45 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.message import Task
 from evenhand.core.provider import Provider
-from evenhand.promptfoo.assertions import transform_problems
+from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean
+from evenhand.promptfoo.template import render
 from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.tree import read_document
 from evenhand.providers.catalog import create, key_missing
+from evenhand.providers.paused import Paused
 
 _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
 
 _SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
 
-DEFAULT_JUDGES = (
-    ("OPENAI_API_KEY", "openai:chat:gpt-5-mini"),
-    ("ANTHROPIC_API_KEY", "anthropic:messages:claude-sonnet-4-5"),
-)
+DEFAULT_JUDGES: Mapping[Task, tuple[tuple[str, str], ...]] = {
+    "generate": (
+        ("OPENAI_API_KEY", "openai:chat:gpt-5-mini"),
+        ("ANTHROPIC_API_KEY", "anthropic:messages:claude-sonnet-4-5"),
+    ),
+    "embed": (("OPENAI_API_KEY", "openai:embedding:text-embedding-3-large"),),
+    "moderate": (("OPENAI_API_KEY", "openai:moderation:omni-moderation-latest"),),
+}
+"""Who is asked where nobody is named, by the first key that is set."""
+
+_KEY_OF_TASK: Mapping[Task, str] = {
+    "generate": "text",
+    "embed": "embedding",
+    "classify": "classification",
+    "moderate": "moderation",
+}
+_TASK_KEYS = frozenset(_KEY_OF_TASK.values())
+_TASKS: Mapping[Task, str] = {"embed": "embeddings", "moderate": "moderations"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +55,14 @@ class Column:
         prompts: The labels, ids or patterns of the prompts that it gets; None for all.
         transform: Changes its outputs before anything looks at them.
         place: Where it is written.
+        config: Its own, with files read in: the functions that it declares are there.
     """
 
     provider: Provider
     prompts: tuple[str, ...] | None
     transform: str
     place: Place
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def takes(self, label: str) -> bool:
         """Whether it gets the prompt with this label."""
@@ -60,7 +79,7 @@ class Models:
         self._config = config
         self._findings = findings
         self._made: dict[str, Provider | None] = {}
-        self._default: Provider | None = None
+        self._defaults: dict[Task, Provider] = {}
         self.files: set[Path] = set()
         """Files that say what the models are: their code, their settings, their transforms."""
 
@@ -81,40 +100,60 @@ class Models:
         for i, item in enumerate(items):
             where = self._config.at(key, i) if isinstance(given, list) else place
             found += self._columns(item, where)
+        for column in found:
+            _think_aloud(column.provider)
         return found
 
-    def judge(self, spec: object, place: Place) -> Provider | None:
-        """The model that a `provider` for grading names; None, and a problem, where it names none."""
-        if isinstance(spec, Mapping) and "id" not in spec and "text" in spec:
-            spec = cast("Mapping[str, object]", spec)["text"]
+    def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
+        """The model that a `provider` for grading names for a task; None, and a problem, where it names none.
+
+        One that is no good for the task leaves it to the default, as does a map that has no model for it.
+        """
+        if (
+            isinstance(spec, Mapping)
+            and "id" not in spec
+            and not spec.keys().isdisjoint(_TASK_KEYS)
+        ):
+            spec = cast("Mapping[str, object]", spec).get(_KEY_OF_TASK[task])
+            if spec is None:
+                return self.default_judge(place, task)
         name = json.dumps(spec, sort_keys=True, default=str)
         if name not in self._made:
             columns = self._columns(spec, place)
             self._made[name] = columns[0].provider if columns else None
-        return self._made[name]
+        found = self._made[name]
+        if found is not None and task not in found.tasks:
+            return self.default_judge(place, task)
+        return found
 
     @property
     def judges(self) -> list[Provider]:
         """Those who judge, as far as they have been named."""
         return [
-            provider for provider in (*self._made.values(), self._default) if provider is not None
+            provider
+            for provider in (*self._made.values(), *self._defaults.values())
+            if provider is not None
         ]
 
-    def default_judge(self, place: Place) -> Provider | None:
-        """The judge for those who name none, by the keys that are set."""
-        if self._default is None:
-            for variable, id_ in DEFAULT_JUDGES:
+    def default_judge(self, place: Place, task: Task = "generate") -> Provider | None:
+        """The model for those who name none, by the keys that are set."""
+        if task not in self._defaults:
+            for variable, id_ in DEFAULT_JUDGES.get(task, ()):
                 if self._config.env.get(variable):
-                    self._default = create(
-                        id_, config={"temperature": 0}, env=self._config.env, base=self._config.base
+                    settings = {"temperature": 0} if task == "generate" else {}
+                    self._defaults[task] = create(
+                        id_, config=settings, env=self._config.env, base=self._config.base
+                    )
+                    what = (
+                        "outputs are judged" if task == "generate" else f"{_TASKS[task]} are made"
                     )
                     self._findings.hint(
                         place,
-                        f"llm-rubric is judged by {id_}",
-                        "Name the judge you trust in defaultTest.options.provider.",
+                        f"{what} by {id_}",
+                        "Name the model you trust in defaultTest.options.provider.",
                     )
                     break
-        return self._default
+        return self._defaults.get(task)
 
     def _columns(self, item: object, place: Place) -> list[Column]:
         if isinstance(item, str):
@@ -161,12 +200,6 @@ class Models:
                     f"unknown key '{key}' of provider {id_} is not used",
                     did_you_mean(key, _KEYS),
                 )
-        if fields.get("delay"):
-            self._findings.hint(
-                place,
-                f"'delay' of provider {id_} has no effect",
-                "evaluateOptions.delay waits before every call.",
-            )
         settings = self._settings(fields.get("config"), id_, place)
         given = fields.get("env")
         own = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
@@ -196,6 +229,7 @@ class Models:
                 config=settings,
                 env=env,
                 base=self._config.base,
+                fill=render,
             )
         except UsageError as error:
             self._findings.problem(place, error.message, error.hint)
@@ -208,7 +242,12 @@ class Models:
         path = getattr(provider, "path", None)
         if isinstance(path, Path):
             self.files.add(path)
-        return [Column(provider, names, transform if isinstance(transform, str) else "", place)]
+        self.files.update(getattr(provider, "files", ()))
+        delay = fields.get("delay")
+        if isinstance(delay, (int, float)) and delay > 0:
+            provider = Paused(provider, delay / 1000)
+        changes = transform if isinstance(transform, str) else ""
+        return [Column(provider, names, changes, place, settings)]
 
     def _settings(self, given: object, id_: str, place: Place) -> dict[str, Any]:
         """A provider's config, with the files that it names read in."""
@@ -241,3 +280,15 @@ class Models:
         if isinstance(value, list):
             return [self._with_files(v, place) for v in cast("list[object]", value)]
         return value
+
+
+def _think_aloud(provider: Provider) -> None:
+    """Has a model that is evaluated show its thoughts before its answer, unless its config says otherwise.
+
+    Those are part of what promptfoo looks at.
+    """
+    from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
+
+    asked = provider.provider if isinstance(provider, Paused) else provider
+    if isinstance(asked, ChatProvider) and asked.config.get("showThinking") is None:
+        asked.shows_thoughts = True

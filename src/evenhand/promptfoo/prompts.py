@@ -1,7 +1,8 @@
-"""Prompts: where they come from, and how each becomes what is sent.
+"""Prompts, and how each becomes what is sent.
 
 A prompt is text with tags, a chat written as JSON (its strings are filled in one by one, so that no value can end one),
-or a Python function. What a function returns is sent as it is: data that it put there is never looked at for tags.
+or a function of Python or JavaScript. What a function returns is sent as it is: data that it put there is never looked
+at for tags.
 """
 
 from __future__ import annotations
@@ -18,19 +19,17 @@ from typing import Any, cast
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
-from evenhand.promptfoo.assertions import file_problems, fill_json
-from evenhand.promptfoo.config import Config, env_filled
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
-from evenhand.promptfoo.template import Render, check, compiled, left_open
-from evenhand.promptfoo.tree import read_document, read_text
+from evenhand.javascript import running as javascript
+from evenhand.javascript.source import CONFIG
+from evenhand.javascript.source import ENDINGS as JAVASCRIPT
+from evenhand.promptfoo.chat import fill_json
+from evenhand.promptfoo.findings import Place, did_you_mean
+from evenhand.promptfoo.printing import as_json
+from evenhand.promptfoo.program_prompt import ProgramPrompt
+from evenhand.promptfoo.template import Render, compiled
 from evenhand.providers.prompt_text import parse_prompt
 
-ENDINGS = frozenset(
-    ".cjs .cts .j2 .js .json .jsonl .md .mjs .mts .py .ts .txt .yml .yaml .csv".split()
-)
-_FOREIGN = frozenset(".cjs .cts .js .mjs .mts .ts .sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
-_SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
-_KEYS = frozenset({"id", "label", "raw", "config", "display", "function", "prefix", "suffix"})
+_ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
 
 
 @dataclass(slots=True)
@@ -41,12 +40,13 @@ class TextPrompt:
     raw: str
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     place: Place = field(default_factory=lambda: Place(Path()))
+    id: str = ""
 
     def filled(self, prefix: str, suffix: str) -> Callable[[Mapping[str, Any]], Prompt]:
         """A function from the variables to the prompt, for this text between `prefix` and `suffix`."""
         raw = f"{prefix}{self.raw}{suffix}"
         config, label = self.config, self.label
-        if _is_chat(raw):
+        if is_chat(raw):
             template = raw
 
             def chat(variables: Mapping[str, Any]) -> Prompt:
@@ -54,7 +54,7 @@ class TextPrompt:
                 return Prompt(parse_prompt(text), text, config, variables, label)
 
             return chat
-        render: Render = compiled(raw)
+        render: Render = _printing_chats(raw) or compiled(raw)
         start = raw.lstrip()[:1]
 
         def text(variables: Mapping[str, Any]) -> Prompt:
@@ -67,13 +67,27 @@ class TextPrompt:
         return text
 
 
+def _printing_chats(raw: str) -> Render | None:
+    """A prompt that is one variable and nothing else passes a chat on whole; None for any other prompt."""
+    alone = _ALONE.fullmatch(raw)
+    if alone is None:
+        return None
+    name, render = alone[1], compiled(raw)
+
+    def filled(variables: Mapping[str, Any]) -> str:
+        value = variables.get(name)
+        return as_json(value) if isinstance(value, (list, dict)) else render(variables)
+
+    return filled
+
+
 @dataclass(slots=True)
 class FunctionPrompt:
-    """A Python function that returns the prompt.
+    """A function of Python or JavaScript that returns the prompt.
 
-    How it is called: parameters are bound by name to the case's variables. A function of one parameter called `context`
-    or `ctx`, or of names that no variable has, is called as promptfoo does, with one dict of vars, provider and config;
-    with `strict`, every function is.
+    How it is called: JavaScript with one object of vars, provider and config. In Python, parameters are bound by name
+    to the case's variables. A function of one parameter called `context` or `ctx`, or of names that no variable has, is
+    called as promptfoo does, with one dict of vars, provider and config; with `strict`, every function is.
     """
 
     label: str
@@ -82,11 +96,14 @@ class FunctionPrompt:
     strict: bool = False
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     place: Place = field(default_factory=lambda: Place(Path()))
+    id: str = ""
     _parameters: Sequence[inspect.Parameter] | None = field(default=None, repr=False)
 
     @property
     def raw(self) -> str:
-        """Its source, for the record."""
+        """Its source, for the record; of a function in a config, its place there."""
+        if self.function.startswith(CONFIG):
+            return f"{self.path.name}:{self.function}"
         return function_source(self.path, self.function)
 
     async def asked(
@@ -97,20 +114,8 @@ class FunctionPrompt:
         Raises:
             CodeError: It raised, took too long, asked for what is not there, or returned no prompt.
         """
-        function = await trial.load(self.path, self.function)
-        name = f"{self.path.name}:{self.function}"
-        if self._parameters is None:
-            self._parameters = _parameters_of(function)
-        named = None if self.strict else bound_by_name(self._parameters, variables, name)
-        if named is None:
-            context = {
-                "vars": dict(variables),
-                "provider": dict(provider),
-                "config": dict(self.config),
-            }
-            result = await trial.call(function, context, name=name)
-        else:
-            result = await trial.call(_with_names(function, named), name=name)
+        name = f"{self.path.name}:{self.function}".removesuffix(":")
+        result = await self._returned(trial, variables, provider, name)
         config: Mapping[str, Any] = self.config
         if isinstance(result, Mapping) and "prompt" in result:
             fields = cast("Mapping[str, Any]", result)
@@ -120,7 +125,7 @@ class FunctionPrompt:
             # Only strict parity has tags in the result filled in: data that the function put there is not a template.
             text = compiled(result)(variables) if self.strict else result
         elif isinstance(result, (list, dict)):
-            text = json.dumps(result, ensure_ascii=False)
+            text = json.dumps(result, indent=2, ensure_ascii=False)  # as promptfoo sends it
         else:
             raise CodeError(
                 f"{name} returned {'nothing' if result is None else f'a {type(result).__name__}'}, not a prompt",
@@ -128,8 +133,27 @@ class FunctionPrompt:
             )
         return Prompt(parse_prompt(text), text, config, variables, self.label)
 
+    async def _returned(
+        self, trial: Trial, variables: Mapping[str, Any], provider: Mapping[str, str], name: str
+    ) -> object:
+        context = {
+            "vars": dict(variables),
+            "provider": dict(provider),
+            "config": dict(self.config),
+        }
+        if self.path.suffix in JAVASCRIPT:
+            script = javascript.function(self.path, self.function)
+            return (await javascript.call(trial, script, context)).value
+        function = await trial.load(self.path, self.function)
+        if self._parameters is None:
+            self._parameters = _parameters_of(function)
+        named = None if self.strict else bound_by_name(self._parameters, variables, name)
+        if named is None:
+            return await trial.call(function, context, name=name)
+        return await trial.call(_with_names(function, named), name=name)
 
-AnyPrompt = TextPrompt | FunctionPrompt
+
+AnyPrompt = TextPrompt | FunctionPrompt | ProgramPrompt
 
 
 def bound_by_name(
@@ -165,60 +189,6 @@ def bound_by_name(
     )
 
 
-def read_prompts(config: Config, findings: Findings) -> list[AnyPrompt]:
-    """The prompts of a config, in their order."""
-    given = config.value.get("prompts")
-    if given is None:
-        findings.hint(
-            config.at(),
-            "there are no prompts: the variable 'prompt' is sent as it is",
-            "Name some under prompts.",
-        )
-        given = ["{{prompt}}"]
-    entries: list[tuple[object, str, Mapping[str, Any], Place]] = []
-    if isinstance(given, str):
-        entries.append((given, "", {}, config.at("prompts")))
-    elif isinstance(given, Mapping):
-        for raw, label in cast("Mapping[str, object]", given).items():
-            entries.append((raw, str(label), {}, config.at("prompts", raw)))
-    elif isinstance(given, list):
-        for i, item in enumerate(cast("list[object]", given)):
-            entries.append(_entry(item, config, i, findings))
-    else:
-        findings.problem(config.at("prompts"), f"prompts is {given!r}, not a list")
-    found: list[AnyPrompt] = []
-    for raw, label, settings, place in entries:
-        if isinstance(raw, str) and raw.strip():
-            found += _read(raw, label, settings, place, config, findings)
-        elif raw is not None:
-            findings.problem(
-                place,
-                f"a prompt is {raw!r}, not text",
-                "Write text, file://prompt.txt or prompts.py:function.",
-            )
-    if not found and not findings.problems:
-        findings.problem(config.at("prompts"), "there are no prompts")
-    _look_at_texts(found, findings)
-    return found
-
-
-def _look_at_texts(prompts: Sequence[AnyPrompt], findings: Findings) -> None:
-    """Notes texts that cannot be filled in, and those with a tag that is never closed."""
-    for prompt in prompts:
-        if not isinstance(prompt, TextPrompt) or _is_chat(prompt.raw):
-            continue
-        wrong = check(prompt.raw)
-        if wrong:
-            findings.problem(prompt.place, f"prompt '{_clipped(prompt.label)}': {wrong}")
-        line = left_open(prompt.raw)
-        if line:
-            findings.hint(
-                prompt.place,
-                f"prompt '{_clipped(prompt.label)}': a tag is opened and not closed, so the line is sent as it is: "
-                f"{_clipped(line)}",
-            )
-
-
 def function_source(path: Path, name: str) -> str:
     """The source of one function of a file; the whole file where it cannot be made out."""
     text = path.read_text("utf-8", "replace") if path.is_file() else ""
@@ -234,167 +204,8 @@ def function_source(path: Path, name: str) -> str:
     return text
 
 
-def _entry(
-    item: object, config: Config, i: int, findings: Findings
-) -> tuple[object, str, Mapping[str, Any], Place]:
-    place = config.at("prompts", i)
-    if not isinstance(item, Mapping):
-        return item, "", {}, place
-    fields = cast("Mapping[str, Any]", item)
-    for key in fields:
-        if key not in _KEYS:
-            findings.hint(
-                config.at("prompts", i, key),
-                f"unknown key '{key}' is not used",
-                did_you_mean(key, _KEYS),
-            )
-    raw = fields.get("raw", fields.get("id"))
-    if raw is None:
-        findings.problem(
-            place,
-            "a prompt has neither 'raw' nor 'id'",
-            "Write raw: <text>, or id: file://prompt.txt",
-        )
-    return raw, str(fields.get("label") or ""), fields.get("config") or {}, place
-
-
-def _read(
-    raw: str,
-    label: str,
-    settings: Mapping[str, Any],
-    place: Place,
-    config: Config,
-    findings: Findings,
-) -> list[AnyPrompt]:
-    """The prompts that one entry stands for: itself, or those in the files that it names."""
-    if not _may_be_path(raw):
-        return [TextPrompt(label or raw, raw, settings, place)]
-    text = raw.removeprefix("file://")
-    name, function = _split_function(text)
-    pattern = config.base / name
-    paths = [
-        p
-        for path in matching(pattern)
-        for p in (sorted(path.iterdir()) if path.is_dir() else [path])
-        if p.is_file()
-    ]
-    if not paths:
-        if raw.startswith("file://") or Path(name).suffix in ENDINGS:
-            folder = pattern.parent
-            names = [p.name for p in folder.glob("*")] if folder.is_dir() else []
-            hint = did_you_mean(Path(name).name, names) or f"Looked in {folder}."
-            findings.problem(place, f"prompt file {name} does not exist", hint)
-            return []
-        return [TextPrompt(label or raw, raw, settings, place)]
-    found: list[AnyPrompt] = []
-    for path in paths:
-        shown = raw.removeprefix("file://") if len(paths) == 1 else path.name
-        found += _from_file(
-            path, function, label or shown, settings, place, config, findings, labelled=bool(label)
-        )
-    return found
-
-
-def _from_file(
-    path: Path,
-    function: str,
-    label: str,
-    settings: Mapping[str, Any],
-    place: Place,
-    config: Config,
-    findings: Findings,
-    *,
-    labelled: bool,
-) -> list[AnyPrompt]:
-    if path.suffix == ".py":
-        if not function:
-            findings.problem(
-                place,
-                f"{path.name}: which function is the prompt?",
-                f"Name one: {path.name}:function_name",
-            )
-            return []
-        for what, hint in file_problems(f"file://{path.name}:{function}", path.parent, function):
-            findings.problem(place, what, hint)
-        return [FunctionPrompt(label, path, function, config.strict_prompts, settings, place)]
-    if path.suffix in _FOREIGN:
-        findings.problem(
-            place,
-            f"{path.name}: prompts in {path.suffix} files are not supported yet",
-            "Write a Python function: prompts.py:name",
-        )
-        return []
-    here = Place(path)
-    if path.suffix in (".yaml", ".yml", ".json"):
-        document = read_document(path, findings, place)
-        if document is None:
-            return []
-        value = env_filled(document.value, config.env)
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return [TextPrompt(label, text, settings, here)]
-    text = read_text(path, findings, place)
-    if text is None:
-        return []
-    text = str(env_filled(text, config.env))
-    if path.suffix == ".txt":
-        pieces = [piece.strip("\r\n") for piece in _SEPARATOR.split(text)]
-    elif path.suffix == ".jsonl":
-        pieces = text.split("\n")
-    elif path.suffix == ".csv":
-        return _from_csv(text, label, settings, here)
-    else:
-        pieces = [text]
-    pieces = [piece for piece in pieces if piece.strip()]
-    if not pieces:
-        findings.problem(place, f"prompt file {path.name} is empty")
-    many = len(pieces) > 1
-    return [
-        TextPrompt(
-            f"{label} #{i}"
-            if many and labelled
-            else f"{label}: {_clipped(piece)}"
-            if many
-            else label,
-            piece.rstrip("\r\n") if path.suffix == ".txt" else piece,
-            settings,
-            here,
-        )
-        for i, piece in enumerate(pieces, 1)
-    ]
-
-
-def _from_csv(text: str, label: str, settings: Mapping[str, Any], here: Place) -> list[AnyPrompt]:
-    import csv  # noqa: PLC0415 (prompts are seldom kept in CSV files)
-    import io  # noqa: PLC0415 (see above)
-
-    rows = list(csv.DictReader(io.StringIO(text)))
-    found: list[AnyPrompt] = []
-    for i, row in enumerate(rows, 1):
-        raw = row.get("prompt") or next(iter(row.values()), "")
-        if raw:
-            found.append(TextPrompt(row.get("label") or f"{label} (row {i})", raw, settings, here))
-    return found
-
-
-def _may_be_path(text: str) -> bool:
-    if "\n" in text:
-        return False
-    if text.startswith("file://"):
-        return True
-    if "{{" in text or len(text) > 400:
-        return False
-    name, _ = _split_function(text)
-    return Path(name).suffix in ENDINGS or (
-        " " not in text and any(char in text for char in "*/\\")
-    )
-
-
-def _split_function(text: str) -> tuple[str, str]:
-    path, colon, name = text.rpartition(":")
-    return (path, name) if colon and path.endswith(tuple(ENDINGS)) else (text, "")
-
-
-def _is_chat(raw: str) -> bool:
+def is_chat(raw: str) -> bool:
+    """Whether a text is a chat, or other JSON, in which strings are filled in one by one."""
     if raw.lstrip()[:1] not in ("[", "{"):
         return False
     try:
@@ -418,8 +229,3 @@ def _with_names(function: Callable[..., Any], named: Mapping[str, Any]) -> Calla
 
         return later
     return lambda: function(**named)
-
-
-def _clipped(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 40 else line[:39] + "…"

@@ -1,4 +1,4 @@
-"""Where tests come from: written in the config, or rows of CSV, JSONL, JSON and YAML files.
+"""Where tests come from: written in the config, in files of many kinds, made by a program, or scenarios.
 
 A source is walked, not held, and can be walked again: 100,000 rows pass through without being kept. What is wrong with
 a file is found on the first walk.
@@ -6,47 +6,22 @@ a file is found on the first walk.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from evenhand.core.encoding import decode
-from evenhand.promptfoo.cells import wrong_columns
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
-from evenhand.promptfoo.tree import Document, decoded, read_document
+from evenhand.promptfoo.findings import At, Findings, Place, did_you_mean, matching
+from evenhand.promptfoo.generated import generated, is_program
+from evenhand.promptfoo.row import Line, Row, Source
+from evenhand.promptfoo.tables import Csv, Xlsx, table_row
+from evenhand.promptfoo.tree import Document, read_document
 
-At = Callable[..., Place]
-
-
-@dataclass(slots=True)
-class Row:
-    """A test as written.
-
-    Attributes:
-        value: Its keys.
-        at: Where its parts are written.
-        data: It comes from a dataset: its variables are data, in which nothing is filled in and no file is named.
-    """
-
-    value: Mapping[str, Any]
-    at: At
-    data: bool = False
-
-
-class Source(Protocol):
-    """Some tests. `path` is None for those in the config itself."""
-
-    @property
-    def path(self) -> Path | None: ...
-
-    def rows(self, findings: Findings) -> Iterator[Row]:
-        """The tests, in their order; problems with the file itself are noted, and the rows concerned left out."""
-        ...
+TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls"})
+_ELSEWHERE = ("http://", "https://", "huggingface://", "az://")
 
 
 @dataclass(slots=True)
@@ -58,12 +33,14 @@ class Listed:
     prefix: tuple[str | int, ...]
     path: Path | None = None
     data: bool = False
+    numbered: bool = False
 
     def rows(self, findings: Findings) -> Iterator[Row]:
         for i, item in enumerate(self.items):
             at = _at(self.document, (*self.prefix, i))
             if isinstance(item, Mapping):
-                yield Row(cast("Mapping[str, Any]", item), at, self.data)
+                name = f"Row #{i + 1}" if self.numbered else ""
+                yield Row(cast("Mapping[str, Any]", item), at, self.data, name)
             else:
                 findings.problem(at(), f"a test is {item!r}, not an object")
 
@@ -73,9 +50,10 @@ class Jsonl:
     """A file with one JSON object a line."""
 
     path: Path
+    numbered: bool = False
 
     def rows(self, findings: Findings) -> Iterator[Row]:
-        path = self.path
+        path, count = self.path, 0
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 if number == 1:
@@ -90,117 +68,231 @@ class Jsonl:
                         return
                     continue
                 if isinstance(value, dict):
-                    yield Row(cast("dict[str, Any]", value), _Line(path, number), data=True)
+                    count += 1
+                    name = f"Row #{count}" if self.numbered else ""
+                    yield Row(cast("dict[str, Any]", value), Line(path, number), True, name)
                 else:
                     findings.problem(Place(path, number), f"a test is {value!r}, not an object")
 
 
 @dataclass(slots=True)
-class Csv:
-    """A CSV file: a header, then one test a row. Columns whose name begins with `__` say something about the test."""
+class Rows:
+    """A document whose objects are rows of a table: columns that begin with `__` say something of the test."""
 
-    path: Path
-    delimiter: str = ","
-    header: list[str] = field(default_factory=list[str])
+    document: Document
+    items: list[object]
+    path: Path | None = None
 
     def rows(self, findings: Findings) -> Iterator[Row]:
-        data = _start(self.path)
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            text = decoded(self.path.read_bytes(), self.path, findings) or ""
-            yield from self._parsed(io.StringIO(text, newline=""), findings)
-            return
-        try:
-            with self.path.open(encoding="utf-8-sig", newline="") as lines:
-                yield from self._parsed(lines, findings)
-        except UnicodeDecodeError:
-            decoded(self.path.read_bytes(), self.path, findings)
+        for i, item in enumerate(self.items):
+            place = self.document.at(i)
+            if not isinstance(item, Mapping):
+                findings.problem(place, f"a row is {item!r}, not an object")
+                continue
+            cells = {
+                key: value if isinstance(value, str) else "" if value is None else str(value)
+                for key, value in cast("Mapping[str, object]", item).items()
+            }
+            yield table_row(cells, i + 1, Line(self.document.file, place.found().line), findings)
 
-    def _parsed(self, lines: Iterator[str], findings: Findings) -> Iterator[Row]:
-        csv.field_size_limit(2**31 - 1)
-        reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
-        path = self.path
-        try:
-            header = [name.strip() for name in next(reader, [])]
-            self._look_at(header, findings)
-            width, before = len(header), reader.line_num
-            for cells in reader:
-                line, before = before + 1, reader.line_num
-                if not any(cells):
-                    continue
-                if len(cells) != width:
-                    if any(cells[width:]) or len(cells) < width:
-                        findings.problem(
-                            Place(path, line),
-                            f"the row has {len(cells)} cells, the header has {width}",
-                            "A cell with commas has to stand in double quotes.",
-                        )
-                        continue
-                    cells = cells[:width]  # noqa: PLW2901 (empty cells at the end)
-                yield Row(dict(zip(header, cells, strict=True)), _Line(path, line), data=True)
-        except csv.Error as error:
-            findings.problem(
-                Place(path, reader.line_num),
-                f"is not CSV: {error}",
-                'A quote inside a quoted cell is written twice: "".',
-            )
 
-    def _look_at(self, header: list[str], findings: Findings) -> None:
-        path = self.path
-        for what, hint in wrong_columns(header):
-            findings.problem(Place(path, 1), what, hint)
-        if not any(header):
-            findings.problem(Place(path, 1), "is empty", "Its first row names the variables.")
-        if len(header) == 1 and any(char in header[0] for char in ";\t"):
-            findings.hint(
-                Place(path, 1),
-                "has one column only, whose name holds the separator of another dialect",
-                "PROMPTFOO_CSV_DELIMITER names a separator other than the comma.",
-            )
-        for i, name in enumerate(header):
-            if name in header[:i]:
-                findings.problem(
-                    Place(path, 1, i + 1),
-                    f"the column '{name}' is here twice",
-                    "Only one could count.",
-                )
-            if not name and any(header):
-                findings.hint(Place(path, 1, i + 1), f"column {i + 1} has no name")
+@dataclass(slots=True)
+class Scenario:
+    """Each row of settings with each test: the test goes over the row, their assertions are added."""
+
+    settings: list[Source]
+    tests: list[Source]
+    number: int
+    path: Path | None = None
+
+    def rows(self, findings: Findings) -> Iterator[Row]:
+        number = self.number
+        for setting in (row for source in self.settings for row in source.rows(findings)):
+            for test in (row for source in self.tests for row in source.rows(findings)):
+                value = _over(setting.value, test.value, f"__scenario_{number}__")
+                yield Row(value, test.at, test.data and setting.data, test.name)
+            number += 1
+
+
+def _over(row: Mapping[str, Any], test: Mapping[str, Any], conversation: str) -> dict[str, Any]:
+    both: dict[str, Any] = {**row, **test}
+    for key in ("vars", "options", "metadata"):
+        if isinstance(row.get(key), Mapping) and isinstance(test.get(key), Mapping):
+            both[key] = {**row[key], **test[key]}
+    if isinstance(row.get("assert"), list) and isinstance(test.get("assert"), list):
+        both["assert"] = [*row["assert"], *test["assert"]]
+    metadata = both.get("metadata") or {}
+    if isinstance(metadata, Mapping):
+        both["metadata"] = {"conversationId": conversation, **metadata}
+    return both
 
 
 def read_sources(config: Config, findings: Findings) -> list[Source]:
-    """The sources that a config names under `tests`; none at all means one test without variables."""
-    given = config.value.get("tests")
-    if given is None:
+    """The sources that a config names under `tests` and `scenarios`; none at all means one test without variables."""
+    given, scenarios = config.value.get("tests"), config.value.get("scenarios")
+    if given in (None, []) and not scenarios:
         findings.hint(
             config.at(), "there are no tests: the prompts are run once, without variables"
         )
         return [Listed(config.document, [{"vars": {}}], ("tests",))]
-    if isinstance(given, str):
-        return _from_reference(given, config, config.at("tests"), findings)
-    if isinstance(given, Mapping) and "path" in given:
-        return _from_reference(
-            str(cast("Mapping[str, object]", given)["path"]), config, config.at("tests"), findings
-        )
-    if not isinstance(given, list):
-        findings.problem(config.at("tests"), f"tests is {given!r}, not a list or a file")
-        return []
-    items = cast("list[object]", given)
-    if not items:
-        findings.problem(
-            config.at("tests"),
-            "there are no tests",
-            "Write some, or leave 'tests' out to run each prompt once.",
-        )
-    sources: list[Source] = []
-    inline: list[int] = []
-    for i, item in enumerate(items):
-        path = cast("Mapping[str, object]", item).get("path") if isinstance(item, Mapping) else item
-        if isinstance(path, str) and (not isinstance(item, Mapping) or "vars" not in item):
-            sources += _from_reference(path, config, config.at("tests", i), findings)
+    reader = _Sources(config, findings)
+    found = [] if given is None else reader.of(given, config.document, ("tests",))
+    return found + (reader.scenarios(scenarios) if scenarios else [])
+
+
+class _Sources:
+    """Reads what a config says of its tests."""
+
+    def __init__(self, config: Config, findings: Findings) -> None:
+        self._config = config
+        self._findings = findings
+
+    def of(self, given: object, document: Document, path: tuple[str | int, ...]) -> list[Source]:
+        """The sources of a list of tests, or of the files that it names."""
+        place = document.at(*path)
+        if isinstance(given, str):
+            return self._named(given, place, None, alone=True)
+        if isinstance(given, Mapping) and "path" in given:
+            fields = cast("Mapping[str, object]", given)
+            return self._named(str(fields["path"]), place, fields)
+        if not isinstance(given, list):
+            self._findings.problem(place, f"{path[-1]} is {given!r}, not a list or a file")
+            return []
+        items = cast("list[object]", given)
+        sources: list[Source] = []
+        inline = 0
+        for i, item in enumerate(items):
+            here = document.at(*path, i)
+            fields = cast("Mapping[str, object]", item) if isinstance(item, Mapping) else {}
+            if isinstance(item, str):
+                sources += self._named(item, here, None)
+            elif isinstance(fields.get("path"), str) and "vars" not in fields:
+                sources += self._named(str(fields["path"]), here, fields)
+            else:
+                inline += 1
+                sources.append(_Inline(document, item, (*path, i)))
+        return [Listed(document, items, path)] if inline == len(items) else sources
+
+    def scenarios(self, given: object) -> list[Source]:
+        """The sources of a config's scenarios."""
+        config = self._config
+        items = cast("list[object]", given) if isinstance(given, list) else [given]
+        found: list[Source] = []
+        number = 0
+        for i, item in enumerate(items):
+            document, path = config.document, ("scenarios", i)
+            for scenario, where, inside in self._scenario(item, document, path):
+                at = where.at(*inside)
+                for key in scenario:
+                    if key not in ("description", "config", "tests"):
+                        hint = did_you_mean(key, ("description", "config", "tests"))
+                        self._findings.hint(at, f"unknown key '{key}' of a scenario", hint)
+                settings = self.of(scenario.get("config") or [{}], where, (*inside, "config"))
+                tests = self.of(scenario.get("tests") or [{}], where, (*inside, "tests"))
+                found.append(Scenario(settings, tests, number))
+                number += sum(1 for source in settings for _ in source.rows(Findings()))
+        return found
+
+    def _scenario(
+        self, item: object, document: Document, path: tuple[str | int, ...]
+    ) -> Iterator[tuple[Mapping[str, object], Document, tuple[str | int, ...]]]:
+        if isinstance(item, str):
+            for file in self._matching(item, document.at(*path)):
+                other = read_document(file, self._findings, document.at(*path))
+                if other is None:
+                    continue
+                self._config.files.add(file)
+                if not isinstance(other.value, list):
+                    yield from self._scenario(other.value, other, ())
+                    continue
+                for i, one in enumerate(cast("list[object]", other.value)):
+                    yield from self._scenario(one, other, (i,))
+        elif isinstance(item, Mapping):
+            yield cast("Mapping[str, object]", item), document, path
         else:
-            inline.append(i)
-            sources.append(_Inline(config.document, item, i))
-    return [Listed(config.document, items, ("tests",))] if len(inline) == len(items) else sources
+            self._findings.problem(
+                document.at(*path), f"a scenario is {item!r}, not an object with config and tests"
+            )
+
+    def _named(
+        self,
+        text: str,
+        place: Place,
+        fields: Mapping[str, object] | None,
+        *,
+        alone: bool = False,
+    ) -> list[Source]:
+        """The sources that a path stands for.
+
+        Args:
+            fields: What is said beside it: `config` for a program.
+            alone: It is all that the config says of its tests.
+        """
+        findings = self._findings
+        name = text.removeprefix("file://")
+        if name.startswith(_ELSEWHERE):
+            findings.problem(
+                place,
+                f"tests are not fetched from {name.split(':')[0]} addresses",
+                "Download them into a CSV or JSONL file, so that a run can be repeated.",
+            )
+            return []
+        if is_program(name):
+            settings = None if fields is None else fields.get("config")
+            rows = generated(name, settings, self._config.base, place, findings)
+            if rows is None:
+                return []
+            path, items = rows
+            return [Listed(Document(path, items, None, ""), items, (), path, data=True)]
+        name, _, sheet = name.partition("#")
+        return [
+            source
+            for path in self._matching(name, place)
+            for source in self._from_file(path, sheet, place, rows=fields is not None, alone=alone)
+        ]
+
+    def _matching(self, name: str, place: Place) -> list[Path]:
+        pattern = self._config.base / name.removeprefix("file://")
+        paths = matching(pattern)
+        if not paths:
+            folder = pattern.parent
+            there = [p.name for p in folder.glob("*")] if folder.is_dir() else []
+            hint = did_you_mean(Path(name).name, there) or f"Looked in {folder}."
+            self._findings.problem(place, f"tests file {name} does not exist", hint)
+        return paths
+
+    def _from_file(
+        self, path: Path, sheet: str, place: Place, *, rows: bool, alone: bool
+    ) -> list[Source]:
+        findings = self._findings
+        suffix = path.suffix.lower()
+        if suffix in (".csv", ".tsv"):
+            delimiter = self._config.env.get("PROMPTFOO_CSV_DELIMITER") or ","
+            return [Csv(path, "\t" if suffix == ".tsv" else delimiter)]
+        if suffix in (".xlsx", ".xls"):
+            return [Xlsx(path, sheet)]
+        if suffix == ".jsonl":
+            return [Jsonl(path, numbered=alone)]
+        if suffix not in (".json", ".yaml", ".yml"):
+            findings.problem(
+                place,
+                f"tests cannot be read from '{path.suffix}' files",
+                "CSV, XLSX, JSONL, JSON and YAML can be, and Python functions.",
+            )
+            return []
+        document = read_document(path, findings, place)
+        if document is None:
+            return []
+        if not isinstance(document.value, (list, Mapping)):
+            findings.problem(Place(path, 1), "holds no tests: it is not a list of them")
+            return []
+        if isinstance(document.value, Mapping):
+            return [Listed(document, [document.value], (), path)]
+        items = cast("list[object]", document.value)
+        if rows and suffix != ".json":
+            return [Rows(document, items, path)]
+        # JSON is what programs write, so it is data; YAML is written by hand, like the config.
+        return [Listed(document, items, (), path, suffix == ".json", alone)]
 
 
 @dataclass(slots=True)
@@ -209,11 +301,11 @@ class _Inline:
 
     document: Document
     item: object
-    index: int
+    where: tuple[str | int, ...]
     path: Path | None = None
 
     def rows(self, findings: Findings) -> Iterator[Row]:
-        at = _at(self.document, ("tests", self.index))
+        at = _at(self.document, self.where)
         if isinstance(self.item, Mapping):
             yield Row(cast("Mapping[str, Any]", self.item), at)
         else:
@@ -227,63 +319,6 @@ def content_digest(path: Path) -> str:
         while chunk := file.read(1 << 20):
             h.update(chunk)
     return h.hexdigest()
-
-
-def _from_reference(text: str, config: Config, place: Place, findings: Findings) -> list[Source]:
-    name = text.removeprefix("file://")
-    if name.startswith(("http://", "https://", "huggingface://", "az://")):
-        findings.problem(
-            place,
-            f"tests from {name.split(':')[0]} addresses are not supported yet",
-            "Download the file.",
-        )
-        return []
-    if ".py" in Path(name.split(":")[0]).suffix or name.endswith((".js", ".ts", ".mjs")):
-        findings.problem(
-            place,
-            f"tests made by a program ({name}) are not supported yet",
-            "Write them to a CSV or JSONL file.",
-        )
-        return []
-    pattern = config.base / name
-    paths = matching(pattern)
-    if not paths:
-        folder = pattern.parent
-        near = (
-            did_you_mean(Path(name).name, [p.name for p in folder.glob("*")])
-            if folder.is_dir()
-            else ""
-        )
-        findings.problem(place, f"tests file {name} does not exist", near or f"Looked in {folder}.")
-    return [source for path in paths for source in _from_file(path, config, place, findings)]
-
-
-def _from_file(path: Path, config: Config, place: Place, findings: Findings) -> list[Source]:
-    suffix = path.suffix.lower()
-    if suffix in (".csv", ".tsv"):
-        delimiter = "\t" if suffix == ".tsv" else config.env.get("PROMPTFOO_CSV_DELIMITER") or ","
-        return [Csv(path, delimiter)]
-    if suffix == ".jsonl":
-        return [Jsonl(path)]
-    if suffix in (".json", ".yaml", ".yml"):
-        document = read_document(path, findings, place)
-        if document is None:
-            return []
-        if isinstance(document.value, Mapping):
-            return [Listed(document, [document.value], (), path)]
-        if isinstance(document.value, list):
-            # JSON is what programs write, so it is data; YAML is written by hand, like the config.
-            return [
-                Listed(document, cast("list[object]", document.value), (), path, suffix == ".json")
-            ]
-        findings.problem(Place(path, 1), "holds no tests: it is not a list of them")
-        return []
-    findings.problem(
-        place,
-        f"tests cannot be read from '{path.suffix}' files",
-        "CSV, JSONL, JSON and YAML can be.",
-    )
-    return []
 
 
 def _not_json(line: bytes, error: Exception) -> tuple[str, str]:
@@ -305,22 +340,5 @@ def _not_json(line: bytes, error: Exception) -> tuple[str, str]:
     return f"is not JSON: {error}", "Each line is one whole JSON object."
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """Where the parts of a row in a data file are: all on its line."""
-
-    path: Path
-    number: int
-
-    def __call__(self, *path: str | int) -> Place:
-        del path
-        return Place(self.path, self.number)
-
-
 def _at(document: Document, prefix: tuple[str | int, ...]) -> At:
     return lambda *path: document.at(*prefix, *path)
-
-
-def _start(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(2)

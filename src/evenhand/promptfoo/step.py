@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import mimetypes
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
-from evenhand.core.message import Message, Prompt, Reply
+from evenhand.core.message import Message, Prompt, Reply, Usage
+from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
-from evenhand.promptfoo.assertions import Cell
-from evenhand.promptfoo.cases import PICTURES, Test
-from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.around import Around
+from evenhand.promptfoo.assertions.assertion import Cell
+from evenhand.promptfoo.cases import Test, named
+from evenhand.promptfoo.earlier import CONVERSATION, Earlier
 from evenhand.promptfoo.models import Column
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
+from evenhand.promptfoo.resolved import resolved
+from evenhand.promptfoo.scoring import scored
 from evenhand.promptfoo.template import names_in, render
-from evenhand.promptfoo.transform import transformed
-from evenhand.promptfoo.tree import read_document
+from evenhand.promptfoo.transform import transformed, transformed_vars
+from evenhand.promptfoo.variable_code import computed, is_code
 
 FILLS_KEPT = 256
 """Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
 
-_TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+NOTHING = Usage(0, 0)
 
 Fill = Callable[[Mapping[str, Any]], Prompt]
 
@@ -44,13 +43,23 @@ class Pair:
         default_factory=dict[tuple[str, str], Fill], repr=False
     )
     _names: frozenset[str] | None = field(default=None, repr=False)
+    _conversation: str | None = field(default=None, repr=False)
+
+    @property
+    def conversation(self) -> str:
+        """What tells its conversations from those of other columns; empty where its prompt asks for none."""
+        if self._conversation is None:
+            raw = self.prompt.raw
+            spoken = f"{self.column.provider.label}:{self.prompt.label}:{raw}"
+            self._conversation = spoken if CONVERSATION in raw else ""
+        return self._conversation
 
     @property
     def names(self) -> frozenset[str]:
         """The variables that its text names plainly; `env` and `loop` are nobody's to set."""
         if self._names is None:
             text = self.prompt.raw if isinstance(self.prompt, TextPrompt) else ""
-            self._names = names_in(text) - {"env", "loop", "_conversation"}
+            self._names = names_in(text) - {"env", "loop", CONVERSATION}
         return self._names
 
     def fill(self, prefix: str, suffix: str) -> Fill | None:
@@ -67,9 +76,9 @@ class Pair:
     def takes(self, test: Test) -> bool:
         """Whether a test is run in this column."""
         provider = self.column.provider
-        return (test.prompts is None or _named(test.prompts, (self.prompt.label,))) and (
-            test.providers is None or _named(test.providers, (provider.id, provider.label))
-        )
+        return (
+            test.prompts is None or named(test.prompts, (self.prompt.label, self.prompt.id))
+        ) and (test.providers is None or named(test.providers, (provider.id, provider.label)))
 
 
 @dataclass(slots=True)
@@ -79,12 +88,18 @@ class CellBody:
     pair: Pair
     test: Test
     variables: Mapping[str, Any]
+    earlier: Earlier | None = None
+    around: Around | None = None
+    told: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    output: object = None
 
     async def __call__(self, trial: Trial) -> object:
-        test, pair = self.test, self.pair
-        variables = resolved(self.variables, test.files, test.tagged, pair.base)
-        if variables is not self.variables:
-            trial.show(variables)
+        if self.around is not None:
+            before = self.around.before(trial, self.test, self.variables, self.told)
+            self.test, self.variables = await before
+            trial.show(self.variables)
+        test, pair, earlier = self.test, self.pair, self.earlier
+        variables = await self._variables(trial)
         fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
         provider = pair.column.provider
         prompt: Prompt | None = None
@@ -100,35 +115,90 @@ class CellBody:
         if test.literal and prompt is not None:
             prompt = _between(test.prefix, prompt, test.suffix)
         assert prompt is not None  # noqa: S101 (a prompt is text or a function)
-        reply: Reply | None = None
+        if earlier is not None:
+            earlier.asked(trial, prompt)
         if test.provider_output is not None:
             output = test.provider_output
+            reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
+            trial.answered(prompt, reply)
         else:
             reply = await trial.model(provider, "subject").generate(prompt)
             output = reply.text if reply.output is None else reply.output
+        if earlier is not None:
+            earlier.answered(trial, output, reply.metadata)
         cell = Cell(
             output,
             prompt.text,
             variables,
-            test.raw,
+            test.shown,
             provider.id,
             provider.label,
             reply,
             test.metadata,
+            pair.column.config,
         )
         for code in (pair.column.transform, test.transform):
             if code:
                 output = await self._transformed(code, cell, trial)
                 cell.output = output
-        for make in test.asserts:
+        if earlier is not None:
+            earlier.finished(trial, output)
+        self.output = output
+        for make in test.expected.makes:
             trial.expect(make(cell))
         return output
+
+    async def reviewed(
+        self, trial: Trial, outcomes: Sequence[Outcome], verdict: Verdict
+    ) -> Verdict:
+        """The verdict, once the test's own scoring and the hooks have seen it."""
+        test = self.test
+        if test.scoring and (outcomes or test.expected.contests):
+            verdict = await scored(
+                test.scoring, self.pair.base, trial, test.shown, outcomes, verdict
+            )
+        if self.around is None:
+            return verdict
+        return await self.around.after(trial, self.told, self.output, outcomes, verdict)
+
+    async def _variables(self, trial: Trial) -> Mapping[str, Any]:
+        """The variables as the prompt gets them."""
+        test, pair, earlier = self.test, self.pair, self.earlier
+        variables, files, tagged = self.variables, test.files, test.tagged
+        if test.transform_vars:
+            context = {
+                "prompt": {"label": pair.prompt.label},
+                "uuid": f"{trial.case.id}-{trial.repeat}",
+            }
+            found = await transformed_vars(
+                test.transform_vars, variables, context, pair.base, trial
+            )
+            variables = {**variables, **found}
+        if earlier is not None:
+            outputs = earlier.outputs(trial)  # text of models: data, whatever it looks like
+            variables, files, tagged = (
+                {**variables, **outputs},
+                files - outputs.keys(),
+                tagged - outputs.keys(),
+            )
+        code = frozenset(name for name in files if is_code(variables[name]))
+        if code:
+            raw = pair.prompt.raw
+            about = {"id": pair.column.provider.id, "label": pair.column.provider.label}
+            variables = await computed(variables, sorted(code), raw, about, pair.base, trial)
+            files, tagged = files - code, tagged - code
+        variables = resolved(variables, files, tagged, pair.base)
+        if variables is not self.variables:
+            trial.show(variables)
+        if earlier is not None and earlier.listens:
+            variables = {**variables, CONVERSATION: earlier.said(trial)}
+        return variables
 
     async def _transformed(self, code: str, cell: Cell, trial: Trial) -> object:
         context = {
             "vars": dict(cell.variables),
             "prompt": {"raw": cell.prompt, "label": self.pair.prompt.label},
-            "metadata": dict(cell.metadata),
+            "metadata": cell.said(),
         }
         return await transformed(code, cell.output, context, self.pair.base, trial)
 
@@ -136,100 +206,6 @@ class CellBody:
 def _between(prefix: str, prompt: Prompt, suffix: str) -> Prompt:
     text = f"{prefix}{prompt.text}{suffix}"
     return Prompt((Message("user", text),), text, prompt.config, prompt.vars, prompt.label)
-
-
-def resolved(
-    variables: Mapping[str, Any], files: frozenset[str], tagged: frozenset[str], base: Path
-) -> Mapping[str, Any]:
-    """The variables with files read in and, where the config has tags in them, those filled in.
-
-    Raises:
-        CodeError: A file cannot be read any more.
-    """
-    if not files and not tagged:
-        return variables
-    found = dict(variables)
-    for name in files:
-        value = found[name]
-        if isinstance(value, str) and value.startswith("file://"):
-            found[name] = file_value(base / value.removeprefix("file://"))
-            tagged -= {name}  # what a file says is data
-    # What names something that is not there stays as it is written, as in promptfoo.
-    tagged = frozenset(
-        name
-        for name in tagged
-        if isinstance(found[name], str) and names_in(found[name]) <= found.keys()
-    )
-    return {**found, **_Filled(found, tagged).all()} if tagged else found
-
-
-class _Filled:
-    """Variables filled into variables: each text as it is written, once, after those that it names.
-
-    So what is filled in is never looked at again. Where two name each other, one of them takes the other as written.
-    """
-
-    def __init__(self, written: Mapping[str, Any], tagged: frozenset[str]) -> None:
-        self._written = written
-        self._named = {
-            name: [other for other in tagged if other != name and _names(written[name], other)]
-            for name in tagged
-        }
-        self._done: dict[str, str] = {}
-
-    def all(self) -> Mapping[str, str]:
-        """Those with tags, filled in."""
-        return {name: self._filled(name, ())[0] for name in self._named}
-
-    def _filled(self, name: str, above: tuple[str, ...]) -> tuple[str, bool]:
-        """One of them, and whether it is whole, whoever asks: nothing in it was cut short at one of those above."""
-        if name in self._done:
-            return self._done[name], True
-        values = {k: v for k, v in self._written.items() if k != name}
-        whole = True
-        for other in self._named[name]:
-            if other in above:
-                whole = False
-            else:
-                values[other], settled = self._filled(other, (*above, name))
-                whole = whole and settled
-        text = render(str(self._written[name]), values)
-        if whole:
-            self._done[name] = text
-        return text, whole
-
-
-def file_value(path: Path) -> object:
-    """What a variable that names a file stands for: its text, trimmed; JSON text of YAML; a data URL of a picture."""
-    suffix = path.suffix.lower()
-    try:
-        if suffix in (".yaml", ".yml"):
-            findings = Findings()
-            document = read_document(path, findings)
-            if document is None:
-                raise CodeError(str(findings.problems[0]))
-            return json.dumps(document.value, ensure_ascii=False)
-        if suffix in PICTURES:
-            kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-            return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
-        return path.read_text("utf-8-sig").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CodeError(f"{path.name} cannot be read: {error}") from None
-
-
-def _names(text: str, name: str) -> bool:
-    """Whether a tag of this text may name this variable."""
-    return any(re.search(rf"\b{re.escape(name)}\b", tag) for tag in _TAG.findall(text))
-
-
-def _named(wanted: tuple[str, ...], names: tuple[str, ...]) -> bool:
-    return any(
-        name == want
-        or name.startswith(f"{want}:")
-        or (want.endswith("*") and name.startswith(want[:-1]))
-        for want in wanted
-        for name in names
-    )
 
 
 def described(variables: Mapping[str, Any]) -> str:

@@ -1,9 +1,8 @@
 """Nunjucks templates, as promptfoo's files have them.
 
-How this works: nearly all templates are text with plain `{{ name }}` tags. Those are split once and joined by hand, a
-thousand times faster than an engine. All others go to a sandboxed Jinja2 that is taught where Nunjucks differs: nothing
-is escaped, what is undefined is empty all the way down its attributes, booleans print as `true`, `for key, value in
-object` works, values have `.length` and JavaScript's everyday methods.
+How this works: nearly all templates are text with plain `{{ name }}` tags. Those are split once and joined by hand, far
+faster than by an engine. All others go to Nunjucks itself, in the embedded JavaScript engine: nothing is escaped or
+included, what is undefined is empty all the way down, values print and have methods as in JavaScript.
 
 What is filled in is data: tags in a value are never looked at.
 """
@@ -16,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from evenhand.core.errors import TemplateError
-from evenhand.promptfoo.printing import member, printed
+from evenhand.promptfoo.printing import in_template, member
 
 Render = Callable[[Mapping[str, Any]], str]
 
@@ -24,7 +23,7 @@ _TAG = re.compile(r"\{\{\s*([A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)*)\s*\}\}")
 _ANY_TAG = re.compile(r"\{\{|\{%|\{#")
 _CLOSER = {"{{": "}}", "{%": "%}", "{#": "#}"}
 _WORDS = frozenset(
-    {"true", "false", "none", "null", "not", "and", "or", "in", "is", "if", "else", "loop"}
+    "true false none null not and or in is if else loop env range cycler joiner undefined".split()
 )
 
 
@@ -80,7 +79,11 @@ def compiled(template: str) -> Render:
         return lambda _: template
     pieces = _TAG.split(template)
     texts, names = pieces[::2], pieces[1::2]
-    if any(_ANY_TAG.search(text) for text in texts) or not _WORDS.isdisjoint(names):
+    if (
+        "{{{" in template
+        or any(_ANY_TAG.search(text) for text in texts)
+        or not _WORDS.isdisjoint(names)
+    ):
         return _engine_template(template)
     if any("." in name for name in names):
         return _joined(texts, [tuple(name.split(".")) for name in names])
@@ -94,7 +97,7 @@ def _joined_plain(texts: Sequence[str], names: Sequence[str]) -> Render:
 
         def one(variables: Mapping[str, Any]) -> str:
             value = variables.get(name)
-            return before + (value if type(value) is str else printed(value)) + after
+            return before + (value if type(value) is str else in_template(value)) + after
 
         return one
 
@@ -102,7 +105,7 @@ def _joined_plain(texts: Sequence[str], names: Sequence[str]) -> Render:
         parts = [texts[0]]
         for name, text in zip(names, texts[1:], strict=True):
             value = variables.get(name)
-            parts.append(value if type(value) is str else printed(value))
+            parts.append(value if type(value) is str else in_template(value))
             parts.append(text)
         return "".join(parts)
 
@@ -116,7 +119,7 @@ def _joined(texts: Sequence[str], paths: Sequence[tuple[str, ...]]) -> Render:
             value: object = variables
             for name in path:
                 value = member(value, name)
-            parts.append(printed(value))
+            parts.append(in_template(value))
             parts.append(text)
         return "".join(parts)
 
@@ -124,15 +127,15 @@ def _joined(texts: Sequence[str], paths: Sequence[tuple[str, ...]]) -> Render:
 
 
 def _engine_template(template: str) -> Render:
-    from evenhand.promptfoo.nunjucks import compile_template  # noqa: PLC0415 (Jinja2 takes a tenth of a second to import)
+    from evenhand.javascript.templates import templates  # noqa: PLC0415 (the engine takes some milliseconds to load)
 
     try:
-        return compile_template(template)
+        return templates().compiled(template)
     except TemplateError:
         text = _protected(template)
         if text == template:
             raise
-        return compile_template(text)
+        return templates().compiled(text)
 
 
 def _protected(template: str) -> str:

@@ -83,3 +83,21 @@ def schema_text(value: object) -> str:
     if not isinstance(value, (Mapping, bool)):
         raise ScoreError(f"the schema is not an object but {value!r}")
     return json.dumps(value, sort_keys=True)
+
+
+def bound(given: float | None, default: float) -> float:
+    """A threshold, or what stands for one where none is written."""
+    return default if given is None else given
+
+
+def fraction(given: object, default: float) -> float:
+    """A number that a config may give.
+
+    Raises:
+        ScoreError: It is something else.
+    """
+    if given is None:
+        return default
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        raise ScoreError(f"{given!r} is not a number")
+    return float(given)

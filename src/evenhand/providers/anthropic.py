@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.errors import BadReply, UsageError
+from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.chat import (
@@ -25,6 +25,8 @@ from evenhand.providers.chat import (
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
 from evenhand.providers.structured import RARE, fitted
+from evenhand.providers.usage import mapping
+from evenhand.providers.wanted import Wanted
 
 HOME = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -44,31 +46,23 @@ _NAMES = {
 }
 
 
-def anthropic(
-    id: str,  # noqa: A002 (the word that users write)
-    model: str,
-    *,
-    label: str = "",
-    config: Mapping[str, Any],
-    env: Mapping[str, str],
-) -> ChatProvider:
+def make(wanted: Wanted) -> ChatProvider:
     """A model of Anthropic's, at `config.apiBaseUrl` or ANTHROPIC_BASE_URL where those are set."""
+    model, config = wanted.rest.removeprefix("messages:"), wanted.config
     variable = str(config.get("apiKeyEnvar") or "ANTHROPIC_API_KEY")
-    base = str(config.get("apiBaseUrl") or env.get("ANTHROPIC_BASE_URL") or HOME).rstrip("/")
+    base = (wanted.setting("apiBaseUrl", "ANTHROPIC_BASE_URL") or HOME).rstrip("/")
     if not model or model == "messages":
-        raise UsageError(
-            f"provider '{id}' names no model", hint="Write anthropic:messages:<model>."
-        )
+        raise wanted.refused("names no model", "Write anthropic:messages:<model>.")
     return ChatProvider(
-        id=id,
-        label=label or id,
+        id=wanted.id,
+        label=wanted.label or wanted.id,
         model=model,
         url=f"{base}/v1/messages" if not base.endswith("/v1") else f"{base}/messages",
-        key=str(config.get("apiKey") or env.get(variable, "")).strip(),
+        key=wanted.setting("apiKey", variable).strip(),
         dialect=DIALECT,
         config=config,
         price=price_of("anthropic" if base == HOME else "", model, config),
-        timeout_s=seconds(config, id),
+        timeout_s=seconds(config, wanted.id),
         key_variable=variable,
     )
 
@@ -137,11 +131,16 @@ def _structured(
     return "output_config", {**cast("Mapping[str, Any]", given), "format": form}
 
 
+class _Written(msgspec.Struct):
+    ephemeral_1h_input_tokens: float | None = None
+
+
 class _Usage(msgspec.Struct):
     input_tokens: float | None = None
     output_tokens: float | None = None
     cache_read_input_tokens: float | None = None
     cache_creation_input_tokens: float | None = None
+    cache_creation: _Written | None = None
 
 
 class _Block(msgspec.Struct):
@@ -196,12 +195,33 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         text=text,
         output=output,
         usage=tokens,
-        cost_usd=cost(price, tokens),
+        cost_usd=_cost(price, tokens, usage),
         model=answer.model or "",
         finish_reason=finish(answer.stop_reason),
         refused=answer.stop_reason == "refusal",
         tool_calls=tuple(tools),
     )
+
+
+def _cost(price: Price | None, tokens: Usage, usage: _Usage) -> float | None:
+    """What an answer costs. What is written to the vendor's cache costs a quarter more; for an hour, twice."""
+    total = cost(price, tokens)
+    written = count(usage.cache_creation_input_tokens)
+    if price is None or total is None or not written:
+        return total
+    hour = count(usage.cache_creation.ephemeral_1h_input_tokens) if usage.cache_creation else 0
+    return total + (0.25 * written + 0.75 * (hour or 0)) * price.usd_in / 1e6
+
+
+def _thought(body: bytes) -> str:
+    """What it thought, block by block, each with the signature that says it is its own."""
+    parts: list[str] = []
+    for block in map(mapping, mapping(decode(body)).get("content") or ()):
+        if block.get("type") == "thinking":
+            parts.append(f"Thinking: {block.get('thinking')}\nSignature: {block.get('signature')}")
+        elif block.get("type") == "redacted_thinking":
+            parts.append(f"Redacted Thinking: {block.get('data')}")
+    return "\n\n".join(parts)
 
 
 def _rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
@@ -228,7 +248,6 @@ def _rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
 
 DIALECT = Dialect(
     vendor="anthropic",
-    key_variable="ANTHROPIC_API_KEY",
     version=VERSION,
     headers=_headers,
     messages=_messages,
@@ -236,4 +255,5 @@ DIALECT = Dialect(
     structured=_structured,
     read=_read,
     rates=_rates,
+    thought=_thought,
 )

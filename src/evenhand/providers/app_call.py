@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, ProviderError
-from evenhand.core.message import Prompt, Reply, ToolCall, Usage
+from evenhand.core.message import CHATS, Prompt, Reply, Task, ToolCall, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import anthropic, http, openai
 from evenhand.providers.chat import LONGEST_REPLY, address_of, choices, count, finish
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound, cost, price_of
+from evenhand.providers.servers import SERVERS
 from evenhand.providers.streams import whole
 
 KINDS = ("chat/completions", "responses", "embeddings", "messages", "completions")
@@ -37,7 +38,10 @@ _MEANT = ("anthropic-version", "anthropic-beta", "openai-beta")  # headers that 
 _OF_THE_CONNECTION = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
 )
-_HOMES = {"openai": urlsplit(openai.HOME).hostname, "anthropic": urlsplit(anthropic.HOME).hostname}
+_HOMES = {
+    "openai": urlsplit(SERVERS["openai"].address).hostname,
+    "anthropic": urlsplit(anthropic.HOME).hostname,
+}
 
 Prices = Mapping[str, tuple[float, float]]
 """What a model costs by its name: US dollars per million tokens in, and out."""
@@ -82,6 +86,7 @@ class AppCall:
     begun: bool = False
     paid: bool = field(init=False, default=True)
     label: str = field(init=False)
+    tasks: frozenset[Task] = field(init=False, default=CHATS)
     text: str = field(init=False)
     streams: bool = field(init=False)
     asked: Request = field(init=False, repr=False)
@@ -166,7 +171,7 @@ class AppCall:
         name = urlsplit(self.url).netloc.rpartition("@")[2]
         try:
             answer = await http.transport().post(
-                self.url, headers, request.payload, self.timeout_s, listener
+                self.url, headers, request.payload, self.timeout_s, listener=listener
             )
         except ProviderError as error:
             if self.begun:

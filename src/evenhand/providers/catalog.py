@@ -3,59 +3,121 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
+from evenhand.core.secrets import redacted
+from evenhand.providers.filling import Fill, plainly_filled
+from evenhand.providers.servers import KINDS, SERVERS
+from evenhand.providers.wanted import Wanted
 
-SCHEMES: Mapping[str, str] = {
-    "openai:<model>": "OpenAI chat; openai:chat:<model> is the same",
-    "openai:<model>@<address>": "a server that speaks OpenAI's API, e.g. openai:llama3@http://localhost:8000/v1",
+_OWN: Mapping[str, str] = {
     "anthropic:<model>": "Anthropic; anthropic:messages:<model> is the same",
+    "azure:<deployment>": "Azure OpenAI chat; azure:chat:<deployment> is the same",
+    "azure:responses:<deployment>": "Azure OpenAI, the responses API",
+    "azure:completion:<deployment>": "Azure OpenAI, plain completion",
+    "azure:embedding:<deployment>": "Azure OpenAI embeddings",
+    "google:<model>": "Google Gemini, with a key of Google AI Studio",
+    "google:embedding:<model>": "Google embeddings",
+    "huggingface:chat:<model>": "Hugging Face chat; huggingface:text-generation:<model> is the same",
+    "huggingface:feature-extraction:<model>": "Hugging Face embeddings",
+    "huggingface:text-classification:<model>": "Hugging Face classification",
+    "litellm:<vendor>/<model>": "a hundred more vendors through LiteLLM: its proxy, or pip install 'evenhand[litellm]'",
+    "ollama:<model>": "Ollama, plain completion; ollama:completion:<model> is the same",
+    "ollama:chat:<model>": "Ollama chat",
+    "ollama:embeddings:<model>": "Ollama embeddings",
     "python:<file.py>:<function>": "a function of yours; call_api(prompt, options, context) by default",
     "file://<file.py>:<function>": "the same",
+    "file://<file.js>": "a provider in JavaScript: a class or an object with callApi, or a function",
     "exec:<command>": "a program that is given the prompt and prints the answer",
+    "http://…, https://…": "a web service: method, headers, body and what to make of the answer are in its config",
+    "http, https": "the same, with the address in its config",
+    "webhook:<address>": "a web service that is posted {prompt} and answers {output}",
     "echo": "answers with the prompt",
 }
 
-# Known to promptfoo, spoken to here through OpenAI's API at this address (empty: not at all yet).
-_ELSEWHERE: Mapping[str, str] = {
-    "azure": "",
-    "bedrock": "",
-    "cohere": "https://api.cohere.ai/compatibility/v1",
-    "deepseek": "https://api.deepseek.com/v1",
-    "google": "https://generativelanguage.googleapis.com/v1beta/openai",
-    "groq": "https://api.groq.com/openai/v1",
-    "http": "",
-    "https": "",
-    "huggingface": "",
-    "litellm": "",
-    "mistral": "https://api.mistral.ai/v1",
-    "ollama": "http://localhost:11434/v1",
-    "openrouter": "https://openrouter.ai/api/v1",
-    "perplexity": "https://api.perplexity.ai",
-    "replicate": "",
-    "togetherai": "https://api.together.xyz/v1",
-    "vertex": "",
-    "webhook": "",
-    "websocket": "",
-    "xai": "https://api.x.ai/v1",
-}
 
-_OPENAI_KINDS = frozenset(
-    {
-        "assistant",
-        "completion",
-        "embedding",
-        "embeddings",
-        "image",
-        "moderation",
-        "realtime",
-        "responses",
-    }
-)
+def _schemes() -> dict[str, str]:
+    """How ids are written → what they mean."""
+    found: dict[str, str] = {}
+    for kind, server in SERVERS.items():
+        first = next(iter(server.kinds))
+        for asked in server.kinds:
+            form = f"{kind}:<model>" if asked == first else f"{kind}:{asked}:<model>"
+            same = f"; {kind}:{asked}:<model> is the same" if asked == first else ""
+            found[form] = f"{server.name}, {KINDS[asked]}{same}"
+        if kind == "openai":
+            found["openai:<model>@<address>"] = (
+                "a server that speaks OpenAI's API, e.g. openai:llama3@http://localhost:8000/v1"
+            )
+    return {**found, **_OWN}
+
+
+SCHEMES: Mapping[str, str] = _schemes()
+"""How ids are written → what they mean."""
+
+KEYS: Mapping[str, str] = {
+    **{kind: server.key for kind, server in SERVERS.items()},
+    "anthropic": "ANTHROPIC_API_KEY",
+    "azure": "AZURE_API_KEY",
+    "google": "GOOGLE_API_KEY",
+    "huggingface": "HF_TOKEN",
+}
+"""The first word of an id → the environment variable that holds its key; no word, or an empty one, for none."""
+
+_MODULES: Mapping[str, str] = {
+    **dict.fromkeys(SERVERS, "compatible"),
+    "anthropic": "anthropic",
+    "azure": "azure",
+    "azureopenai": "azure",
+    "echo": "echo",
+    "exec": "process",
+    "file": "function",
+    "google": "google",
+    "hf": "huggingface",
+    "http": "web",
+    "https": "web",
+    "huggingface": "huggingface",
+    "litellm": "bridge",
+    "ollama": "ollama",
+    "palm": "google",
+    "python": "function",
+    "webhook": "webhook",
+}
+"""The first word of an id → the module that makes what it means."""
+
+_BRIDGED: Mapping[str, str] = {
+    "ai21": "ai21",
+    "bedrock": "bedrock",
+    "cloudflare-ai": "cloudflare",
+    "databricks": "databricks",
+    "meta": "meta_llama",
+    "replicate": "replicate",
+    "sagemaker": "sagemaker_chat",
+    "snowflake": "snowflake",
+    "vertex": "vertex_ai",
+    "watsonx": "watsonx",
+}
+"""What LiteLLM speaks to → its own word for it."""
+
+_REFUSED: Mapping[str, str] = {
+    "browser": "A browser is not driven here.",
+    "golang": "Write exec: and a program that prints the answer.",
+    "mcp": "MCP servers are not asked here.",
+    "package": "Packages of JavaScript are not loaded as providers.",
+    "promptfoo": "Simulated users, manual input and red teaming are not part of an evaluation here.",
+    "ruby": "Write exec: and a program that prints the answer.",
+    "sequence": "Sequences of prompts are a red-team strategy, and not part of an evaluation here.",
+    "websocket": "Put a Python function in its place: python:provider.py:call_api.",
+    "ws": "Put a Python function in its place: python:provider.py:call_api.",
+    "wss": "Put a Python function in its place: python:provider.py:call_api.",
+}
+"""Known to promptfoo, and not had here → what to do instead."""
 
 
 def create(
@@ -65,6 +127,7 @@ def create(
     config: Mapping[str, Any] | None = None,
     env: Mapping[str, str],
     base: Path,
+    fill: Fill = plainly_filled,
 ) -> Provider:
     """The provider with this id. Opens nothing and asks nobody.
 
@@ -73,35 +136,31 @@ def create(
         config: Its settings.
         env: The environment: keys and addresses.
         base: The folder that relative paths start from.
+        fill: Fills in the templates of its settings, where it has any.
 
     Raises:
         UsageError: Nobody knows this id, or its file does not exist.
     """
-    settings = config or {}
-    kind, _, rest = id.partition(":")
-    if id == "echo":
-        from evenhand.providers.echo import Echo  # noqa: PLC0415 (a room's neighbours are imported when asked for)
+    kind, colon, rest = id.partition(":")
+    module = "function" if _SCRIPT.search(id) else _MODULES.get(kind)
+    nothing = not rest.strip() if colon else kind not in _ALONE
+    if module is None or (nothing and module != "function"):
+        raise unknown(id)
+    # An id is written to results and messages: a key in an address is left out of it, and stays in `rest`.
+    wanted = Wanted(str(redacted(id)), kind, rest, label, config or {}, env, base, fill)
+    return import_module(f"evenhand.providers.{module}").make(wanted)
 
-        return Echo(id, label or id)
-    if kind == "openai" and rest:
-        return _openai(id, rest, label, settings, env)
-    if kind == "anthropic" and rest:
-        from evenhand.providers.anthropic import anthropic  # noqa: PLC0415 (see above)
 
-        model = rest.removeprefix("messages:")
-        return anthropic(id, model, label=label, config=settings, env=env)
-    if kind == "python" or (id.startswith("file://") and ".py" in id):
-        return _function(id, label, settings, base)
-    if kind == "exec" and rest.strip():
-        from evenhand.providers.process import ProcessProvider  # noqa: PLC0415 (see above)
+_SCRIPT = re.compile(r"^[^:]*\.[cm]?[jt]s(?::[\w.$]+)?$")
+"""A JavaScript file, also without `file://`."""
 
-        return ProcessProvider(id, label or id, rest.strip(), base, settings)
-    raise unknown(id)
+_ALONE = ("echo", "http", "https")
+"""What is an id without anything after it."""
 
 
 def key_missing(provider: Provider) -> str:
     """The environment variable that a provider lacks its key in; empty where it has one, or needs none."""
-    from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (a room's neighbours are imported when asked for)
+    from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
 
     if not isinstance(provider, ChatProvider) or not provider.needs_key:
         return ""
@@ -110,51 +169,20 @@ def key_missing(provider: Provider) -> str:
 
 def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)
     """What to say of an id that nobody here knows."""
-    kind = id.partition(":")[0]
+    kind, _, rest = id.partition(":")
     message = f"provider '{id}' is not known"
-    if kind in _ELSEWHERE:
-        address = _ELSEWHERE[kind]
+    if kind in _MODULES:
+        form = next(form for form in SCHEMES if form.startswith((f"{kind}:", kind)))
+        return UsageError(f"provider '{id}' is not complete", hint=f"Write {form}.")
+    if kind in _BRIDGED:
         hint = (
-            f"{kind} speaks OpenAI's API too: use openai:<model> with config: {{apiBaseUrl: {address}}}."
-            if address
-            else f"{kind} is not supported yet; a Python function can stand in: python:provider.py:call_api."
+            f"Write litellm:{_BRIDGED[kind]}/{rest or '<model>'} (pip install 'evenhand[litellm]')."
         )
         return UsageError(message, hint=hint)
-    near = difflib.get_close_matches(
-        kind, ["openai", "anthropic", "python", "exec", "echo", *_ELSEWHERE], n=1
-    )
-    families = (
-        "Providers: openai, anthropic, python, exec, echo, and any OpenAI-compatible address."
-    )
+    if kind in _REFUSED:
+        return UsageError(f"provider '{id}' is not supported", hint=_REFUSED[kind])
+    if kind == "file":
+        return UsageError(message, hint="Write file://<file.py>:<function>.")
+    near = difflib.get_close_matches(kind, [*_MODULES, *_BRIDGED], n=1)
+    families = "`evenhand providers` lists all of them."
     return UsageError(message, hint=f"Did you mean '{near[0]}'? {families}" if near else families)
-
-
-def _openai(
-    id: str,  # noqa: A002 (the word that users write)
-    rest: str,
-    label: str,
-    config: Mapping[str, Any],
-    env: Mapping[str, str],
-) -> Provider:
-    from evenhand.providers.openai import openai  # noqa: PLC0415 (see above)
-
-    kind, _, model = rest.partition(":")
-    if kind in _OPENAI_KINDS:
-        raise UsageError(
-            f"provider '{id}': openai:{kind} is not supported yet",
-            hint=f"For chat, write openai:chat:{model or '<model>'}.",
-        )
-    return openai(id, model if kind == "chat" else rest, label=label, config=config, env=env)
-
-
-def _function(id: str, label: str, config: Mapping[str, Any], base: Path) -> Provider:  # noqa: A002 (see above)
-    from evenhand.providers.function import FunctionProvider  # noqa: PLC0415 (see above)
-
-    text = id.removeprefix("python:").removeprefix("file://")
-    name, colon, function = text.rpartition(":") if ".py:" in text else (text, "", "")
-    path = base / (name if colon else text)
-    if not path.is_file():
-        raise UsageError(
-            f"provider '{id}': {path.name} does not exist", hint=f"Looked in {path.parent}."
-        )
-    return FunctionProvider(id, label or id, path, function or "call_api", config)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
-from evenhand.core.message import Message, Prompt, Reply
+from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import http
 from evenhand.providers.faults import fault, unreadable
@@ -30,32 +30,46 @@ LONGEST_REPLY = 128_000
 """Tokens that a reply is assumed to be able to have where no limit is set."""
 
 
+def unsaid(headers: Mapping[str, str], now: float) -> RateLimits | None:
+    """What headers say of an account's limits where a vendor says nothing there."""
+    del headers, now
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """What one vendor's chat API does its own way.
 
     Attributes:
         vendor: Its name, lower-case.
-        key_variable: The environment variable that holds the key.
         version: The API version that goes into the identity; empty for none.
         headers: The headers for a key (empty for none) and a config.
         messages: The part of the body that carries the conversation.
         settings: The rest of the body, from model and config.
-        structured: The key of the body, and its value, that hold the model to a schema; None where the settings have
-            asked for another form already.
         read: The reply in an answer's body; `parsed` says that its text is to be JSON.
         rates: What an answer's headers say of the account's limits.
+        tasks: What it can be asked for.
+        chats: Whether it takes a conversation. What does not is given the prompt as one text, as it was rendered.
+        sampling: Where in the body temperature, seed and the longest reply stand; empty for the body itself.
+        thought: What the model thought before it answered, in an answer's body; for those that show it.
+        structured: The key of the body, and its value, that hold the model to a schema; None where the settings have
+            asked for another form already. No function: it cannot be held to one.
     """
 
     vendor: str
-    key_variable: str
     version: str
     headers: Callable[[str, Mapping[str, Any]], dict[str, str]]
     messages: Callable[[Sequence[Message]], dict[str, Any]]
     settings: Callable[[str, Mapping[str, Any]], dict[str, Any]]
-    structured: Callable[[Mapping[str, Any], Mapping[str, Any]], tuple[str, object] | None]
     read: Callable[[bytes, bool, Price | None], Reply]
-    rates: Callable[[Mapping[str, str], float], RateLimits | None]
+    rates: Callable[[Mapping[str, str], float], RateLimits | None] = unsaid
+    tasks: frozenset[Task] = CHATS
+    chats: bool = True
+    sampling: str = ""
+    thought: Callable[[bytes], str] | None = None
+    structured: (
+        Callable[[Mapping[str, Any], Mapping[str, Any]], tuple[str, object] | None] | None
+    ) = None
 
 
 @dataclass(slots=True)
@@ -72,14 +86,17 @@ class ChatProvider:
     price: Price | None
     timeout_s: float = http.TIMEOUT_S
     key_variable: str = ""
+    remote: ClassVar[bool] = True
     account: str = field(init=False)
     paid: bool = field(init=False, default=True)
+    shows_thoughts: bool = field(init=False)
     _host: str = field(init=False, repr=False)
     _local: bool = field(init=False, repr=False)
     _headers: dict[str, str] = field(init=False, repr=False)
     _prefix: bytes = field(init=False, repr=False)
     _suffix: bytes = field(init=False, repr=False)
     _settings: dict[str, Any] = field(init=False, repr=False)
+    _bounds: tuple[int, bool] = field(init=False, repr=False)
     _parsed: bool = field(init=False, repr=False)
     _schemaless: bool = field(init=False, repr=False, default=False)
 
@@ -107,31 +124,36 @@ class ChatProvider:
         # Keys in canonical order: body, url, version.
         tail = encode({"url": address_of(self.url), "version": self.dialect.version})
         self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
+        self.shows_thoughts = bool(self.config.get("showThinking"))
         self._settings = self.dialect.settings(self.model, self.config)
+        self._bounds = _bounds(self._settings, self.dialect.sampling)
         self._parsed = _wants_object(self.config)
 
     def request(self, prompt: Prompt) -> Request:
-        settings = self._settings
+        settings, (limit, deterministic) = self._settings, self._bounds
         if prompt.config:
             settings = self.dialect.settings(self.model, {**self.config, **prompt.config})
-        whole = {**settings, **self.dialect.messages(prompt.messages)}
+            limit, deterministic = _bounds(settings, self.dialect.sampling)
+        messages = prompt.messages
+        if not self.dialect.chats:
+            messages = (Message("user", prompt.text),)
+        whole = {**settings, **self.dialect.messages(messages)}
         body = encode(whole)
         payload: bytes | WithSchema = body
-        form = None if prompt.schema is None else self.dialect.structured(prompt.schema, settings)
+        form = None
+        if prompt.schema is not None and self.dialect.structured is not None:
+            form = self.dialect.structured(prompt.schema, settings)
         if form is not None:
             payload = with_schema(whole, *form, plain=body)
             body = payload.body
         identity = b"".join((self._prefix, body, self._suffix))
-        limit = settings.get("max_tokens") or settings.get("max_completion_tokens")
-        if not isinstance(limit, (int, float)):
-            limit = LONGEST_REPLY
         return Request(
             identity=identity,
             key=digest(identity),
             payload=payload,
-            deterministic=settings.get("temperature") == 0 or "seed" in settings,
+            deterministic=deterministic,
             tokens_in=len(body) // 4,
-            cost_bound_usd=bound(self.price, len(body), int(limit) * choices(settings)),
+            cost_bound_usd=bound(self.price, len(body), limit),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:
@@ -165,20 +187,51 @@ class ChatProvider:
         )
 
     def reply(self, body: bytes) -> Reply:
-        return self.dialect.read(body, self._parsed, self.price)
+        reply = self.dialect.read(body, self._parsed, self.price)
+        if self.dialect.thought is None or not self.shows_thoughts:
+            return reply
+        thought = self.dialect.thought(body)
+        if not thought or not isinstance(reply.output, str):
+            return reply
+        text = f"{thought}\n\n{reply.text}" if reply.text else thought
+        return replace(reply, text=text, output=text)
 
     async def close(self) -> None:
         await http.close()
 
     @property
+    def tasks(self) -> frozenset[Task]:
+        return self.dialect.tasks
+
+    @property
     def needs_key(self) -> bool:
         """Whether nothing can be asked for want of a key; a server on this machine may do without."""
-        return not self.key and not self._local
+        if self.key or self._local or not self.key_variable:
+            return False
+        return self.config.get("apiKeyRequired") is not False
 
     @property
     def key_name(self) -> str:
         """The environment variable that holds the key."""
-        return self.key_variable or self.dialect.key_variable
+        return self.key_variable
+
+
+_LONGEST = (
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "maxOutputTokens",
+    "num_predict",
+)
+
+
+def _bounds(settings: Mapping[str, Any], sampling: str) -> tuple[int, bool]:
+    """The most tokens that can come back, and whether the same question has the same answer."""
+    inner: object = settings.get(sampling) if sampling else settings
+    found: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {}
+    limits = [limit for name in _LONGEST if isinstance(limit := found.get(name), (int, float))]
+    longest = int(limits[0]) if limits and limits[0] > 0 else LONGEST_REPLY
+    return longest * choices(found), found.get("temperature") == 0 or found.get("seed") is not None
 
 
 def choices(settings: Mapping[str, Any]) -> int:
@@ -204,20 +257,20 @@ def _wants_object(config: Mapping[str, Any]) -> bool:
     return isinstance(wanted, Mapping) and wanted.get("type") == "json_schema"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
-def seconds(config: Mapping[str, Any], id: str) -> float:  # noqa: A002 (the word that users write)
-    """The time limit of one attempt, from `timeoutMs`; 300 s where there is none.
+def seconds(config: Mapping[str, Any], id: str, name: str = "timeoutMs") -> float:  # noqa: A002 (the word that users write)
+    """The time limit of one attempt, from `timeoutMs` or another setting; 300 s where there is none.
 
     Raises:
         UsageError: It is not a number of milliseconds.
     """
-    given = config.get("timeoutMs") or 300_000
+    given = config.get(name) or 300_000
     try:
         value = float(given) / 1000
     except (TypeError, ValueError):
         value = 0.0
     if not 0 < value < float("inf"):
         raise UsageError(
-            f"provider '{id}': timeoutMs is {given!r}", hint="It is a number of milliseconds."
+            f"provider '{id}': {name} is {given!r}", hint="It is a number of milliseconds."
         )
     return value
 

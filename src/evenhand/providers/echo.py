@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from evenhand.core.message import Prompt, Reply, Usage
+from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
+from evenhand.providers.wanted import Wanted
 
 
 @dataclass(slots=True)
@@ -16,6 +17,7 @@ class Echo:
     label: str = "echo"
     account: str = field(init=False, default="")
     paid: bool = field(init=False, default=False)
+    tasks: frozenset[Task] = field(init=False, default=CHATS)
 
     def request(self, prompt: Prompt) -> Request:
         data = prompt.text.encode("utf-8", "surrogatepass")
@@ -31,3 +33,8 @@ class Echo:
 
     async def close(self) -> None:
         """Holds nothing."""
+
+
+def make(wanted: Wanted) -> Echo:
+    """The echo."""
+    return Echo(wanted.id, wanted.label or wanted.id)

@@ -21,6 +21,7 @@ from evenhand.core.errors import (
     TimedOut,
     UnknownModel,
 )
+from evenhand.core.secrets import redacted
 from evenhand.providers.http import HttpAnswer
 from evenhand.providers.retry_after import retry_after
 
@@ -48,7 +49,8 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     """
     status = answer.status
     body = answer.body[:4096].decode("utf-8", "replace")
-    said = _message(answer.body) or " ".join(body.split())[:200]
+    # A server may say again what it was sent.
+    said = str(redacted(_message(answer.body) or " ".join(body.split())[:200]))
     wait = retry_after(answer.headers)
     where = f"{host} answered {status}"
     message = f"{where}: {said}" if said else where

@@ -6,18 +6,52 @@ A change in its file, or in any Python file beside or below it, makes it another
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, CodeError
-from evenhand.core.message import Prompt, Reply, Usage
+from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
+from evenhand.javascript import running as javascript
+from evenhand.javascript.source import is_reference, split_reference
+from evenhand.providers.chat import seconds
+from evenhand.providers.classification import labelled
+from evenhand.providers.embeddings import numbers
 from evenhand.providers.local_code import code_digest
+from evenhand.providers.returned import replied
+from evenhand.providers.usage import mapping
+from evenhand.providers.wanted import Wanted
+from evenhand.providers.workers import COUNT, Workers, another_python
+
+
+def _as_is(value: object) -> object:
+    return value
+
+
+_CALLED: Mapping[Task, tuple[str, str, Callable[[object], object]]] = {
+    "generate": ("call_api", "output", _as_is),
+    "embed": ("call_embedding_api", "embedding", numbers),
+    "classify": ("call_classification_api", "classification", labelled),
+}
+"""What is asked for → the function that does it where the id names none, what it returns it as, and what reads that."""
+
+
+Ask = Callable[[str, tuple[object, ...], Host], Awaitable[object]]
+"""Calls the function of this name with these arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    function: str
+    given: tuple[object, ...]
+    task: Task
 
 
 @dataclass(slots=True)
@@ -29,6 +63,8 @@ class FunctionProvider:
     path: Path
     function: str
     config: Mapping[str, Any]
+    ask: Ask = field(repr=False)
+    tasks: frozenset[Task] = frozenset(_CALLED)
     account: str = field(init=False, default="")
     paid: bool = field(init=False, default=True)
     _code: str = field(init=False, repr=False, default="")
@@ -40,44 +76,47 @@ class FunctionProvider:
     def request(self, prompt: Prompt) -> Request:
         config: dict[str, Any] = {**self.config, **prompt.config}
         options = {"id": self.id, "label": self.label, "config": config}
+        function = self.function or _CALLED[prompt.task][0]
         said = {
             "code": self._code,
-            "function": self.function,
+            "function": function,
             "options": redacted(options),
             "prompt": prompt.text,
             "vars": prompt.vars,
         }
         identity = encode(said)
-        context = {"vars": dict(prompt.vars), "prompt": {"raw": prompt.text, "label": prompt.label}}
-        return Request(
-            identity=identity,
-            key=digest(identity),
-            payload=(
-                prompt.text,
-                {**options, "config": {**config, "basePath": str(self.path.parent)}},
-                context,
-            ),
-        )
+        whole = {**options, "config": {**config, "basePath": str(self.path.parent)}}
+        given: tuple[object, ...] = (prompt.text, whole)
+        if prompt.task == "generate":
+            shown = {"raw": prompt.text, "label": prompt.label}
+            given = (*given, {"vars": dict(prompt.vars), "prompt": shown})
+        call = _Call(function, given, prompt.task)
+        return Request(identity=identity, key=digest(identity), payload=call)
 
     async def send(self, request: Request, host: Host) -> Answer:
         started = time.perf_counter()
-        name = f"{self.path.name}:{self.function}"
+        call: _Call = request.payload
+        name = f"{self.path.name}:{call.function}"
+        _, wanted, read = _CALLED[call.task]
         try:
-            function = await host.load(self.path, self.function)
-            result = await host.call(function, *request.payload, name=name)
+            result = await self.ask(call.function, call.given, host)
         except CodeError as error:
             raise BadRequest(error.message, hint=error.hint) from error
         if not isinstance(result, Mapping):
-            result = {"output": result}
+            result = {wanted: result}
         if result.get("error"):  # pyright: ignore[reportUnknownMemberType]
             raise BadRequest(f"{name} answered with an error: {result['error']}")
-        if result.get("output") is None:  # pyright: ignore[reportUnknownMemberType]
+        if result.get(wanted) is None:  # pyright: ignore[reportUnknownMemberType]
             raise BadRequest(
-                f"{name} answered without an output",
-                hint="Return {'output': …}, or {'error': …}.",
+                f"{name} answered without an {wanted}",
+                hint=f"Return {{'{wanted}': …}}, or {{'error': …}}.",
             )
         try:
-            body = encode(result)  # pyright: ignore[reportUnknownArgumentType]
+            read(result[wanted])
+        except BadReply as error:
+            raise BadRequest(f"{name}: {error.message}") from error
+        try:
+            body = encode(result, ordered=False)  # pyright: ignore[reportUnknownArgumentType]
         except (TypeError, ValueError, RecursionError) as error:
             raise BadRequest(
                 f"{name} answered with something that cannot be kept: {error}",
@@ -87,37 +126,95 @@ class FunctionProvider:
 
     def reply(self, body: bytes) -> Reply:
         value = decode(body)
-        if not isinstance(value, dict) or "output" not in value:
+        row = mapping(value)
+        found = next(((kind, read) for _, kind, read in _CALLED.values() if kind in row), None)
+        if found is None:
             raise BadReply(f"what {self.path.name} answered cannot be read", billed=None)
-        row = cast("dict[str, Any]", value)
-        output = row["output"]
-        usage, metadata = _mapping(row.get("tokenUsage")), row.get("metadata")
-        return Reply(
-            text=output if isinstance(output, str) else encode(output).decode(),
-            output=output,
-            usage=Usage(*(_count(usage.get(name)) for name in ("prompt", "completion", "cached"))),
-            cost_usd=_number(row.get("cost")),
-            finish_reason=str(row.get("finishReason") or ""),
-            metadata=_mapping(metadata)
-            if isinstance(metadata, dict) or not metadata
-            else {"metadata": metadata},
-        )
+        kind, read = found
+        return replied(row, read(row[kind]), None if kind == "output" else "")
 
     async def close(self) -> None:
         """Holds nothing."""
 
 
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+def make(wanted: Wanted) -> FunctionProvider:
+    """A function of a Python file, `python:x.py`, `file://x.py:Class.method`; or what a JavaScript file exports."""
+    text = wanted.id.removeprefix("python:").removeprefix("file://")
+    if is_reference(f"file://{text}"):
+        return _in_javascript(wanted, text)
+    name, colon, function = text.rpartition(":") if ".py:" in text else (text, "", "")
+    path = wanted.base / (name if colon else text)
+    if path.suffix != ".py":
+        raise wanted.refused(
+            "is neither Python nor JavaScript", "Write file://<file.py>:<function>."
+        )
+    if not path.is_file():
+        raise wanted.refused(f": {path.name} does not exist", f"Looked in {path.parent}.")
+    return _made(wanted, path, function, _in_python(wanted, path))
 
 
-def _number(value: object) -> float | None:
-    """A number that is not negative; None for anything else that a function may have put there."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        return None
-    return float(value)
+def _made(
+    wanted: Wanted, path: Path, function: str, ask: Ask, tasks: frozenset[Task] = frozenset(_CALLED)
+) -> FunctionProvider:
+    label = wanted.label or wanted.id
+    return FunctionProvider(wanted.id, label, path, function, wanted.config, ask, tasks)
 
 
-def _count(value: object) -> int | None:
-    number = _number(value)
-    return None if number is None or number >= 1 << 53 else int(number)
+def _in_python(wanted: Wanted, path: Path) -> Ask:
+    """Calls it in this process, or in processes of another interpreter where one is named."""
+    limit_s = seconds(wanted.config, wanted.id, "timeout") if wanted.config.get("timeout") else None
+    named = wanted.setting("workers", "PROMPTFOO_PYTHON_WORKERS")
+    if named and not (named.isdecimal() and int(named)):
+        raise wanted.refused(f"wants {named} workers", "It is a number from 1.")
+    python = another_python(wanted)
+    if python:
+        count = int(named or COUNT)
+        own = {k: v for k, v in wanted.env.items() if os.environ.get(k) != v}
+
+        def workers(run_limit_s: float) -> Workers:
+            return Workers(python, path, count, limit_s or run_limit_s, own)
+
+        async def outside(function: str, given: tuple[object, ...], host: Host) -> object:
+            return await host.lasting(workers).call(function, given, host)
+
+        return outside
+
+    def turns(_: float) -> _Turns:
+        return _Turns(int(named or UNBOUNDED))
+
+    async def inside(function: str, given: tuple[object, ...], host: Host) -> object:
+        found = await host.load(path, function)
+        async with host.lasting(turns).free:
+            return await host.call(found, *given, name=f"{path.name}:{function}", limit_s=limit_s)
+
+    return inside
+
+
+UNBOUNDED = 1 << 20
+
+
+class _Turns:
+    """How many calls may be under way at once in a run."""
+
+    def __init__(self, count: int) -> None:
+        self.free = asyncio.Semaphore(count)
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+def _in_javascript(wanted: Wanted, text: str) -> FunctionProvider:
+    """What a JavaScript file exports: a class with `callApi`, an object with it, or a function."""
+    file, export = split_reference(f"file://{text}")
+    path = wanted.base / file
+    options = {"id": wanted.id, "label": wanted.label, "config": dict(wanted.config)}
+    script = javascript.provider(path, export, options)
+    for what, hint in javascript.problems(script):
+        raise wanted.refused(f": {what}", hint)
+
+    async def ask(function: str, given: tuple[object, ...], host: Host) -> object:
+        del function
+        prompt, _, context = given
+        return (await javascript.call(host, script, prompt, context)).value
+
+    return _made(wanted, path, export or "callApi", ask, CHATS)

@@ -1,4 +1,4 @@
-"""The HTTP client's room: one POST in, status, headers and the whole body out.
+"""The HTTP client's room: one request in, status, headers and the whole body out.
 
 Or a ProviderError that says which way it failed. Nothing here retries, follows redirects, or knows what is sent.
 
@@ -83,14 +83,16 @@ class Transport:
         self,
         url: str,
         headers: Mapping[str, str],
-        body: bytes,
+        body: bytes | None,
         timeout_s: float = TIMEOUT_S,
+        method: str = "POST",
         listener: Listener | None = None,
     ) -> HttpAnswer:
         """Sends one request and reads the answer to its end.
 
         Args:
             timeout_s: Seconds for all of it, the answer's last byte included; with a listener, for each piece of it.
+            method: Another one, for what is not an API that takes questions.
             listener: Told of the answer while it comes in.
 
         Raises:
@@ -112,7 +114,8 @@ class Transport:
         self.in_flight += 1
         try:
             route = self._routes.get(url) or self._route(url)
-            async with session.post(
+            async with session.request(
+                method,
                 route.address,
                 data=body,
                 headers=headers,

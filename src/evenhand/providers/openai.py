@@ -9,23 +9,14 @@ from typing import Any, cast
 import msgspec
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.errors import BadReply, UsageError
+from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
-from evenhand.providers.chat import (
-    ChatProvider,
-    Dialect,
-    count,
-    finish,
-    passed_on,
-    read_as,
-    seconds,
-)
-from evenhand.providers.prices import cost, price_of
+from evenhand.providers.chat import Dialect, count, finish, passed_on, read_as
+from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
 from evenhand.providers.structured import RARE, fitted, is_strict
 
-HOME = "https://api.openai.com/v1"
 _REASONING = re.compile(r"^(o\d|gpt-5)")
 
 _NAMES = {
@@ -41,54 +32,20 @@ _NAMES = {
     "function_call": "function_call",
     "logprobs": "logprobs",
     "top_logprobs": "top_logprobs",
+    "parallel_tool_calls": "parallel_tool_calls",
     "reasoning_effort": "reasoning_effort",
+    "verbosity": "verbosity",
+    "prediction": "prediction",
+    "store": "store",
+    "metadata": "metadata",
+    "user": "user",
     "max_completion_tokens": "max_completion_tokens",
     "service_tier": "service_tier",
 }
 
 
-def openai(
-    id: str,  # noqa: A002 (the word that users write)
-    model: str,
-    *,
-    label: str = "",
-    config: Mapping[str, Any],
-    env: Mapping[str, str],
-) -> ChatProvider:
-    """A model of OpenAI's, or of a server that speaks the same at `config.apiBaseUrl` or in OPENAI_BASE_URL.
-
-    `model@address` names the address in the id itself.
-    """
-    model, _, address = model.partition("@")
-    variable = str(config.get("apiKeyEnvar") or "OPENAI_API_KEY")
-    base = (address or _base(config, env)).rstrip("/")
-    model = str(config.get("model") or model)
-    if not model:
-        raise UsageError(f"provider '{id}' names no model", hint="Write openai:chat:<model>.")
-    return ChatProvider(
-        id=id,
-        label=label or id,
-        model=model,
-        url=f"{base}/chat/completions",
-        key=str(config.get("apiKey") or env.get(variable, "")).strip(),
-        dialect=DIALECT,
-        config=config,
-        price=price_of("openai" if base == HOME else "", model, config),
-        timeout_s=seconds(config, id),
-        key_variable=variable,
-    )
-
-
-def _base(config: Mapping[str, Any], env: Mapping[str, str]) -> str:
-    if config.get("apiBaseUrl"):
-        return str(config["apiBaseUrl"])
-    host = config.get("apiHost") or env.get("OPENAI_API_HOST")
-    if host:
-        return f"https://{host}/v1"
-    return env.get("OPENAI_API_BASE_URL") or env.get("OPENAI_BASE_URL") or HOME
-
-
-def _headers(key: str, config: Mapping[str, Any]) -> dict[str, str]:
+def bearer(key: str, config: Mapping[str, Any]) -> dict[str, str]:
+    """The headers that say who asks."""
     headers = {"authorization": f"Bearer {key}"} if key else {}
     if config.get("organization"):
         headers["openai-organization"] = str(config["organization"])
@@ -101,7 +58,7 @@ def _messages(messages: Sequence[Message]) -> dict[str, Any]:
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     body: dict[str, Any] = {"model": model}
-    reasoning = bool(_REASONING.match(model))
+    reasoning = bool(_REASONING.match(model)) or bool(config.get("isReasoningModel"))
     defaults: dict[str, Any] = (
         {} if reasoning or config.get("omitDefaults") else {"temperature": 0, "max_tokens": 1024}
     )
@@ -260,7 +217,15 @@ def _raw_message(body: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", cast("dict[str, Any]", decode(body))["choices"][0]["message"])
 
 
-def _rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
+def _thought(body: bytes) -> str:
+    """What it thought, where a server shows it."""
+    message = _raw_message(body)
+    said = message.get("reasoning") or message.get("reasoning_content")
+    return f"Thinking: {said}" if isinstance(said, str) and said else ""
+
+
+def rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
+    """What the headers of an answer say of the account's limits."""
     del now  # these headers count seconds, not dates
     remaining = headers.get("x-ratelimit-remaining-requests")
     tokens = headers.get("x-ratelimit-remaining-tokens")
@@ -278,12 +243,12 @@ def _rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
 
 DIALECT = Dialect(
     vendor="openai",
-    key_variable="OPENAI_API_KEY",
     version="",
-    headers=_headers,
+    headers=bearer,
     messages=_messages,
     settings=_settings,
     structured=_structured,
     read=_read,
-    rates=_rates,
+    rates=rates,
+    thought=_thought,
 )

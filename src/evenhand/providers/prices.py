@@ -30,9 +30,10 @@ _TABLE: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
         "o3": (2.0, 8.0, 0.5),
         "o3-mini": (1.1, 4.4, 0.55),
         "o4-mini": (1.1, 4.4, 0.275),
-        "text-embedding-3-small": (0.02, 0.0, 0.02),
         "text-embedding-3-large": (0.13, 0.0, 0.13),
+        "text-embedding-3-small": (0.02, 0.0, 0.02),
         "text-embedding-ada-002": (0.1, 0.0, 0.1),
+        "omni-moderation": (0.0, 0.0, 0.0),
     },
     "anthropic": {
         "claude-3-haiku": (0.25, 1.25, 0.03),
@@ -49,6 +50,27 @@ _TABLE: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
         "claude-opus-4-5": (5.0, 25.0, 0.5),
         "claude-haiku-4-5": (1.0, 5.0, 0.1),
     },
+    "google": {
+        "gemini-2.0-flash": (0.1, 0.4, 0.025),
+        "gemini-2.5-flash": (0.3, 2.5, 0.075),
+        "gemini-2.5-flash-lite": (0.1, 0.4, 0.025),
+    },
+    "deepseek": {
+        "deepseek-chat": (0.28, 0.42, 0.028),
+        "deepseek-reasoner": (0.28, 0.42, 0.028),
+    },
+    "groq": {
+        "llama-3.1-8b-instant": (0.05, 0.08, 0.05),
+        "llama-3.3-70b-versatile": (0.59, 0.79, 0.59),
+    },
+    "mistral": {
+        "mistral-embed": (0.1, 0.0, 0.1),
+    },
+    "xai": {
+        "grok-3": (3.0, 15.0, 0.75),
+        "grok-3-mini": (0.3, 0.5, 0.075),
+        "grok-4": (3.0, 15.0, 0.75),
+    },
 }
 
 
@@ -56,7 +78,7 @@ def price_of(vendor: str, model: str, config: Mapping[str, object]) -> Price | N
     """What a model costs: what the config says, else the table; None when neither knows.
 
     Args:
-        vendor: `openai` or `anthropic`; empty for a compatible server, whose prices nobody knows.
+        vendor: As ids begin; empty for another address than the vendor's own, whose prices nobody knows.
         model: As asked for.
         config: `cost`, or `inputCost` and `outputCost`, in dollars per token.
     """

@@ -8,17 +8,18 @@ import os
 import shlex
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import BadRequest, TimedOut
-from evenhand.core.message import Prompt, Reply
+from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.providers.local_code import code_digest
+from evenhand.providers.wanted import Wanted
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class ProcessProvider:
     config: Mapping[str, Any]
     account: str = field(init=False, default="")
     paid: bool = field(init=False, default=True)
+    tasks: frozenset[Task] = field(init=False, default=CHATS)
 
     _code: str = field(init=False, repr=False, default="")
 
@@ -41,8 +43,10 @@ class ProcessProvider:
             self._code = code_digest(*(self.folder / word for word in shlex.split(self.command)))
 
     def request(self, prompt: Prompt) -> Request:
-        options = encode({"id": self.id, "config": {**self.config, **prompt.config}}).decode()
-        context = encode({"vars": prompt.vars}).decode()
+        config = {**self.config, **prompt.config, "basePath": str(self.folder)}
+        options = encode({"id": self.id, "config": config}, ordered=False).decode()
+        shown = {"raw": prompt.text, "label": prompt.label}
+        context = encode({"vars": prompt.vars, "prompt": shown}, ordered=False).decode()
         identity = encode(
             {
                 "code": self._code,
@@ -60,33 +64,7 @@ class ProcessProvider:
         del host
         started = time.perf_counter()
         limit_s = float(self.config.get("timeout") or 60_000) / 1000
-        try:
-            program = shlex.split(self.command)
-            if not program or not program[0]:
-                raise ValueError("it names no program")  # noqa: TRY301 (told like the rest; the prompt is never one)
-            process = await asyncio.create_subprocess_exec(
-                *program,
-                *request.payload,
-                cwd=self.folder,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,  # so that what it starts ends with it
-            )
-        except (OSError, ValueError) as error:
-            raise BadRequest(f"{self.command} cannot be run: {error}") from error
-        try:
-            out, err = await asyncio.wait_for(process.communicate(), limit_s)
-        except TimeoutError:
-            raise TimedOut(f"{self.command} took longer than {limit_s:g} s", billed=None) from None
-        finally:
-            if process.returncode is None:  # too slow, or nobody waits for it any more
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-        if process.returncode:
-            said = err.decode("utf-8", "replace").strip()[-500:]
-            raise BadRequest(f"{self.command} ended with code {process.returncode}: {said}")
+        out = await printed_by(self.command, request.payload, self.folder, limit_s)
         return Answer(out, time.perf_counter() - started)
 
     def reply(self, body: bytes) -> Reply:
@@ -95,3 +73,52 @@ class ProcessProvider:
 
     async def close(self) -> None:
         """Holds nothing."""
+
+
+async def printed_by(command: str, arguments: Sequence[str], folder: Path, limit_s: float) -> bytes:
+    """What a program prints. It is run without a shell, and ended with all that it started when it takes too long.
+
+    Args:
+        command: The program, and arguments that come before the others.
+        folder: Where it is run.
+
+    Raises:
+        BadRequest: It cannot be run, or ended with an error.
+        TimedOut: It took longer than `limit_s` seconds.
+    """
+    try:
+        program = shlex.split(command)
+        if not program or not program[0]:
+            raise ValueError("it names no program")  # noqa: TRY301 (told like the rest; the prompt is never one)
+        process = await asyncio.create_subprocess_exec(
+            *program,
+            *arguments,
+            cwd=folder,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,  # so that what it starts ends with it
+        )
+    except (OSError, ValueError) as error:
+        raise BadRequest(f"{command} cannot be run: {error}") from error
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), limit_s)
+    except TimeoutError:
+        raise TimedOut(f"{command} took longer than {limit_s:g} s", billed=None) from None
+    finally:
+        if process.returncode is None:  # too slow, or nobody waits for it any more
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    if process.returncode:
+        said = err.decode("utf-8", "replace").strip()[-500:]
+        raise BadRequest(f"{command} ended with code {process.returncode}: {said}")
+    return out
+
+
+def make(wanted: Wanted) -> ProcessProvider:
+    """A program, run in the folder that paths start from."""
+    command = wanted.rest.strip()
+    return ProcessProvider(
+        wanted.id, wanted.label or wanted.id, command, wanted.base, wanted.config
+    )

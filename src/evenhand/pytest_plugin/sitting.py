@@ -25,7 +25,7 @@ from evenhand.core.case import Case
 from evenhand.core.encoding import digest
 from evenhand.core.errors import BadRequest, BudgetStop, ProviderError, StoreError, UsageError
 from evenhand.core.expect import Expectation, Trial
-from evenhand.core.message import CallRole, Prompt, Reply
+from evenhand.core.message import CallRole, Prompt, Reply, Task
 from evenhand.core.plan import Step
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import RunMeta, TrialResult
@@ -47,7 +47,6 @@ from evenhand.engine.trial import (
 )
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
-from evenhand.providers.chat import ChatProvider
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
@@ -137,6 +136,10 @@ class Unplugged:
     @property
     def paid(self) -> bool:
         return self.provider.paid
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        return self.provider.tasks
 
     def request(self, prompt: Prompt) -> Request:
         return self.provider.request(prompt)
@@ -234,7 +237,7 @@ class Sitting:
         self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole
     ) -> Reply:
         """Asks through the run; a model over the network only where that is allowed."""
-        if self._live or not isinstance(provider, (AppCall, ChatProvider)):
+        if self._live or not (isinstance(provider, AppCall) or getattr(provider, "remote", False)):
             self._asked[id(provider)] = provider
         else:
             provider = Unplugged(provider)

@@ -328,7 +328,7 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
 def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int) -> str:
     """The command that most people want now."""
     name = short_id(run.meta.id)
-    if (missing > 0 or totals.errors) and not run.alive:
+    if "imported" not in run.meta.settings and ((missing > 0 or totals.errors) and not run.alive):
         return f"evenhand resume {name}"
     if not totals.failed:
         return f"evenhand export {name} --to results.json"

@@ -1,4 +1,4 @@
-"""Writes a run to a file for other programs: JSON, JSON lines, CSV, promptfoo's results, JUnit or Markdown.
+"""Writes a run to a file: JSON, JSON lines, CSV, promptfoo's formats, HTML, JUnit or Markdown.
 
 A file appears whole or not at all: it is written beside its place and moved there when it is done.
 """
@@ -6,8 +6,6 @@ A file appears whole or not at all: it is written beside its place and moved the
 from __future__ import annotations
 
 import contextlib
-import csv
-import json
 import os
 import sys
 import tempfile
@@ -19,12 +17,16 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.report.document import json_text, trial_row, write_document, writer
 from evenhand.report.junit import write_junit
 from evenhand.report.markdown import write_markdown
-from evenhand.report.promptfoo import write_promptfoo
+from evenhand.report.page import write_html
+from evenhand.report.promptfoo import (
+    write_promptfoo,
+    write_promptfoo_lines,
+    write_promptfoo_xml,
+    write_promptfoo_yaml,
+)
+from evenhand.report.promptfoo_table import write_promptfoo_csv
+from evenhand.report.spreadsheet import write_csv
 from evenhand.store.runfile import RunFile
-
-# What spreadsheets take for a formula at the start of a cell, in full width too.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-_FIXED = "case description prompt model repeat outcome score output reason error latency_s cost_usd"
 
 
 def export(run: RunFile, to: Path, format_: str | None = None) -> int:
@@ -33,15 +35,14 @@ def export(run: RunFile, to: Path, format_: str | None = None) -> int:
     Args:
         run: The run, as far as it has come.
         to: The file; `-` for stdout.
-        format_: json, jsonl, csv, promptfoo, junit or markdown; by default as the file's ending says.
+        format_: One of `FORMATS`; by default as the file's ending says.
 
     Raises:
         UsageError: No format can be made out, or there is no file of this name to write.
         StoreError: The file cannot be written.
     """
     known = ", ".join(_WRITERS)
-    name = (format_ or to.suffix.removeprefix(".")).lower()
-    name = name if format_ else _ENDINGS.get(name, name)
+    name = format_.lower() if format_ else _by_ending(run, to)
     write = _WRITERS.get(name)
     if write is None and format_:
         raise UsageError(f"--format {format_!r} is not known", hint=f"There are: {known}.")
@@ -73,66 +74,41 @@ def _jsonl(run: RunFile, out: TextIO) -> int:
     return count
 
 
-def _csv(run: RunFile, out: TextIO) -> int:
-    """One row a trial: what it was, what came out, and each named score and each variable in a column of its own."""
-    names: dict[str, None] = {}
-    metrics: dict[str, None] = {}
-    for trial in run.trials():  # a first time, for the columns: nothing is held
-        names.update(dict.fromkeys(trial.vars))
-        metrics.update(dict.fromkeys(trial.named_scores))
-    table = csv.writer(
-        out
-    )  # RFC 4180: lines end in \r\n, so that a lone one of either inside a cell is quoted
-    table.writerow(
-        [
-            *_FIXED.split(),
-            *(f"score:{name}" for name in metrics),
-            *(f"var:{name}" for name in names),
-        ]
-    )
-    count = 0
-    for trial in run.trials():
-        variant = run.meta.variants[trial.variant]
-        error = trial.error
-        row = [
-            trial.case,
-            trial.description,
-            variant.prompt,
-            variant.model,
-            trial.repeat,
-            trial.outcome,
-            trial.score,
-            trial.output,
-            trial.reason,
-            f"{error.slug}: {error.message}" if error else None,
-            trial.latency_s,
-            trial.cost_usd,
-            *(trial.named_scores.get(name) for name in metrics),
-            *(trial.vars.get(name) for name in names),
-        ]
-        table.writerow([_cell(value) for value in row])
-        count += 1
-    return count
-
-
-def _cell(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula; lists and dicts as JSON, nothing as an empty cell."""
-    if value is None or isinstance(value, (int, float)):
-        return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = text.encode("utf-8", "backslashreplace").decode()
-    return "'" + text if text.startswith(_FORMULA) else text
-
-
 _WRITERS: dict[str, Callable[[RunFile, TextIO], int]] = {
     "json": write_document,
     "jsonl": _jsonl,
-    "csv": _csv,
+    "csv": write_csv,
     "promptfoo": write_promptfoo,
+    "promptfoo-jsonl": write_promptfoo_lines,
+    "promptfoo-csv": write_promptfoo_csv,
+    "promptfoo-yaml": write_promptfoo_yaml,
+    "promptfoo-xml": write_promptfoo_xml,
+    "html": write_html,
     "junit": write_junit,
     "markdown": write_markdown,
 }
-_ENDINGS = {"xml": "junit", "md": "markdown"}
+FORMATS = tuple(_WRITERS)
+"""What `--format` may be."""
+_ENDINGS = {"xml": "junit", "junit.xml": "junit", "md": "markdown", "htm": "html"}
+_ENDINGS_OF_CONFIGS = {
+    **_ENDINGS,
+    "json": "promptfoo",
+    "jsonl": "promptfoo-jsonl",
+    "csv": "promptfoo-csv",
+    "yaml": "promptfoo-yaml",
+    "yml": "promptfoo-yaml",
+    "txt": "promptfoo-yaml",
+    "xml": "promptfoo-xml",
+}
+"""A run of a promptfoo config is written as promptfoo would, so that what reads its files reads these."""
+
+
+def _by_ending(run: RunFile, to: Path) -> str:
+    """The format that a file's ending says; the ending itself where it says none."""
+    endings = _ENDINGS if any(v.eval for v in run.meta.variants) else _ENDINGS_OF_CONFIGS
+    name = to.name.lower()
+    ending = "junit.xml" if name.endswith(".junit.xml") else to.suffix.lower().removeprefix(".")
+    return endings.get(ending, ending)
 
 
 @contextlib.contextmanager

@@ -1,61 +1,85 @@
-"""A run as promptfoo's results JSON, version 3, for tools that read those.
+"""A run as promptfoo's results, version 3, for tools that read those: JSON, and the same in YAML, XML and lines.
 
-An error is an error there too (`failureReason` 2), never a failed assertion. The format has no word for what did not
-apply, which passes there, and no room for a missing score: an error's is 0, and its row says that it is an error.
+Trials are written one at a time, so a run of any size passes through in flat memory; what is summed over all of them
+comes last. Keys of an object have no order, so its readers do not mind.
 """
 
 from __future__ import annotations
 
+import platform
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
+from xml.sax.saxutils import escape, quoteattr
 
-from evenhand.core.encoding import digest
-from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.run import Judged, TrialResult
 from evenhand.core.variant import Variant
+from evenhand.report.derived import Derived
 from evenhand.report.document import json_text, writer
+from evenhand.report.promptfoo_row import (
+    Graded,
+    Rows,
+    graded,
+    prompt_id,
+    prompt_label,
+    subject_cost,
+    tokens,
+    tokens_of,
+)
+from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 
-_REASON = {"pass": 0, "not_applicable": 0, "fail": 1, "error": 2}
+VERSION = 3
+_NOT_PLAIN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_XML_NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 
 
 class _Column:
     """What promptfoo sums up for each column."""
 
-    def __init__(self, variant: Variant) -> None:
+    def __init__(self, variant: Variant, derived: Derived) -> None:
         self.variant = variant
+        self._derived = derived
         self.score = 0.0
         self.tests = {"pass": 0, "fail": 0, "error": 0}
         self.asserts = {"pass": 0, "fail": 0}
         self.latency_ms = 0.0
         self.cost = 0.0
-        self.tokens = [0, 0, 0, 0]
+        self.subject = Judged()
+        self.cached = 0
+        self.judged = Judged()
         self.named: dict[str, float] = {}
-        self.named_count: dict[str, int] = {}
+        self.counts: dict[str, int] = {}
+        self.weights: dict[str, float] = {}
 
-    def add(self, trial: TrialResult) -> None:
-        self.score += trial.score or 0.0
-        self.tests["pass" if trial.outcome == "not_applicable" else trial.outcome] += 1
-        for outcome in trial.outcomes:
-            self.asserts["pass" if outcome.outcome in ("pass", "not_applicable") else "fail"] += 1
+    def add(self, trial: TrialResult, row: Graded) -> None:
+        self.score += row.score
+        self.tests[("pass", "fail", "error")[row.failure]] += 1
+        for component in row.components:
+            self.asserts["pass" if component["pass"] else "fail"] += 1
         self.latency_ms += (trial.latency_s or 0.0) * 1000
-        self.cost += trial.cost_usd or 0.0
-        self.tokens[0] += trial.tokens_in or 0
-        self.tokens[1] += trial.tokens_out or 0
-        self.tokens[2] += _replayed(trial)
-        self.tokens[3] += trial.calls
-        for name, value in trial.named_scores.items():
-            self.named[name] = self.named.get(name, 0.0) + value
-            self.named_count[name] = self.named_count.get(name, 0) + 1
+        self.cost += subject_cost(trial) or 0.0
+        spent = tokens(trial)
+        self.subject = _sum(
+            self.subject, Judged(spent["numRequests"], spent["prompt"], spent["completion"])
+        )
+        self.cached += spent["cached"]
+        if trial.judged:
+            self.judged = _sum(self.judged, trial.judged)
+        for name, value in row.named.items():
+            weight = row.weights.get(name, 1.0)
+            self.named[name] = self.named.get(name, 0.0) + value * weight
+            self.counts[name] = self.counts.get(name, 0) + row.counts.get(name, 1)
+            self.weights[name] = self.weights.get(name, 0.0) + weight
 
     def row(self) -> dict[str, Any]:
         variant = self.variant
         return {
-            "id": digest(variant.prompt),
+            "id": prompt_id(variant),
             "raw": variant.prompt_raw,
-            "label": variant.prompt,
+            "label": prompt_label(variant),
             "provider": variant.model,
             "metrics": {
                 "score": self.score,
@@ -65,150 +89,192 @@ class _Column:
                 "assertPassCount": self.asserts["pass"],
                 "assertFailCount": self.asserts["fail"],
                 "totalLatencyMs": round(self.latency_ms),
-                "tokenUsage": _tokens(*self.tokens),
-                "namedScores": self.named,
-                "namedScoresCount": self.named_count,
+                "tokenUsage": {
+                    **tokens_of(self.subject, self.cached),
+                    "assertions": tokens_of(self.judged),
+                },
+                "namedScores": {
+                    **self.named,
+                    **self._derived.of(self.named, sum(self.tests.values())),
+                },
+                "namedScoresCount": self.counts,
+                "namedScoreWeights": self.weights,
                 "cost": self.cost,
             },
         }
 
 
+class Results:
+    """A run in promptfoo's keys: what stands before the rows, the rows, and what is known once they have been read."""
+
+    def __init__(self, run: RunFile) -> None:
+        meta = run.meta
+        self._run = run
+        self._rows = Rows(meta.id, meta.variants)
+        derived = Derived(meta.config.get("derivedMetrics"))
+        self.columns = [_Column(variant, derived) for variant in meta.variants]
+        self.vars: dict[str, None] = {}
+        imported = cast("Mapping[str, Any]", meta.settings.get("imported") or {})
+        self.id = str(imported.get("id") or f"eval-{meta.id}")
+        self.started = _utc(meta.created_at)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One for each trial, in the plan's order."""
+        for trial in self._run.trials():
+            row = graded(trial)
+            self.columns[trial.variant].add(trial, row)
+            self.vars.update(dict.fromkeys(trial.vars))
+            yield self._rows.row(trial, row)
+
+    def prompts(self) -> list[dict[str, Any]]:
+        """The columns, once the rows have been read."""
+        return [column.row() for column in self.columns]
+
+    def stats(self) -> dict[str, Any]:
+        """The sums over all columns, once the rows have been read."""
+        meta, columns = self._run.meta, self.columns
+        took = round(((meta.finished_at or meta.created_at) - meta.created_at) * 1000)
+        subject, judged = Judged(), Judged()
+        for column in columns:
+            subject, judged = _sum(subject, column.subject), _sum(judged, column.judged)
+        spent = tokens_of(subject, sum(column.cached for column in columns))
+        return {
+            "successes": sum(column.tests["pass"] for column in columns),
+            "failures": sum(column.tests["fail"] for column in columns),
+            "errors": sum(column.tests["error"] for column in columns),
+            "tokenUsage": {**spent, "assertions": tokens_of(judged)},
+            "durationMs": took,
+            "evaluationDurationMs": took,
+        }
+
+    def rest(self) -> dict[str, Any]:
+        """What stands beside the results, once the rows have been read."""
+        meta = self._run.meta
+        settings = meta.settings
+        return {
+            "config": {"description": meta.title, **meta.config},
+            "shareableUrl": None,
+            "metadata": {
+                "evenhandVersion": meta.version,
+                "platform": platform.system().lower(),
+                "arch": platform.machine(),
+                "exportedAt": _utc(time.time()),
+                "evaluationCreatedAt": self.started,
+            },
+            "vars": sorted(self.vars),
+            "runtimeOptions": {
+                "repeat": meta.repeats,
+                **({"maxConcurrency": n} if (n := settings.get("concurrency")) else {}),
+                **({"cache": settings["cache"]} if "cache" in settings else {}),
+            },
+        }
+
+
 def write_promptfoo(run: RunFile, out: TextIO) -> int:
-    """Writes the run; how many trials there were."""
-    meta = run.meta
-    line = writer(out)
-    columns = [_Column(variant) for variant in meta.variants]
-    cases: dict[tuple[str, int], int] = {}
-    started = _utc(meta.created_at)
-    line(f'{{"evalId":"eval-{meta.id}","results":{{"version":3,"timestamp":"{started}","results":[')
+    """Writes the run as JSON; how many trials there were."""
+    line, results = writer(out), Results(run)
+    line(f'{{"evalId":{_quoted(results.id)},"results":{{"version":{VERSION},')
+    line(f'"timestamp":{_quoted(results.started)},"results":[')
     count = 0
-    for trial in run.trials():
-        columns[trial.variant].add(trial)
-        test = cases.setdefault((trial.case, trial.repeat), len(cases))
-        row = _result(trial, meta.variants[trial.variant], test)
+    for row in results.rows():
         line(("," if count else "") + "\n" + json_text(row))
         count += 1
-    line('\n],"prompts":[' + ",".join(json_text(column.row()) for column in columns))
-    line('],"stats":' + json_text(_stats(run, columns)) + '},"config":' + json_text(meta.config))
-    about = {
-        "evenhandVersion": meta.version,
-        "exportedAt": _utc(time.time()),
-        "evaluationCreatedAt": started,
-    }
-    line(',"shareableUrl":null,"metadata":' + json_text(about) + "}\n")
+    line('\n],"prompts":[' + ",\n".join(json_text(row) for row in results.prompts()))
+    line('],"stats":' + json_text(results.stats()) + "},")
+    line(json_text(results.rest())[1:] + "\n")
     return count
 
 
-def _stats(run: RunFile, columns: Sequence[_Column]) -> dict[str, Any]:
-    meta, totals = run.meta, run.totals()
-    took = round(((meta.finished_at or meta.created_at) - meta.created_at) * 1000)
-    replayed = sum(column.tokens[2] for column in columns)
-    return {
-        "successes": totals.passed + totals.not_applicable,
-        "failures": totals.failed,
-        "errors": totals.errors,
-        "tokenUsage": _tokens(totals.tokens_in, totals.tokens_out, replayed, totals.calls),
-        "durationMs": took,
-        "evaluationDurationMs": took,
-    }
+def write_promptfoo_lines(run: RunFile, out: TextIO) -> int:
+    """Writes the run's rows, one a line; how many there were."""
+    line, count = writer(out), 0
+    for row in Results(run).rows():
+        line(json_text(row) + "\n")
+        count += 1
+    return count
 
 
-def _result(trial: TrialResult, variant: Variant, test: int) -> dict[str, Any]:
-    passed = trial.outcome in ("pass", "not_applicable")
-    tokens = _tokens(trial.tokens_in or 0, trial.tokens_out or 0, _replayed(trial), trial.calls)
-    problem = trial.error.message if trial.error else trial.reason
-    cost = {} if trial.cost_usd is None else {"cost": trial.cost_usd}
-    unanswered = trial.outcome == "error" and trial.output is None
-    return {
-        "id": f"{trial.index}",
-        "testIdx": test,
-        "promptIdx": variant.index,
-        "promptId": digest(variant.prompt),
-        "prompt": {"raw": trial.prompt, "label": variant.prompt},
-        "provider": {"id": variant.provider_id or variant.model, "label": variant.model},
-        "vars": trial.vars,
-        "testCase": {
-            **({"description": trial.description} if trial.description else {}),
-            "vars": trial.vars,
-            "assert": [_assertion(outcome) for outcome in trial.outcomes],
-            "metadata": trial.metadata,
-        },
-        "response": {
-            **({"error": problem} if unanswered else {"output": trial.output}),
-            "cached": trial.calls > 0 and trial.cached == trial.calls,
-            **cost,
-            "tokenUsage": tokens,
-            "latencyMs": round((trial.latency_s or 0.0) * 1000),
-        },
-        **({} if passed else {"error": problem or "It failed"}),
-        "success": passed,
-        "score": trial.score or 0.0,
-        "failureReason": _REASON[trial.outcome],
-        "namedScores": trial.named_scores,
-        "latencyMs": round((trial.latency_s or 0.0) * 1000),
-        **cost,
-        "tokenUsage": tokens,
-        "metadata": trial.metadata,
-        "gradingResult": None if unanswered and not trial.outcomes else _grading(trial, passed),
-    }
+def write_promptfoo_yaml(run: RunFile, out: TextIO) -> int:
+    """Writes the run as YAML; how many trials there were."""
+    line, results = writer(out), Results(run)
+    started = _quoted(results.started)
+    line(f"evalId: {_quoted(results.id)}\nresults:\n  version: {VERSION}\n  timestamp: {started}\n")
+    line("  results:")
+    count = 0
+    for row in results.rows():
+        line("\n    -" + _yaml(row, 6).removeprefix("\n     "))
+        count += 1
+    line((" []" if not count else "") + "\n  prompts:" + _yaml(results.prompts(), 4))
+    line("\n  stats:" + _yaml(results.stats(), 4))
+    line(_yaml(results.rest(), 0) + "\n")
+    return count
 
 
-def _grading(trial: TrialResult, passed: bool) -> dict[str, Any]:
-    reason = trial.error.message if trial.error else trial.reason
-    return {
-        "pass": passed,
-        "score": trial.score or 0.0,
-        "reason": reason or ("All assertions passed" if trial.outcomes else "No assertions"),
-        "namedScores": trial.named_scores,
-        "componentResults": [_component(outcome) for outcome in trial.outcomes],
-    }
+def write_promptfoo_xml(run: RunFile, out: TextIO) -> int:
+    """Writes the run as XML, an element for each key and one for each item of a list; how many trials there were."""
+    line, results = writer(out), Results(run)
+    line(
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<promptfoo>\n<evalId>{escape(results.id)}</evalId>'
+    )
+    line(f"\n<results>\n<version>{VERSION}</version>\n<timestamp>{results.started}</timestamp>\n")
+    count = 0
+    for row in results.rows():
+        _xml("results", row, line)
+        count += 1
+    _xml("prompts", results.prompts(), line)
+    _xml("stats", results.stats(), line)
+    line("</results>\n")
+    for name, value in results.rest().items():
+        _xml(name, value, line)
+    line("</promptfoo>\n")
+    return count
 
 
-def _component(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "pass": _passes(outcome),
-        "score": outcome.score or 0.0,
-        "reason": outcome.reason or ("Assertion passed" if outcome.outcome == "pass" else ""),
-        "assertion": _assertion(outcome),
-        "namedScores": outcome.named,
-        "metadata": {**outcome.metadata, "graderError": True}
-        if outcome.outcome == "error"
-        else outcome.metadata,
-    }
+def _yaml(value: object, indent: int) -> str:
+    """A value in YAML's block form, each text quoted as JSON has it, which is YAML too."""
+    pad = " " * indent
+    if isinstance(value, Mapping) and value:
+        items = cast("Mapping[str, object]", value).items()
+        return "".join(f"\n{pad}{_quoted(str(key))}:{_yaml(v, indent + 2)}" for key, v in items)
+    if isinstance(value, (list, tuple)) and value:
+        parts = cast("Sequence[object]", value)
+        nested = (_yaml(part, indent + 2).removeprefix(f"\n{pad} ") for part in parts)
+        return "".join(f"\n{pad}-{part}" for part in nested)
+    return f" {_quoted(value)}"
 
 
-def _assertion(outcome: Outcome) -> dict[str, Any]:
-    """What was asserted, as far as an outcome's name says it: `contains "30 days"`."""
-    type_, _, value = outcome.name.partition(" ")
-    if len(value) > 1 and value[0] == value[-1] == '"':
-        value = value[1:-1]
-    return {
-        "type": type_,
-        **({"value": value} if value else {}),
-        **({"weight": outcome.weight} if outcome.weight != 1 else {}),
-        **({"metric": outcome.metric} if outcome.metric else {}),
-    }
+def _quoted(value: object) -> str:
+    text = json_text(cast("Mapping[str, Any]", value))
+    return _NOT_PLAIN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
-def _passes(outcome: Outcome) -> bool:
-    return outcome.outcome in ("pass", "not_applicable") or outcome.weight == 0
+def _xml(name: str, value: object, line: Callable[[str], object]) -> None:
+    if isinstance(value, (list, tuple)):
+        for item in cast("Sequence[object]", value):
+            _xml(name, item, line)
+        return
+    good = _XML_NAME.fullmatch(name)
+    start = name if good else f"entry name={quoteattr(safe(name))}"
+    end = name if good else "entry"
+    if isinstance(value, Mapping):
+        line(f"<{start}>\n")
+        for key, item in cast("Mapping[str, object]", value).items():
+            _xml(str(key), item, line)
+        line(f"</{end}>\n")
+        return
+    text = "" if value is None else value if isinstance(value, str) else _quoted(value)
+    shown = re.sub("[\ufffe\uffff]", "\ufffd", safe(text, multiline=True))
+    line(f"<{start}>{escape(shown)}</{end}>\n")
 
 
-def _tokens(prompt: int, completion: int, cached: int, requests: int) -> Mapping[str, int]:
-    return {
-        "prompt": prompt,
-        "completion": completion,
-        "total": prompt + completion,
-        "cached": cached,
-        "numRequests": requests,
-    }
-
-
-def _replayed(trial: TrialResult) -> int:
-    """The tokens of a trial that was answered without asking anybody; promptfoo counts those, not the calls."""
-    if not trial.calls or trial.cached < trial.calls:
-        return 0
-    return (trial.tokens_in or 0) + (trial.tokens_out or 0)
+def _sum(one: Judged, other: Judged) -> Judged:
+    known = one.cost_usd is not None and other.cost_usd is not None
+    return Judged(
+        one.calls + other.calls,
+        one.tokens_in + other.tokens_in,
+        one.tokens_out + other.tokens_out,
+        (one.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+    )
 
 
 def _utc(moment: float) -> str:

@@ -120,8 +120,13 @@ def plain_copy(value: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def python_function(code: str) -> Callable[[Any, Mapping[str, Any]], Awaitable[object] | object]:
+def python_function(
+    code: str, first: str = "output"
+) -> Callable[[Any, Mapping[str, Any]], Awaitable[object] | object]:
     """A function of (output, context) from an expression, or from the lines of its body.
+
+    Args:
+        first: The name of the first argument, if it is another.
 
     An expression may span lines. `json` is there without an import; `await` makes the function an async one.
 
@@ -129,7 +134,7 @@ def python_function(code: str) -> Callable[[Any, Mapping[str, Any]], Awaitable[o
         CodeError: It is not Python, or never returns anything.
     """
     body = _statements(code)
-    shell = ast.parse("def main(output, context): pass")
+    shell = ast.parse(f"def main({first}, context): pass")
     main = cast("ast.FunctionDef", shell.body[0])
     main.body = body
     inside = list(_own_nodes(body))

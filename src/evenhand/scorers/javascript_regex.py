@@ -41,7 +41,8 @@ _PARTS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _LETTERS = frozenset("bBdDsSwWtnrvfxuc0123456789pP")
-_SPACE = " \\t\\n\\v\\f\\r\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
+SPACE = " \\t\\n\\v\\f\\r\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
+"""What JavaScript takes for white space, as it is written between the brackets of a pattern."""
 _REPEAT = re.compile(r"[*+]|\{\d+,\}|\{\d*,?(?:\d{2,})\}")
 _CHILD = """
 import json, re, sys
@@ -98,9 +99,9 @@ def _escape(match: re.Match[str], *, inside: bool) -> str:
     if match["back"]:
         return f"(?P={match['back']})"
     if text == "\\s":
-        return _SPACE if inside else f"[{_SPACE}]"
+        return SPACE if inside else f"[{SPACE}]"
     if text == "\\S" and not inside:
-        return f"[^{_SPACE}]"
+        return f"[^{SPACE}]"
     return text if not text[1].isalnum() or text[1] in _LETTERS else text[1]
 
 

@@ -41,12 +41,14 @@ class MeetsRubric:
         judge: The model that judges.
         threshold: The judge's score must reach this, beside its verdict.
         messages: A prompt of the user's own, given the output; None for ours. Its scale is its own business.
+        scale: What a score may be where the prompt is ours; None for anything.
     """
 
     rubric: str
     judge: Provider
     threshold: float | None = None
     messages: Callable[[str], tuple[Message, ...]] | None = field(default=None, repr=False)
+    scale: tuple[float, float] | None = (0.0, 1.0)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         model = trial.model(self.judge, "judge")
@@ -55,7 +57,7 @@ class MeetsRubric:
             version, scale = "your own", None
         else:
             version, prompt = rubric_prompt(self.rubric, text_of(output))
-            scale = (0.0, 1.0)
+            scale = self.scale
         reply, ruling = await ask_twice(model, prompt, scale, verdict=self.threshold is None)
         enough = (
             ruling.score is None

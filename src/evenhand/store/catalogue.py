@@ -37,7 +37,21 @@ def new_id() -> str:
 
     Source: https://github.com/ulid/spec
     """
-    number = (time.time_ns() // 1_000_000 << 80) | secrets.randbits(80)
+    return _id(time.time_ns() // 1_000_000, secrets.randbits(80))
+
+
+def id_at(moment: float, name: str) -> str:
+    """The id of a run that was made elsewhere: the same for the same moment and name, and sorted among all others.
+
+    Args:
+        moment: Seconds since 1970.
+        name: Hexadecimal digits, 20 at least.
+    """
+    return _id(int(moment * 1000), int(name[:20], 16))
+
+
+def _id(milliseconds: int, rest: int) -> str:
+    number = (milliseconds % (1 << 48)) << 80 | rest
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
 
 
@@ -114,8 +128,19 @@ def _folders(folder: Path) -> list[Path]:
         return []
 
 
+def _imported_as(path: Path) -> str:
+    """The id that promptfoo gave a run; empty where it was not imported."""
+    try:
+        with RunFile.open(path) as run:
+            return str((run.meta.settings.get("imported") or {}).get("id") or "")
+    except StoreError:
+        return ""
+
+
 def find(start: Path, ref: str | None) -> Path:
     """The run meant by somebody who stands in `start`: an id, the start of one, a file, or the latest for None.
+
+    An imported run is found by the whole of the id that it had in promptfoo, too.
 
     Raises:
         UsageError: There is none, or more than one.
@@ -135,7 +160,10 @@ def find(start: Path, ref: str | None) -> Path:
         )
     if ref is None or ref == "latest":
         return known[0]
-    matching = [path for path in known if path.stem.startswith(ref.upper())]
+    if ref.startswith("eval-"):
+        matching = [path for path in known if _imported_as(path) == ref]
+    else:
+        matching = [path for path in known if path.stem.startswith(ref.upper())]
     if len(matching) == 1:
         return matching[0]
     newest = ", ".join(path.stem for path in (matching or known)[:5])

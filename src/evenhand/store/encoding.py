@@ -45,6 +45,10 @@ def _written(result: TrialResult) -> bytes:
     refuse_nan(result.metadata)
     refuse_nan(result.named_scores)
     refuse_nan(result.score)
+    if result.kept is not None:
+        refuse_nan(result.kept)
+    if result.answer:
+        refuse_nan(result.answer)
     for outcome in result.outcomes:
         if outcome.metadata:
             refuse_nan(outcome.metadata)
@@ -101,6 +105,9 @@ def _unwritable(result: TrialResult, error: Exception) -> TrialResult:
         named_scores={name: n for name, n in result.named_scores.items() if _writable(n)},
         metadata=_each_kept(result.metadata),
         vars=_each_kept(result.vars),
+        kept=None,
+        answer={},
+        test={},
     )
 
 

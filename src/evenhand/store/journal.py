@@ -92,6 +92,7 @@ class Journal:
         self._takes: dict[int, int] = {}
         self._settled = Settled(meta.planned)
         self._earlier: RunFile | None = None
+        self._reader: RunFile | None = None
         self._recorded: dict[tuple[int, str, int], int] = {}
         self._answers: dict[tuple[str, str], int] = {}
         self._in_doubt: list[CallRecord] = []
@@ -207,6 +208,22 @@ class Journal:
             return None
         record = self._earlier.call(number)
         return record.end if record else None
+
+    def result(self, index: int) -> TrialResult | None:
+        """The result of this trial, as far as it is on disk: an earlier session's, or one of some time ago.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        if self._reader is None:
+            self._reader = RunFile.open(self.path)
+        return self._reader.trial(index)
+
+    def again(self, index: int) -> None:
+        """A trial that has a verdict is to be settled once more: what it was made from is no longer so."""
+        self._takes[index] = self._db.execute(
+            "select coalesce(max(take), -1) + 1 from trial where idx = ?", (index,)
+        ).fetchone()[0]
 
     def in_doubt(self) -> list[CallRecord]:
         """The calls that earlier sessions began and whose end nobody knows."""
@@ -327,8 +344,9 @@ class Journal:
             return
         self._queue.put(None)
         self._thread.join()
-        if self._earlier is not None:
-            self._earlier.close()
+        for reader in (self._earlier, self._reader):
+            if reader is not None:
+                reader.close()
         error: Exception | None = None
         try:
             ending: tuple[int, _Row] = (_META, (encode(self.meta), self.meta.id))

@@ -399,7 +399,10 @@ class RunFile:
         return list(found.values())
 
     def spend(self) -> Spend:
-        """What its calls came to, over all sessions."""
+        """What its calls came to, over all sessions. Of one that was settled elsewhere, what its trials say."""
+        if "imported" in self.meta.settings:
+            totals = self.totals()
+            return Spend(totals.calls - totals.cached, totals.cost_usd, 0, 0, 0.0)
         with _readable(self.path):
             calls, unpriced, cost, wasted = self._db.execute(
                 """

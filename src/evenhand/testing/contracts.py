@@ -10,6 +10,7 @@ import copy
 import inspect
 import math
 from collections.abc import Awaitable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,7 +39,9 @@ async def check_model(provider: Provider, prompt: Prompt, host: Host) -> None:
     bound = one.cost_bound_usd
     _promise(bound is None or bound >= 0, "a bound on the cost is not negative")
     if provider.paid:
-        other = provider.request(Prompt.of(prompt.text + " And another thing."))
+        other = provider.request(
+            replace(Prompt.of(prompt.text + " And another thing."), task=prompt.task)
+        )
         _promise(other.key != one.key, "another prompt has another key")
         _promise(bool(provider.account), "what may cost money belongs to an account")
         _promise(isinstance(decode(one.identity), dict), "the identity is a JSON object")

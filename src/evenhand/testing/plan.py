@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.case import Case
+from evenhand.core.contest import Contest, Referee
 from evenhand.core.errors import Problem
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.plan import CallEstimate, RunOptions, Step
@@ -30,6 +31,7 @@ class Example:
     options: RunOptions = field(default_factory=RunOptions)
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     hints: Sequence[Problem] = ()
+    referees: Sequence[Referee] = ()
 
     @property
     def size(self) -> int:
@@ -43,8 +45,12 @@ class Example:
         index = 0
         for case in self.cases:
             for repeat in range(self.repeats):
+                contest = None
+                if self.referees:
+                    size = len(self.variants)
+                    contest = Contest(index, size, self.referees)
                 for variant in self.variants:
-                    yield Step(index, case, variant, repeat, self.body, self.rule)
+                    yield Step(index, case, variant, repeat, self.body, self.rule, contest=contest)
                     index += 1
 
     def estimate(self) -> Sequence[CallEstimate]:

@@ -74,7 +74,9 @@ class Rule:
         finish_reason: As OpenAI calls it; Anthropic's word for it is found.
         last: A regular expression, looked for in the last message of the user.
         system: The same, in the system prompt.
-        path: The same, in the URL's path. Only rules that name a path are looked at for embeddings.
+        path: The same, in the URL's path. Only rules that name a path are looked at for embeddings and
+            moderations; the reply of the latter is an object, flagged category → score. Rules that name a
+            path that is no vendor's are answered word for word, as JSON.
         headers: Sent with the answer. `{date+2}` as above; `{time+2}` is the same moment in RFC 3339.
     """
 

@@ -9,8 +9,9 @@ from typing import cast
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadRequest
-from evenhand.core.message import Prompt, Reply, Usage
+from evenhand.core.message import Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
+from evenhand.testing.shapes import vector
 
 Replies = Sequence[str | Exception] | Mapping[str, str | Exception] | Callable[[Prompt], str]
 
@@ -26,6 +27,8 @@ class Scripted:
         cost_usd: What each call costs.
         bound_usd: What it can cost at most.
         latency_s: Before each answer.
+        tasks: What it can be asked for. Embeddings do not come from the replies: texts that share words lie close
+            together. Labels and categories are a reply that is a JSON object, or one that names the only label.
         asked: The prompts that reached it.
     """
 
@@ -38,6 +41,7 @@ class Scripted:
     cost_usd: float | None = 0.0
     bound_usd: float | None = 0.0
     latency_s: float = 0.0
+    tasks: frozenset[Task] = frozenset({"generate", "embed", "classify", "moderate"})
     asked: list[Prompt] = field(default_factory=list[Prompt])
     in_flight: int = 0
     most_at_once: int = 0
@@ -47,6 +51,7 @@ class Scripted:
             "model": self.id,
             "messages": [[m.role, m.content] for m in prompt.messages],
             "config": prompt.config,
+            "task": prompt.task,
             **({} if prompt.schema is None else {"schema": prompt.schema}),
         }
         identity = encode(said)
@@ -67,15 +72,17 @@ class Scripted:
         self.most_at_once = max(self.most_at_once, self.in_flight)
         try:
             await asyncio.sleep(self.latency_s)
-            said = self._next(prompt)
+            said = "" if prompt.task == "embed" else self._next(prompt)
         finally:
             self.in_flight -= 1
         if isinstance(said, Exception):
             raise said
-        return Answer(
-            encode({"text": said, "in": len(prompt.text) // 4, "out": len(said) // 4}),
-            self.latency_s,
-        )
+        counts: dict[str, object] = {"in": len(prompt.text) // 4, "out": len(said) // 4}
+        if prompt.task == "embed":
+            counts["vector"] = vector(prompt.text, 256)
+        elif prompt.task != "generate":
+            counts["labels"] = _labels(said)
+        return Answer(encode({"text": said, **counts}), self.latency_s)
 
     def reply(self, body: bytes) -> Reply:
         value = cast("dict[str, object]", decode(body))
@@ -83,7 +90,7 @@ class Scripted:
         usage = Usage(cast(int, value["in"]), cast(int, value["out"]))
         return Reply(
             text=text,
-            output=text,
+            output=value.get("vector", value.get("labels", text)),
             usage=usage,
             cost_usd=self.cost_usd,
             model=self.id,
@@ -105,3 +112,13 @@ class Scripted:
         if not replies:
             return BadRequest("the script has no replies")
         return replies[(len(self.asked) - 1) % len(replies)]
+
+
+def _labels(said: str) -> object:
+    try:
+        value = decode(said)
+    except ValueError:
+        value = None
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value)
+    return {said: 1.0} if said else {}

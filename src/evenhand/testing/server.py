@@ -1,7 +1,7 @@
 """A provider that answers from a script, over real HTTP, in a thread of its own.
 
-It speaks OpenAI's chat completions and embeddings and Anthropic's messages well enough for the vendors' own SDKs, fails
-as it is told to, and keeps the bill.
+It speaks OpenAI's chat completions and embeddings and Anthropic's messages well enough for the vendors' own SDKs, and
+the other APIs that are spoken to here well enough for us; it fails as it is told to, and keeps the bill.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from evenhand.core.encoding import decode
+from evenhand.providers.servers import SERVERS
 from evenhand.testing import shapes
 from evenhand.testing.connection import Connection, HttpRequest, response
+from evenhand.testing.dialects import answered
 from evenhand.testing.ledger import Ledger, request_key
 from evenhand.testing.script import Asked, Rule, Script
 
 LOGGED = 50_000
 SLOW_S = 1.0
 _MOMENT = re.compile(r"\{(date|time)\+(\d+(?:\.\d+)?)\}")
+_KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 _UNHEARD = ("drop", "lose", "hang")  # faults without a status
 
 
@@ -148,10 +151,12 @@ class FakeProvider:
         """The environment that leads the vendors' SDKs, and ours, here."""
         key = self._api_key or "scripted"
         return {
+            **{f"{kind.upper()}_API_BASE_URL": f"{self.url}/v1" for kind in SERVERS},
+            **{server.key: key for server in SERVERS.values() if server.key},
             "OPENAI_BASE_URL": f"{self.url}/v1",
-            "OPENAI_API_KEY": key,
-            "ANTHROPIC_BASE_URL": self.url,
-            "ANTHROPIC_API_KEY": key,
+            **{f"{vendor}_BASE_URL": self.url for vendor in ("ANTHROPIC", "OLLAMA")},
+            **{f"{vendor}_API_BASE_URL": self.url for vendor in ("AZURE", "GOOGLE")},
+            **{f"{vendor}_API_KEY": key for vendor in ("ANTHROPIC", "AZURE", "GOOGLE")},
             "NO_PROXY": "127.0.0.1,localhost",
             "no_proxy": "127.0.0.1,localhost",
         }
@@ -191,7 +196,7 @@ class FakeProvider:
 
     def handle(self, connection: Connection, request: HttpRequest) -> None:
         """Answers a request, now or after its latency."""
-        kind = shapes.kind_of(request.path)
+        kind = shapes.kind_of(request.path) or self._own(request.path)
         if request.method == "GET" or not kind:
             connection.answer(self._page(request))
             return
@@ -205,7 +210,8 @@ class FakeProvider:
         body = cast("dict[str, Any]", value)
         asked = shapes.asked(body, request.path)
         sent = request.headers
-        api_key = sent.get("x-api-key") or sent.get("authorization", "").removeprefix("Bearer ")
+        api_key = next((sent[name] for name in _KEY_HEADERS if sent.get(name)), "")
+        api_key = api_key or sent.get("authorization", "").removeprefix("Bearer ")
         key = request_key(kind, body)
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
         self._models[asked.model] = None
@@ -217,9 +223,9 @@ class FakeProvider:
             self._log(asked, key, api_key, 400)
             connection.answer(self._refusal(kind, 400, "a schema for the answer is not supported"))
             return
-        embeds = kind == shapes.EMBEDDINGS
-        rule = self.script.rule_for(asked, by_path=embeds)
-        if rule is None and embeds:
+        measured = kind in shapes.MEASURED
+        rule = self.script.rule_for(asked, by_path=measured)
+        if rule is None and measured:
             rule = Rule()
         if rule is None:
             self._log(asked, key, api_key, 400)
@@ -238,6 +244,11 @@ class FakeProvider:
             )
         else:
             self._finish(connection, kind, body, asked, rule, fault, key)
+
+    def _own(self, path: str) -> str:
+        """A path that is no vendor's, but that a rule names."""
+        named = any(rule.path and re.search(rule.path, path) for rule in self.script.rules)
+        return shapes.OWN if named else ""
 
     def _finish(
         self,
@@ -272,12 +283,8 @@ class FakeProvider:
     ) -> tuple[bytes, str]:
         """A completion as bytes, and what kind of content they are."""
         self._number += 1
-        if kind == shapes.EMBEDDINGS:
-            answer = shapes.embeddings(body)
-        else:
-            shape = shapes.chat if kind == shapes.CHAT else shapes.message
-            answer = shape(body, asked, rule.said(asked.text), rule.finish_reason, self._number)
-        if body.get("stream"):
+        answer = answered(kind, body, asked, rule, self._number)
+        if body.get("stream") and kind in (shapes.CHAT, shapes.MESSAGES):
             return shapes.events(kind, answer, body), "text/event-stream"
         return shapes.written(answer), "application/json"
 

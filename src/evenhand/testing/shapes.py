@@ -1,4 +1,4 @@
-"""What vendors' answers look like: OpenAI's chat completions and embeddings, Anthropic's messages."""
+"""What vendors' answers look like: OpenAI's chat completions, embeddings and moderations, Anthropic's messages."""
 
 from __future__ import annotations
 
@@ -13,6 +13,33 @@ from typing import Any, cast
 from evenhand.testing.script import Asked
 
 CHAT, MESSAGES, EMBEDDINGS = "chat/completions", "messages", "embeddings"
+MODERATIONS, COMPLETIONS, RESPONSES = "moderations", "completions", "responses"
+GENERATE_CONTENT, EMBED_CONTENT = ":generateContent", ":embedContent"
+OLLAMA_CHAT, OLLAMA_GENERATE, OLLAMA_EMBEDDINGS = "api/chat", "api/generate", "api/embeddings"
+FEATURES, LABELS = "pipeline/feature-extraction", "pipeline/text-classification"
+KINDS = (
+    CHAT,
+    MESSAGES,
+    OLLAMA_CHAT,
+    OLLAMA_GENERATE,
+    OLLAMA_EMBEDDINGS,
+    EMBEDDINGS,
+    MODERATIONS,
+    COMPLETIONS,
+    RESPONSES,
+    GENERATE_CONTENT,
+    EMBED_CONTENT,
+    FEATURES,
+    LABELS,
+)
+"""What paths end with, the longer ones first where one ends with the other."""
+
+OWN = "own"
+"""A path that is no vendor's: a rule that names it is answered word for word."""
+
+MEASURED = (OWN, EMBEDDINGS, MODERATIONS, OLLAMA_EMBEDDINGS, EMBED_CONTENT, FEATURES, LABELS)
+"""Those that measure a text instead of answering it: only rules that name a path are looked at."""
+
 _ANTHROPIC_REASON = {
     "stop": "end_turn",
     "length": "max_tokens",
@@ -28,27 +55,37 @@ LONGEST_VECTOR = 4096
 def kind_of(path: str) -> str:
     """Which API a path belongs to; empty for none of those that answer."""
     path = path.partition("?")[0]
-    return next((kind for kind in (CHAT, MESSAGES, EMBEDDINGS) if path.endswith("/" + kind)), "")
+    return next((kind for kind in KINDS if path.endswith(kind)), "")
 
 
 def asked(body: Mapping[str, Any], path: str) -> Asked:
     """A request's body, for rules to look at."""
     messages = _messages(body)
-    system = [_text(body.get("system"))]
+    system = [_text(body.get(name)) for name in ("system", "systemInstruction", "instructions")]
     system += [_text(m.get("content")) for m in messages if m.get("role") in _SYSTEM]
     others = [
-        (m.get("role"), _text(m.get("content"))) for m in messages if m.get("role") not in _SYSTEM
+        (m.get("role"), _text(m.get("content", m.get("parts"))))
+        for m in messages
+        if m.get("role") not in _SYSTEM
     ]
+    texts = (body.get(name) for name in ("prompt", "input", "inputs", "content"))
+    others += [("user", _text(text)) for text in texts if text and not isinstance(text, list)]
     last = next((text for role, text in reversed(others) if role == "user"), "")
     said = [*system, *(text for _, text in others)]
     return Asked(
-        model=str(body.get("model", "")),
+        model=str(body.get("model") or _model_in(path)),
         text="\n".join(text for text in said if text),
         system="\n".join(text for text in system if text),
         last=last,
         path=path,
         schema=_schema(body),
     )
+
+
+def _model_in(path: str) -> str:
+    """The model's name, where it stands in the path."""
+    _, _, rest = path.partition("/models/")
+    return rest.partition(":")[0].partition("/pipeline/")[0]
 
 
 def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -137,10 +174,10 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     dims = size if isinstance(size, int) and 0 < size <= LONGEST_VECTOR else 256
     data: list[dict[str, Any]] = []
     for i, text in enumerate(texts):
-        vector = _vector(text, dims)
-        value: object = vector
+        numbers = vector(text, dims)
+        value: object = numbers
         if body.get("encoding_format") == "base64":
-            value = base64.b64encode(struct.pack(f"<{dims}f", *vector)).decode()
+            value = base64.b64encode(struct.pack(f"<{dims}f", *numbers)).decode()
         data.append({"object": "embedding", "index": i, "embedding": value})
     used = sum(map(tokens, texts))
     return {
@@ -149,6 +186,18 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
         "data": data,
         "usage": {"prompt_tokens": used, "total_tokens": used},
     }
+
+
+def moderation(body: Mapping[str, Any], flagged: object, number: int) -> dict[str, Any]:
+    """What a text violates: category → score as the rule says, and two categories that are always looked at."""
+    found = cast("Mapping[str, object]", flagged) if isinstance(flagged, Mapping) else {}
+    names = dict.fromkeys([*found, "hate", "violence"])
+    result = {
+        "flagged": bool(found),
+        "categories": {name: name in found for name in names},
+        "category_scores": {name: found.get(name, 0.001) for name in names},
+    }
+    return {"id": f"modr-{number}", "model": body.get("model", ""), "results": [result]}
 
 
 def error(kind: str, status: int, said: str) -> dict[str, Any]:
@@ -236,7 +285,7 @@ def _stopped(text: str, stops: object) -> tuple[str, str | None]:
 
 
 def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    given = body.get("messages")
+    given = body.get("messages", body.get("contents", body.get("input")))
     if not isinstance(given, list):
         return []
     return [m for m in cast("list[Any]", given) if isinstance(m, Mapping)]
@@ -245,6 +294,8 @@ def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _text(content: object) -> str:
     if isinstance(content, str):
         return content
+    if isinstance(content, Mapping):
+        return _text(cast("Mapping[str, object]", content).get("parts"))
     if isinstance(content, list):
         blocks = cast("list[Any]", content)
         return "\n".join(
@@ -253,11 +304,12 @@ def _text(content: object) -> str:
     return ""
 
 
-def _vector(text: str, dims: int) -> list[float]:
-    vector = [0.0] * dims
+def vector(text: str, dims: int) -> list[float]:
+    """A unit vector of hashed words: texts that share words lie close together."""
+    numbers = [0.0] * dims
     for word in text.lower().split() or [""]:
         letters = word.strip(".,;:!?").encode("utf-8", "replace")
         h = int.from_bytes(hashlib.blake2b(letters, digest_size=8).digest(), "big")
-        vector[h % dims] += 1.0 if h >> 63 else -1.0
-    norm = math.sqrt(sum(x * x for x in vector)) or 1.0
-    return [x / norm for x in vector]
+        numbers[h % dims] += 1.0 if h >> 63 else -1.0
+    norm = math.sqrt(sum(x * x for x in numbers)) or 1.0
+    return [x / norm for x in numbers]

@@ -117,13 +117,13 @@ def test_a_missing_package_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     real: Callable[[str], str] = module.metadata.version
 
     def version(name: str) -> str:
-        if name in ("jinja2", "uvloop", "anthropic"):
+        if name in ("quickjs-ng", "uvloop", "anthropic"):
             raise module.metadata.PackageNotFoundError(name)
         return real(name)
 
     monkeypatch.setattr(module.metadata, "version", version)
     findings = doctor(tmp_path, {})
-    assert stated(findings, "not installed: jinja2").state == "bad"
+    assert stated(findings, "not installed: quickjs-ng").state == "bad"
     assert stated(findings, "uvloop").state == "warn"
 
 

@@ -72,3 +72,17 @@ def test_named_scores_are_weighted_means():
     assert verdict_rule(None)(settled(("pass", 1.0, 1), metric="tone")).named_scores == {
         "tone": 1.0
     }
+
+
+@pytest.mark.parametrize("threshold", [None, 0.9])
+@pytest.mark.parametrize(("blocked", "state"), [("fail", "pass"), ("pass", "fail")])
+def test_guardrails_that_were_meant_to_block_excuse_the_rest(threshold, blocked, state):
+    """The score stays what it is."""
+    outcomes = [
+        Outcome("contains", "fail", 0.0, "not there"),
+        Outcome("guardrails", blocked, 0.0 if blocked == "fail" else 1.0, "flagged"),
+    ]
+    verdict = verdict_rule(threshold, excusing=frozenset({1}))(outcomes)
+    assert verdict.outcome == state
+    assert verdict.score == (0.0 if blocked == "fail" else 0.5)
+    assert ("blocked" in verdict.reason) is (blocked == "fail")

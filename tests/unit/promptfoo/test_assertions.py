@@ -17,23 +17,14 @@ from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
 from evenhand.promptfoo.aggregate import verdict_rule
-from evenhand.promptfoo.assertions import (
-    DEVIATIONS,
-    KNOWN,
-    SUPPORTED,
-    Assertion,
-    Cell,
-    Not,
-    file_problems,
-    fill_json,
-    prepared,
-    problems,
-    split,
-    transform_problems,
-    unknown_type,
-)
+from evenhand.promptfoo.assertions.assertion import Assertion, Cell, split
+from evenhand.promptfoo.assertions.deviations import DEVIATIONS
+from evenhand.promptfoo.assertions.kinds import KNOWN, SUPPORTED, kinds, unknown_type
+from evenhand.promptfoo.assertions.preparing import Not, prepared
+from evenhand.promptfoo.assertions.problems import problems
+from evenhand.promptfoo.chat import fill_json
+from evenhand.promptfoo.code_files import file_problems, transform_problems
 from evenhand.promptfoo.values import comma_list
-from evenhand.scorers.catalog import catalog
 from evenhand.testing.scripted import Scripted
 
 YES = '{"reason": "fine", "pass": true, "score": 0.9}'
@@ -166,7 +157,8 @@ async def test_a_grader_file_sees_what_promptfoo_shows_it(tmp_path):
     (tmp_path / "g.py").write_text(
         "def get_assert(output, context):\n"
         "    keys = {'prompt', 'vars', 'test', 'config', 'provider', 'metadata', 'providerResponse', 'logProbs'}\n"
-        "    good = keys <= context.keys() and context['prompt'] == 'the prompt' and context['metadata'] == {'m': 1}\n"
+        "    good = keys <= context.keys() and context['prompt'] == 'the prompt'\n"
+        "    good = good and context['test']['metadata'] == {'m': 1}\n"
         "    good = good and context['provider'] == {'id': 'echo', 'label': 'Echo'} and output == {'a': [1]}\n"
         "    output['a'].append(2); context['vars']['l'].append(2)\n"
         "    return {'pass': good, 'score': 4.67, 'reason': 'r', 'named_scores': {'tone': 5}}\n"
@@ -195,10 +187,16 @@ def test_a_reply_is_shown_to_graders_as_promptfoo_shows_it():
     assert context["logProbs"] == [-0.1]
     assert context["providerResponse"] == {
         "output": "out", "raw": "raw", "cost": 0.1, "cached": True, "latencyMs": 500.0, "finishReason": "stop",
-        "tokenUsage": {"prompt": 3, "completion": 2}, "metadata": {}}  # fmt: skip
+        "tokenUsage": {"prompt": 3, "completion": 2, "total": 5}, "metadata": {}}  # fmt: skip
     unknown = Cell("out", "p", {}, {}, "id", "label", Reply("raw")).context({})
     assert unknown["logProbs"] is None
     assert unknown["providerResponse"]["latencyMs"] is None
+    assert unknown["providerResponse"]["tokenUsage"]["total"] is None
+    guarded = Reply("raw", metadata={"tokens": 3, "guardrails": {"flagged": True}})
+    context = Cell("out", "p", {"v": 1}, {"vars": {}}, "id", "label", guarded, {"m": 1}).context({})
+    assert context["metadata"]["tokens"] == 3
+    assert context["providerResponse"]["guardrails"] == {"flagged": True}
+    assert context["test"] == {"vars": {"v": 1}, "metadata": {"m": 1}}
 
 
 async def test_what_did_not_apply_stays_so_under_not():
@@ -321,8 +319,8 @@ async def test_a_schema_is_an_object_or_text(given):
         (Assertion("python", value="{% if a %}True{% endif %}"), "blocks"),
         (Assertion("python", value="x = 1\nx == 1"), "never returns"),
         (Assertion("python", value="file://none.py"), "none.py does not exist"),
-        (Assertion("contains", value="x", transform="output.trim()"), "is JavaScript"),
-        (Assertion("contains", value="x", transform="output +"), "is not Python"),
+        (Assertion("contains", value="x", transform="output.trim()"), None),
+        (Assertion("contains", value="x", transform="output +"), "is not JavaScript"),
         (Assertion("contains", value="x", transform="file://none.py"), "does not exist"),
         (Assertion("python", value="len(output) > {{n}}"), None),
         (Assertion("equals", value=""), None),
@@ -364,7 +362,8 @@ def test_a_file_of_code_is_looked_at_without_being_run(tmp_path):
         "gg.py does not exist",
         "Did you mean 'g.py'?",
     )
-    assert "only Python" in file_problems("file://g.js", tmp_path, "x")[0][0]
+    assert file_problems("file://g.js", tmp_path, "x")[0][0] == "g.js does not exist"
+    assert "Ruby" in file_problems("file://g.rb", tmp_path, "x")[0][0]
     assert transform_problems("output.strip()", Path()) == []
 
 
@@ -372,8 +371,9 @@ def test_an_unknown_type_gets_the_nearest_and_a_known_one_a_way_round():
     """Nobody is left with a bare refusal."""
     assert unknown_type("contians")[1].startswith("Did you mean 'contains'?")
     assert unknown_type("not-contians")[1].startswith("Did you mean 'not-contains'?")
-    assert "not supported yet" in unknown_type("not-similar")[0]
-    assert "python" in unknown_type("similar")[1]
+    assert unknown_type("not-pi")[0] == "assertion type 'not-pi' is not run here"
+    assert "llm-rubric" in unknown_type("search-rubric")[1]
+    assert "Python" in unknown_type("ruby")[1]
     assert "is not known" in unknown_type("zzzzzz")[0]
     assert split("not-equals") == ("equals", True)
     assert split("equals") == ("equals", False)
@@ -381,7 +381,9 @@ def test_an_unknown_type_gets_the_nearest_and_a_known_one_a_way_round():
 
 def test_the_catalog_and_the_supported_types_are_the_same():
     """What is listed works, and what works is listed."""
-    assert {entry.name for entry in catalog()} == SUPPORTED
+    listed = list(kinds())
+    assert {kind.name for kind in listed} == SUPPORTED
+    assert all(kind.about and kind.group for kind in listed)
     assert SUPPORTED < KNOWN
     assert all(sentence.endswith(".") for sentence in DEVIATIONS.values())
 
@@ -451,7 +453,6 @@ async def test_a_prompt_of_the_users_sees_what_the_transform_made():
 async def test_what_problems_would_have_found_is_an_error_all_the_same():
     """Whoever skips the check still gets no verdict out of nothing."""
     assert (await one("llm-rubric", "r")).outcome == "error"
-    with pytest.raises(EvenhandError, match="no threshold"):
-        prepared(Assertion("latency"))
+    assert "no threshold" in (await one("latency")).reason
     with pytest.raises(EvenhandError, match="not known"):
         prepared(Assertion("contians", value="x"))

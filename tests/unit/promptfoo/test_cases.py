@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from evenhand.promptfoo.cases import Test as OneTest
-from evenhand.promptfoo.cases import TestReader as Reader
 from evenhand.promptfoo.cells import assertion_from_cell
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.reader import TestReader as Reader
 from evenhand.promptfoo.sources import read_sources
 
 
@@ -34,7 +34,13 @@ def read(folder: Path, config: Mapping[str, object]) -> tuple[list[OneTest], Fin
 
 def told(test: OneTest) -> object:
     """What tells tests apart."""
-    return (test.description, test.variables, test.threshold, test.metadata, len(test.asserts))
+    return (
+        test.description,
+        test.variables,
+        test.threshold,
+        test.metadata,
+        len(test.expected.makes),
+    )
 
 
 def problems(folder: Path, config: Mapping[str, object]) -> list[str]:
@@ -70,7 +76,7 @@ def test_columns_are_variables_and_special_ones_say_something_of_the_test(tmp_pa
     assert test.threshold == 0.5
     assert test.prefix == "Please "
     assert test.metadata == {"area": "law", "tags": ["a,b", "c"]}
-    assert len(test.asserts) == 2
+    assert len(test.expected.makes) == 2
     assert [a["type"] for a in test.raw["assert"]] == ["contains", "not-regex"]
     assert [a["metric"] for a in test.raw["assert"]] == ["tone", "tone"]
     assert test.raw["assert"][0]["threshold"] == "0.3"
@@ -233,11 +239,13 @@ def test_files_of_tests_and_tests_may_be_mixed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tests", "what", "hint"),
     [
-        ([], "there are no tests", ""),
         ("no.csv", "no.csv does not exist", "Looked in"),
-        ("tests.py:make", "not supported yet", "CSV or JSONL"),
-        ("https://x.org/t.csv", "not supported yet", "Download"),
-        ("t.xlsx", "cannot be read", "CSV"),
+        ("no.py:make", "no.py does not exist", "Looked in"),
+        ("tests.py:make", "tests.py has no function 'make'", "It has: generate_tests"),
+        ("tests.py", "tests.py:generate_tests returned a dict", ""),
+        ("https://x.org/t.csv", "not fetched from https", "Download"),
+        ("t.xlsx", "is not a workbook", ""),
+        ("t.doc", "cannot be read", "CSV"),
         (5, "tests is 5", ""),
         ([5], "a test is 5", ""),
     ],
@@ -247,17 +255,31 @@ def test_what_is_wrong_with_tests_is_said(
 ) -> None:
     """At their place in the config."""
     (tmp_path / "t.xlsx").write_text("")
+    (tmp_path / "t.doc").write_text("")
+    (tmp_path / "tests.py").write_text("def generate_tests():\n    return {}\n")
     _, findings = read(tmp_path, {"tests": tests})
-    assert len(findings.problems) == 1
-    assert what in findings.problems[0].what
-    assert hint in findings.problems[0].hint
+    (said,) = findings.problems + findings.broken_parts
+    assert what in said.what
+    assert hint in said.hint
+
+
+def test_a_broken_assertion_keeps_no_other_from_being_settled(tmp_path: Path) -> None:
+    """It is said when the file is read, and is an error in its own test alone."""
+    tests, findings = read(
+        tmp_path,
+        {"tests": [{"assert": [{"type": "contians"}, {"type": "contains", "value": "x"}]}]},
+    )
+    assert not findings.problems
+    assert len(findings.broken_parts) == 1
+    assert len(tests[0].expected.makes) == 2
 
 
 def test_without_tests_the_prompts_are_run_once(tmp_path: Path) -> None:
     """As promptfoo does, with a hint."""
-    tests, findings = read(tmp_path, {"prompts": ["x"]})
-    assert [test.variables for test in tests] == [{}]
-    assert "there are no tests" in findings.hints[0].what
+    for config in ({}, {"tests": []}):
+        tests, findings = read(tmp_path, config)
+        assert [test.variables for test in tests] == [{}]
+        assert "there are no tests" in findings.hints[0].what
 
 
 # Defaults
@@ -291,10 +313,10 @@ def test_a_test_goes_over_the_defaults(tmp_path: Path) -> None:
     assert not findings.problems
     assert first.variables == {"x": "1", "y": "3"}
     assert (first.prefix, first.suffix) == ("Q", "S")
-    assert first.metadata == {"team": "a", "k": "t"}
+    assert first.metadata == {"k": "t"}  # that of defaultTest stands instead of the config's
     assert first.threshold == 0
-    assert len(first.asserts) == 2
-    assert len(second.asserts) == 0
+    assert len(first.expected.makes) == 2
+    assert len(second.expected.makes) == 0
     assert second.threshold == 0.5
 
 
@@ -312,8 +334,8 @@ def test_the_judge_is_the_nearest_one_named(tmp_path: Path) -> None:
         },
     )
     assert not findings.problems
-    assert test.judged == ("openai:default", "openai:own")
-    assert other.judged == ("openai:test",)
+    assert test.expected.judged == ("openai:default", "openai:own")
+    assert other.expected.judged == ("openai:test",)
 
 
 def test_defaults_may_be_kept_in_a_file(tmp_path: Path) -> None:
@@ -385,9 +407,9 @@ def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
             "'not-contains'",
         ),
         (
-            {"assert": [{"type": "similar", "value": "x"}]},
-            "'similar' is not supported yet",
-            "evenhand scorers",
+            {"assert": [{"type": "ruby", "value": "x"}]},
+            "'ruby' is not run here",
+            "A Python or JavaScript assertion",
         ),
         ({"assert": [{"type": "contains"}]}, "has no value", "value:"),
         ({"assert": [{"value": "x"}]}, "an assertion has no type", "type:"),
@@ -413,12 +435,8 @@ def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
         ({"vars": {"f": "file://no.txt"}}, "no.txt does not exist", "Looked in"),
         ({"vars": {"f": "file://latin.txt"}}, "is not UTF-8", "UTF-8"),
         ({"vars": {}, "metadata": "x"}, "metadata is 'x'", ""),
-        (
-            {"vars": {}, "options": {"storeOutputAs": "x"}},
-            "'storeOutputAs' is not supported yet",
-            "",
-        ),
         ({"vars": {}, "options": {"transform": "file://no.py"}}, "no.py does not exist", ""),
+        ({"vars": {}, "options": {"transformVars": "file://no.py"}}, "no.py does not exist", ""),
         ({"question": "x"}, "neither 'vars' nor 'assert'", "vars"),
         ({"vars": {}, "threshold": "x"}, "threshold is 'x'", ""),
     ],
@@ -430,9 +448,9 @@ def test_what_is_wrong_with_a_test_is_said(
     (tmp_path / "grader.py").write_text("def get_assert(output, context): return True\n")
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
     _, findings = read(tmp_path, {"tests": [{"vars": {}}, test]})
-    assert len(findings.problems) == 1
-    assert what in findings.problems[0].what
-    assert hint in findings.problems[0].hint
+    (said,) = findings.problems + findings.broken_parts
+    assert what in said.what
+    assert hint in said.hint
 
 
 def test_unknown_keys_are_tolerated_with_the_nearest_word(tmp_path: Path) -> None:

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.core.plan import Selection
 from evenhand.core.secrets import redacted
-from evenhand.promptfoo.config import Config, find_config, read_config
+from evenhand.promptfoo.config import Config, find_config, find_configs, read_config
+from evenhand.promptfoo.environment import env_file
 from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.overrides import Overrides
 
 
 def read(folder: Path, text: str, **env: str) -> tuple[Config | None, Findings]:
@@ -32,14 +35,6 @@ def test_a_folder_stands_for_the_config_in_it(tmp_path: Path) -> None:
     path = tmp_path / "promptfooconfig.yml"
     path.write_text("a: 1")
     assert find_config(tmp_path, Findings()) == path
-
-
-def test_a_javascript_config_is_named_as_not_supported(tmp_path: Path) -> None:
-    """It is found, and it is said that it cannot be read."""
-    (tmp_path / "promptfooconfig.ts").write_text("")
-    findings = Findings()
-    assert find_config(tmp_path, findings) is None
-    assert "JavaScript, which is not supported yet" in findings.problems[0].what
 
 
 def test_a_folder_without_a_config_says_what_to_do(tmp_path: Path) -> None:
@@ -82,11 +77,14 @@ def test_providers_and_targets_exclude_each_other(tmp_path: Path) -> None:
     assert "targets" in findings.problems[0].what
 
 
-def test_what_would_change_results_is_refused_and_what_would_not_is_a_hint(tmp_path: Path) -> None:
-    """Hooks are a problem; an output path is not."""
-    _, findings = read(tmp_path, "extensions: [file://hooks.py:beforeAll]\noutputPath: out.json\n")
-    assert [problem.what for problem in findings.problems] == ["'extensions' is not supported yet"]
-    assert "evenhand export" in findings.hints[0].what
+def test_what_has_no_effect_is_a_hint(tmp_path: Path) -> None:
+    """Nothing is uploaded, and red teaming is not done here."""
+    _, findings = read(tmp_path, "redteam: {plugins: [x]}\nsharing: true\n")
+    assert not findings.problems
+    assert [hint.what for hint in findings.hints] == [
+        "'redteam' has no effect: only the evaluation is run",
+        "'sharing' has no effect: nothing is uploaded anywhere",
+    ]
 
 
 def test_the_environment_is_filled_in_where_it_is_set(tmp_path: Path) -> None:
@@ -108,6 +106,17 @@ def test_references_within_the_file_are_followed(tmp_path: Path) -> None:
         "defaultTest:\n  assert:\n    - $ref: '#/assertionTemplates/short'\n",
     )
     assert config.value["defaultTest"]["assert"] == [{"type": "contains", "value": "x"}]
+
+
+def test_limits_of_time_are_in_milliseconds(tmp_path: Path) -> None:
+    """As promptfoo has them; the environment says them for all configs, and 0 is none."""
+    text = "evaluateOptions: {timeoutMs: 1500, maxEvalTimeMs: 0}\n"
+    options = config_of(tmp_path, text, PROMPTFOO_EVAL_TIMEOUT_MS="9").options
+    assert (options.trial_limit_s, options.run_limit_s) == (1.5, None)
+    options = config_of(tmp_path, "{}", PROMPTFOO_MAX_EVAL_TIME_MS="2000").options
+    assert (options.trial_limit_s, options.run_limit_s) == (None, 2.0)
+    _, findings = read(tmp_path, "evaluateOptions:\n  timeoutMs: soon\n")
+    assert "timeoutMs is 'soon', not a number" in findings.problems[0].what
 
 
 def test_options_are_read_and_the_command_line_ones_win(tmp_path: Path) -> None:
@@ -172,4 +181,130 @@ def test_secrets_do_not_leave_the_config() -> None:
         },
         "env": {"OPENAI_API_KEY": "[redacted]", "MODEL": "gpt"},
         "args": ["--key", "[redacted]"],
+    }
+
+
+def test_references_lead_into_other_files_and_keys_beside_them_go_over(tmp_path: Path) -> None:
+    """One that leads nowhere is left as it is, as the references of a schema have to be."""
+    (tmp_path / "shared.yaml").write_text("has: {type: contains, value: a}\n")
+    config, findings = read(
+        tmp_path,
+        "defaultTest:\n  assert:\n    - $ref: 'shared.yaml#/has'\n      value: b\n"
+        "    - type: is-json\n      value: {$ref: '#/definitions/x'}\n",
+    )
+    assert config is not None
+    assert config.value["defaultTest"]["assert"] == [
+        {"type": "contains", "value": "b"},
+        {"type": "is-json", "value": {"$ref": "#/definitions/x"}},
+    ]
+    assert "is left as it is" in findings.hints[0].what
+    assert config.files == {tmp_path / "shared.yaml"}
+
+
+def test_references_in_a_circle_come_to_an_end(tmp_path: Path) -> None:
+    """They are nobody's meaning, and no reason to hang."""
+    config, _ = read(tmp_path, "a: {$ref: '#/b'}\nb: {$ref: '#/a'}\n")
+    assert config is not None
+
+
+def test_command_line_options_go_under_the_command_line(tmp_path: Path) -> None:
+    """They choose tests and change the defaults, unless the command line says something else."""
+    (tmp_path / "my.env").write_text("FROM_FILE=1\n")
+    path = tmp_path / "promptfooconfig.yaml"
+    path.write_text(
+        "prompts: ['{{env.FROM_FILE}}']\ncommandLineOptions:\n  filterFirstN: 2\n  filterRange: '1:'\n"
+        "  envPath: my.env\n  promptPrefix: P\n  var: {a: x, b: y}\n  repeat: 3\n  nonsense: 1\n"
+    )
+    findings = Findings()
+    config = read_config(
+        path,
+        {},
+        findings,
+        overrides=Overrides(variables={"a": "cli"}),
+        selection=Selection(first=5),
+    )
+    assert config is not None
+    assert not findings.problems
+    assert "unknown option 'nonsense'" in findings.hints[0].what
+    assert (config.selection.first, config.selection.range) == (5, (1, None))
+    assert config.overrides.variables == {"a": "cli", "b": "y"}
+    assert config.overrides.prefix == "P"
+    assert config.repeats == 3
+    assert config.value["prompts"] == ["1"]
+    assert config.env_read == {"FROM_FILE": "1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ("{filterFirstN: many}", "filterFirstN is 'many', not a whole number"),
+        ("{var: {z: 1}}", "var.z is 1, not text"),
+        ("{description: [a]}", "description is ['a'], not text"),
+        ("{filterRange: '5:2'}", "the range '5:2' holds nothing"),
+        ("{filterRange: five}", "'five' is not a range"),
+    ],
+)
+def test_command_line_options_of_another_kind_are_problems(
+    tmp_path: Path, options: str, what: str
+) -> None:
+    """Unlike unknown ones, which promptfoo tolerates."""
+    _, findings = read(tmp_path, f"commandLineOptions: {options}\n")
+    assert [problem.what for problem in findings.problems] == [what]
+
+
+def test_several_configs_are_put_together(tmp_path: Path) -> None:
+    """Lists follow one another, later keys go over earlier ones, and each part is placed in its own file."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "p.txt").write_text("x")
+    (tmp_path / "a.yaml").write_text(
+        "description: A\nproviders: [echo]\nprompts: [one]\nenv: {X: '1', Y: '1'}\nsharing: false\n"
+        "defaultTest: {vars: {a: 1}, assert: [{type: is-json}], threshold: 0.1}\ntests: [{vars: {n: 1}}]\n"
+    )
+    (tmp_path / "sub" / "b.yaml").write_text(
+        "description: B\ntargets: [echo, 'python:m.py']\nprompts: {'file://p.txt': P}\nenv: {X: '2'}\nsharing: true\n"
+        "defaultTest: {vars: {b: 2}, assert: [{type: contains, value: z}], threshold: 0.2}\ntests:\n  - vars: {n: 2}\n"
+    )
+    findings = Findings()
+    config = read_config(tmp_path / "a.yaml", {}, findings, others=[tmp_path / "sub" / "b.yaml"])
+    assert config is not None
+    value = config.value
+    assert value["description"] == "A, B"
+    assert value["providers"] == ["echo", "python:sub/m.py"]
+    assert value["prompts"] == ["one", {"raw": "file://sub/p.txt", "label": "P"}]
+    assert (config.env["X"], config.env["Y"]) == ("2", "1")
+    assert value["sharing"] is False
+    assert value["defaultTest"] == {
+        "vars": {"a": 1, "b": 2},
+        "assert": [{"type": "is-json"}, {"type": "contains", "value": "z"}],
+        "threshold": 0.2,
+    }
+    assert [test["vars"]["n"] for test in value["tests"]] == [1, 2]
+    place = config.at("tests", 1, "vars").found()
+    assert (place.file.name, place.line) == ("b.yaml", 8)
+
+
+def test_patterns_stand_for_the_configs_that_they_match(tmp_path: Path) -> None:
+    """In the order of their names; one that matches none is a problem."""
+    for name in "ba":
+        (tmp_path / f"{name}.yaml").write_text("x: 1")
+    findings = Findings()
+    found = find_configs([tmp_path / "*.yaml", tmp_path / "a.yaml", tmp_path / "*.json"], findings)
+    assert [path.name for path in found] == ["a.yaml", "b.yaml"]
+    assert [problem.what for problem in findings.problems] == ["matches no file"]
+
+
+def test_files_of_the_environment_are_read_as_shells_would(tmp_path: Path) -> None:
+    """Comments, quotes, `export`; nothing in a value is looked up."""
+    path = tmp_path / ".env"
+    path.write_text(
+        "# a comment\nA=1 # one\nexport B='two # 2'\nC=\"l1\\nl2\"\nD=a=b\nE=\nF=$A\nG: colon\n no line\n"
+    )
+    assert env_file(path, Findings()) == {
+        "A": "1",
+        "B": "two # 2",
+        "C": "l1\nl2",
+        "D": "a=b",
+        "E": "",
+        "F": "$A",
+        "G": "colon",
     }

@@ -408,9 +408,9 @@ def test_what_is_tolerated_is_hinted_at_with_its_place(tmp_path: Path) -> None:
     assert "Set OPENAI_API_KEY" in said
     config["tests"] = [{"vars": {"name": "a"}, "assert": [{"type": "contians", "value": "x"}]}]
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-    with pytest.raises(ConfigError) as caught:
-        load(tmp_path, env={})
-    assert any("nmae" in hint.what for hint in caught.value.hints)
+    plan = load(tmp_path, env={})
+    assert "contians" in str(plan.broken[0])
+    assert any("nmae" in hint.what for hint in plan.hints)
 
 
 def test_prompts_that_begin_alike_stay_apart_in_results(tmp_path: Path) -> None:
@@ -420,3 +420,117 @@ def test_prompts_that_begin_alike_stay_apart_in_results(tmp_path: Path) -> None:
         tmp_path, {"prompts": [f"{start} A {{{{q}}}}", f"{start} B {{{{q}}}}"], **many(tmp_path, 1)}
     )
     assert len({variant.prompt for variant in plan.variants}) == 2
+
+
+def test_tests_name_their_columns_by_label_by_id_or_by_pattern(tmp_path: Path) -> None:
+    """A name that nothing has is a problem, with the nearest one."""
+    prompts = [{"id": "p1", "label": "Long", "raw": "A {{q}}"}, {"label": "Other", "raw": "B"}]
+    config = {
+        "prompts": prompts,
+        "tests": [
+            {"vars": {"q": "1"}, "prompts": ["p1"]},
+            {"vars": {"q": "2"}, "prompts": "Lo*"},
+            {"vars": {"q": "3"}, "providers": ["echo"]},
+        ],
+    }
+    plan = plan_of(tmp_path, config)
+    assert [str(step.variant) for step in plan.steps()] == [
+        "Long · echo",
+        "Long · echo",
+        "Long · echo",
+        "Other · echo",
+    ]
+    wrong = {**config, "tests": [{"vars": {}, "prompts": ["Othr"], "providers": ["nope"]}]}
+    with pytest.raises(ConfigError) as error:
+        plan_of(tmp_path, wrong)
+    assert [problem.what for problem in error.value.problems] == [
+        "no prompt is called 'Othr'",
+        "no provider is called 'nope'",
+    ]
+    assert "Did you mean 'Other'?" in str(error.value)
+
+
+def test_tests_may_be_made_by_a_function(tmp_path: Path) -> None:
+    """Called once, with the settings beside its path; what it raises is a problem of the config."""
+    (tmp_path / "made.py").write_text(
+        "def generate_tests(config=None):\n"
+        "    return [{'vars': {'q': f'{i} {config}'}} for i in range((config or {}).get('n', 1))]\n"
+        "def broken():\n    raise ValueError('no data')\n"
+    )
+    made = {"path": "file://made.py", "config": {"n": 2}}
+    plan = plan_of(tmp_path, {"tests": ["file://made.py", made]})
+    assert questions(plan) == ["0 None", "0 {'n': 2}", "1 {'n': 2}"]
+    with pytest.raises(ConfigError, match="no data"):
+        plan_of(tmp_path, {"tests": "made.py:broken"})
+
+
+def test_a_function_in_javascript_may_make_tests(tmp_path: Path) -> None:
+    """A file's default export, or one that is named; a promise is waited for, and what it raises is a problem."""
+    (tmp_path / "made.js").write_text(
+        "module.exports = async (config) =>\n"
+        "  Array.from({length: config?.n ?? 1}, (_, i) => ({vars: {q: `made ${i}`}}));\n"
+        "module.exports.other = () => [{vars: {q: 'other'}}];\n"
+        "module.exports.broken = () => { throw new Error('no data'); };\n"
+        "module.exports.none = () => 'text';\n"
+    )
+    made = {"path": "file://made.js", "config": {"n": 2}}
+    plan = plan_of(tmp_path, {"tests": ["file://made.js", made, "made.js:other"]})
+    assert questions(plan) == ["made 0", "made 0", "made 1", "other"]
+    for name, said in (("broken", "no data"), ("none", "not a list of tests"), ("nope", "nope")):
+        with pytest.raises(ConfigError, match=said):
+            plan_of(tmp_path, {"tests": f"made.js:{name}"})
+
+
+def test_extensions_may_be_javascript(tmp_path: Path) -> None:
+    """Called before all tests like those in Python; what they raise is a problem of the config."""
+    (tmp_path / "hooks.js").write_text(
+        "module.exports = {\n"
+        "  async beforeAll(context, { hookName }) {\n"
+        "    context.suite.tests.push({ vars: { q: hookName } });\n"
+        "    return context;\n"
+        "  },\n"
+        "  always: (name) => { throw new Error(`${name} is down`); },\n"
+        "};\n"
+    )
+    config = {"tests": [{"vars": {"q": "old"}}], "extensions": ["file://hooks.js:beforeAll"]}
+    assert questions(plan_of(tmp_path, config)) == ["old", "beforeAll"]
+    with pytest.raises(ConfigError, match="beforeAll is down"):
+        plan_of(tmp_path, {**config, "extensions": ["file://hooks.js:always"]})
+
+
+def test_tests_may_stand_in_a_workbook(tmp_path: Path) -> None:
+    """On its first sheet, or the one that is named, or numbered."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["q", "__expected"])
+    book.active.append(["first", "contains:first"])
+    more = book.create_sheet("More")
+    for row in (["q", "n"], ["second", 2.0], [None, None], ["third", True]):
+        more.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert questions(plan_of(tmp_path, {"tests": "t.xlsx"})) == ["first"]
+    for name in ("t.xlsx#More", "t.xlsx#2"):
+        plan = plan_of(tmp_path, {"tests": name})
+        assert [dict(step.case.vars) for step in plan.steps()] == [
+            {"q": "second", "n": "2"},
+            {"q": "third", "n": "true"},
+        ]
+    with pytest.raises(ConfigError, match="Did you mean 'More'"):
+        plan_of(tmp_path, {"tests": "t.xlsx#Mora"})
+
+
+def test_an_extension_that_prepares_the_tests_may_change_them(tmp_path: Path) -> None:
+    """Its failure is a problem of the config, and it is not called where nothing is to be run."""
+    (tmp_path / "hooks.py").write_text(
+        "def beforeAll(context, info):\n"
+        "    context['suite']['tests'] = [{'vars': {'q': 'new'}}]\n"
+        "    return context\n"
+        "def always(name, context):\n    raise ValueError('down')\n"
+    )
+    config = {"tests": [{"vars": {"q": "old"}}], "extensions": ["file://hooks.py:beforeAll"]}
+    assert questions(plan_of(tmp_path, config)) == ["new"]
+    assert questions(load(tmp_path, env=ENV, prepare=False)) == ["old"]
+    with pytest.raises(ConfigError, match="down"):
+        plan_of(tmp_path, {**config, "extensions": ["file://hooks.py:always"]})
+    with pytest.raises(ConfigError, match="no function 'nope'"):
+        plan_of(tmp_path, {**config, "extensions": ["file://hooks.py:nope"]})

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from evenhand.core.message import Prompt
+from evenhand.engine.code import CodeHost
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.findings import Findings, Place
 from evenhand.promptfoo.models import Column, Models
+from evenhand.providers.chat import ChatProvider
+from evenhand.providers.paused import Paused
 
 
 def models(folder: Path, config: Mapping[str, object], **env: str) -> tuple[Models, Findings]:
@@ -80,8 +85,8 @@ def test_settings_are_read_from_files(tmp_path: Path) -> None:
             "no.json does not exist",
             "Looked in",
         ),
-        ({"id": "echo", "transform": "file://t.js"}, "only Python files", "Python"),
-        ({"id": "echo", "transform": "output.trim()"}, "JavaScript", "Python"),
+        ({"id": "echo", "transform": "file://t.js"}, "t.js does not exist", "Looked in"),
+        ({"id": "echo", "transform": "output.trim("}, "not JavaScript", "line"),
     ],
 )
 def test_what_is_wrong_with_a_provider_is_said(
@@ -102,16 +107,15 @@ def test_no_providers_are_a_problem(tmp_path: Path) -> None:
 
 
 def test_what_has_no_effect_is_a_hint(tmp_path: Path) -> None:
-    """An unknown key, a shell variable, a delay of one provider."""
+    """An unknown key, a shell variable."""
     _, findings = subjects(
         tmp_path,
-        {"id": "openai:gpt-4o", "lable": "x", "delay": 5, "config": {"apiKey": "${OPENAI_KEY}"}},
+        {"id": "openai:gpt-4o", "lable": "x", "config": {"apiKey": "${OPENAI_KEY}"}},
     )
     assert not findings.problems
     said = " ".join(f"{hint.what} {hint.hint}" for hint in findings.hints)
     assert "'lable'" in said
     assert "Did you mean 'label'?" in said
-    assert "'delay'" in said
     assert "{{env.NAME}}" in said
 
 
@@ -130,6 +134,34 @@ def test_the_default_judge_is_one_whose_key_is_set(tmp_path: Path) -> None:
     judge = made.default_judge(Place(tmp_path))
     assert judge is not None
     assert judge.id.startswith("anthropic:")
-    assert "is judged by" in findings.hints[0].what
+    assert "are judged by" in findings.hints[0].what
     none, _ = models(tmp_path, {})
     assert none.default_judge(Place(tmp_path)) is None
+
+
+def test_a_model_that_is_evaluated_thinks_aloud_and_one_that_judges_does_not(
+    tmp_path: Path,
+) -> None:
+    """As promptfoo shows thoughts; a config that says otherwise is obeyed."""
+    quiet = {"id": "openai:o3", "config": {"showThinking": False}}
+    made, _ = models(tmp_path, {"providers": ["openai:o3", quiet, {"id": "openai:o3", "delay": 5}]})
+    first, second, third = (column.provider for column in made.subjects())
+    assert isinstance(first, ChatProvider)
+    assert isinstance(second, ChatProvider)
+    assert isinstance(third, Paused)
+    assert isinstance(third.provider, ChatProvider)
+    assert (first.shows_thoughts, second.shows_thoughts) == (True, False)
+    assert (third.provider.shows_thoughts, third.delay_s) == (True, 0.005)
+
+
+async def test_a_model_with_a_delay_is_asked_a_moment_later(tmp_path: Path) -> None:
+    """It is otherwise what it was."""
+    made, _ = models(tmp_path, {"providers": [{"id": "echo", "delay": 20, "label": "slow"}]})
+    (column,) = made.subjects()
+    provider, host = column.provider, CodeHost()
+    started = time.perf_counter()
+    answer = await provider.send(provider.request(Prompt.of("x")), host)
+    assert time.perf_counter() - started >= 0.02
+    assert (provider.reply(answer.body).text, provider.label, provider.id) == ("x", "slow", "echo")
+    assert (provider.paid, provider.account, provider.tasks) == (False, "", {"generate"})
+    await provider.close()

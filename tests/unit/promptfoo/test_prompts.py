@@ -15,12 +15,13 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.program_prompt import ProgramPrompt
+from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.prompts import (
     AnyPrompt,
     FunctionPrompt,
     TextPrompt,
     bound_by_name,
-    read_prompts,
 )
 
 
@@ -142,8 +143,9 @@ def test_a_prompt_function_is_named_after_its_file(tmp_path: Path) -> None:
     [
         ("file://promts.txt", "promts.txt does not exist", "prompts.txt"),
         ("prompts.py:shrot", "no function 'shrot'", "Did you mean 'short'?"),
-        ("prompts.py", "which function", "prompts.py:"),
-        ("prompts.js", "not supported yet", "Python"),
+        ("exec:./no-such.sh", "names no program", "Looked in"),
+        ("exec:sh 'open", "cannot be read", "quote"),
+        ("prompts.js:shrot", "no function 'shrot'", ""),
         ("Say {% if x %}", "template", ""),
         ({"label": "x"}, "neither 'raw' nor 'id'", "raw"),
         ({"raw": 5}, "a prompt is 5", ""),
@@ -154,12 +156,42 @@ def test_what_is_wrong_with_a_prompt_is_said(
 ) -> None:
     """At load, with what to do."""
     (tmp_path / "prompts.txt").write_text("x")
-    (tmp_path / "prompts.js").write_text("x")
+    (tmp_path / "prompts.js").write_text("module.exports = ({vars}) => vars.x;")
     (tmp_path / "prompts.py").write_text("def short(article):\n    return article\n")
     _, findings = read(tmp_path, {"prompts": ["fine", prompt]})
     assert len(findings.problems) == 1
     assert what in findings.problems[0].what
     assert hint in findings.problems[0].hint
+
+
+async def test_a_program_prints_the_prompt(tmp_path: Path) -> None:
+    """Its last argument is a JSON object of what it may know; a Python file without a function is a program, too."""
+    (tmp_path / "p.py").write_text(
+        "import json, sys\nprint('py', json.loads(sys.argv[1])['vars']['q'], len(sys.argv))\n"
+    )
+    (tmp_path / "p.sh").write_text('echo "sh $# $1"\n')
+    prompts, findings = read(tmp_path, {"prompts": ["p.py", "exec:sh p.sh one", "p.sh"]})
+    assert not findings.problems
+    assert "is run as a program" in findings.hints[0].what
+    said = []
+    for prompt in prompts:
+        assert isinstance(prompt, ProgramPrompt)
+        trial = cast(Trial, CallsAtOnce(str))
+        said.append((await prompt.asked(trial, {"q": "hi"}, {"id": "echo"})).text)
+    context = '{"config":{},"provider":{"id":"echo"},"vars":{"q":"hi"}}'
+    assert said == ["py hi 2", "sh 2 one", f"sh 1 {context}"]
+
+
+async def test_a_program_that_fails_or_prints_nothing_is_an_error(tmp_path: Path) -> None:
+    """With what it said."""
+    (tmp_path / "bad.sh").write_text("echo why >&2; exit 3\n")
+    prompts, _ = read(tmp_path, {"prompts": ["bad.sh", "exec:true"]})
+    for prompt, what in zip(
+        prompts, ("ended with code 3: why", "true printed nothing"), strict=True
+    ):
+        assert isinstance(prompt, ProgramPrompt)
+        with pytest.raises(CodeError, match=what):
+            await prompt.asked(cast(Trial, CallsAtOnce(str)), {}, {})
 
 
 def test_without_prompts_the_variable_prompt_is_sent(tmp_path: Path) -> None:

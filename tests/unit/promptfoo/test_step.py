@@ -63,6 +63,10 @@ class HandTrial:
     def show(self, variables: Mapping[str, Any]) -> None:
         self.shown = variables
 
+    def answered(self, prompt: Prompt, reply: Reply) -> None:
+        self.prompted = prompt
+        self.reply = reply
+
     def model(self, provider: Provider, role: CallRole) -> Model:
         del provider, role
         return Answers(self)
@@ -81,6 +85,9 @@ class HandTrial:
         limit_s: float | None = None,
     ) -> Any:
         return await self._host.call(function, *args, name=name, limit_s=limit_s)
+
+    def lasting(self, make: Callable[[float], Any]) -> Any:
+        return self._host.lasting(make)
 
     async def scores(self) -> list[Score]:
         """What the expectations come to."""
@@ -134,7 +141,7 @@ async def test_yaml_files_become_json_and_pictures_become_data_urls(tmp_path: Pa
         tmp_path,
         {"prompts": ["x"], "tests": [{"vars": {"a": "file://a.yaml", "p": "file://p.png"}}]},
     )
-    assert trial.shown == {"a": '{"k": [1, "yes"]}', "p": "data:image/png;base64,iVBORw=="}
+    assert trial.shown == {"a": '{"k":[1,"yes"]}', "p": "data:image/png;base64,iVBORw=="}
 
 
 async def test_prompt_functions_get_the_variables_by_name(tmp_path: Path) -> None:

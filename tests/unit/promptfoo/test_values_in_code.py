@@ -39,7 +39,7 @@ def value_of(code: str) -> object:
         ("{{none}} is {{missing}}", True),
         ("{{ s | dump }}", NASTY),
         ("{{ l | dump }}", [1, "a"]),
-        ("{{ d|tojson }}", {"k": None}),
+        ("{{ d|dump }}", {"k": None}),
         ("{{ missing | dump }}", None),
         ("{{ l | length }}", 2),
         ('r"{{p}}"', r"\d+"),

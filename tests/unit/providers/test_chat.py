@@ -324,11 +324,12 @@ def test_several_answers_in_one_call_are_bounded_together():
     ("id_", "says"),
     [
         ("opnai:gpt-4o", "Did you mean 'openai'?"),
-        ("groq:llama-3", "apiBaseUrl: https://api.groq.com/openai/v1"),
-        ("bedrock:x", "python:provider.py:call_api"),
-        ("openai:embedding:x", "openai:chat:x"),
+        ("mcp:x", "not asked here"),
+        ("openai:realtime:x", "OpenAI's realtime, which is not supported"),
+        ("groq:moderation:x", "apiBaseUrl: https://api.groq.com/openai/v1"),
+        ("bedrock:x", "litellm:bedrock/x"),
         ("python:missing.py", "missing.py does not exist"),
-        ("nonsense", "Providers: openai"),
+        ("nonsense", "`evenhand providers` lists"),
     ],
 )
 def test_an_unknown_provider_is_told_what_there_is(id_: str, says: str):

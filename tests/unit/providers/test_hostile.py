@@ -227,7 +227,7 @@ def test_a_key_with_a_line_break_after_it_is_the_key():
         ("openai:m", {"timeoutMs": "soon"}, "timeoutMs is 'soon'"),
         ("anthropic:m", {"timeoutMs": -1}, "timeoutMs is -1"),
         ("openai:m", {"timeoutMs": [1]}, "timeoutMs is"),
-        ("exec: ", {}, "is not known"),
+        ("exec: ", {}, "Write exec:<command>"),
     ],
 )
 def test_settings_that_cannot_work_are_told_before_a_run(

@@ -1,0 +1,31 @@
+"""`evenhand import`: runs that promptfoo recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evenhand.cli.streams import tell
+
+
+@click.command(name="import", short_help="Make a run of promptfoo's results.")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def import_(file: Path) -> int:
+    """Make a run of FILE, a JSON file of promptfoo's results (version 3), or of Evenhand's export of one.
+
+    It is shown and exported like any other run, and keeps its id: it is not imported twice.
+    """
+    from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)
+    from evenhand.promptfoo.results import read_results  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import home_for, run_folder  # noqa: PLC0415 (see above)
+    from evenhand.store.keeping import keep_run  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    recorded = read_results(file)
+    path = waited_for(keep_run(run_folder(home_for(None)), recorded.meta, recorded.trials()))
+    with RunFile.open(path) as run:
+        print_run(run, as_json=False, table=True)
+    tell(f"imported as {recorded.meta.id}")
+    return 0

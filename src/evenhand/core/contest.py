@@ -1,0 +1,69 @@
+"""Contests: what is expected of all the outputs of a case at once, each compared with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from evenhand.core.expect import Trial
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome, Score, Verdict
+
+
+class Referee(Protocol):
+    """A question asked of several outputs of one case. `str()` of it is the label that people read."""
+
+    def compare(
+        self, contestants: Sequence[TrialResult], trial: Trial
+    ) -> Awaitable[Sequence[Score]]:
+        """Answers it: a score for each contestant, in their order.
+
+        Args:
+            contestants: The trials that have an output, in the plan's order; two at least.
+            trial: Lends models, like to a scorer; it is the trial of one of them.
+
+        Raises:
+            JudgeError: A judge gave no usable verdict. This, and anything else raised, is an error for all of them.
+        """
+        ...
+
+
+ContestRule = Callable[[Verdict, Sequence[Outcome]], Verdict]
+"""What a trial comes to after a contest: from what it came to before, and its outcomes there, one of each referee."""
+
+
+def winner_stays(before: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
+    """The default rule: who lost fails, with score 0; for all others nothing changes.
+
+    A contest without a result leaves those without a verdict that could still have passed.
+    """
+    lost = next((o for o in outcomes if o.outcome == "fail"), None)
+    if lost is not None:
+        return replace(before, outcome="fail", score=0.0, reason=lost.reason)
+    broken = next((o for o in outcomes if o.outcome == "error"), None)
+    if broken is not None and before.outcome != "fail":
+        return replace(before, outcome="error", score=None, reason=broken.reason)
+    won = next((o for o in outcomes if o.outcome == "pass"), None)
+    if won is None or before.outcome != "pass":
+        return before
+    return replace(
+        before, score=won.score if before.score is None else before.score, reason=won.reason
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """What is expected of the trials of one case (and one repeat), held once all of them are done.
+
+    Attributes:
+        first: The place in the plan of the first of its trials; the others follow it.
+        size: How many trials.
+        referees: Who compares.
+        rule: What becomes of each trial's verdict.
+    """
+
+    first: int
+    size: int
+    referees: Sequence[Referee] = field(repr=False)
+    rule: ContestRule = field(default=winner_stays, repr=False)

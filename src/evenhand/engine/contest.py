@@ -1,0 +1,185 @@
+"""Contests: trials of one case are held back until the last of them is done, compared, and then stored.
+
+How this works: the runner opens a contest with those of its trials that are to be settled in this session, and enters
+each when it is done. The last one to enter holds the contest, and gets back what is to be stored. Whoever has no output
+is no contestant. Trials that an earlier session settled take part with their stored results, and are stored once more
+where the contest now says something else of them.
+
+Its calls belong to the last, in the plan's order, of the trials that this session settles, and this one is stored last.
+So whatever moment a run is killed at: as long as that trial is not stored, the contest is held again on resume, with
+the answers of its judges found in the journal under the same trial; once it is stored, so is all the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from evenhand.core.contest import Contest, Referee
+from evenhand.core.errors import CodeError, ScoreError
+from evenhand.core.expect import Expectation
+from evenhand.core.plan import Step
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.engine.capture import current
+from evenhand.engine.trial import (
+    ANYTHING,
+    LiveTrial,
+    checked_outcome,
+    error_outcome,
+    problem_of,
+    raise_if_final,
+)
+from evenhand.store.journal import Journal
+
+
+@dataclass(slots=True)
+class _Open:
+    """A contest whose trials are not all done yet."""
+
+    missing: int
+    live: dict[int, tuple[LiveTrial, TrialResult]] = field(
+        default_factory=dict[int, tuple[LiveTrial, TrialResult]]
+    )
+
+
+class Contests:
+    """The contests of one run that are under way."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._open: dict[int, _Open] = {}
+
+    def open(self, contest: Contest, steps: Sequence[Step]) -> None:
+        """Waits for these of its trials; the others have been settled before."""
+        self._open[contest.first] = _Open(len(steps))
+
+    async def entered(self, trial: LiveTrial, result: TrialResult) -> Sequence[TrialResult]:
+        """What is to be stored now, in this order: nothing, while others of the contest are not done.
+
+        Raises:
+            ProviderError: A fatal one: the run has to stop.
+            BudgetStop: The budget is spent: the run has to stop.
+            StoreError: Nothing can be written or read any more: the run has to stop.
+        """
+        contest = trial.step.contest
+        assert contest is not None  # noqa: S101 (the runner enters no others)
+        waiting = self._open[contest.first]
+        waiting.live[result.index] = (trial, result)
+        if len(waiting.live) < waiting.missing:
+            return ()
+        del self._open[contest.first]
+        return await self._held(contest, waiting.live)
+
+    async def _held(
+        self, contest: Contest, live: dict[int, tuple[LiveTrial, TrialResult]]
+    ) -> Sequence[TrialResult]:
+        carrier = live[max(live)][0]
+        results = {index: result for index, (_, result) in live.items()}
+        if all(result.output is None for result in results.values()):
+            return [
+                results[index] for index in sorted(results)
+            ]  # it changes nothing for the others
+        earlier: dict[int, TrialResult] = {}
+        for index in range(contest.first, contest.first + contest.size):
+            stored = None if index in live else self._journal.result(index)
+            if stored is not None:
+                earlier[index] = stored
+        entrants = [
+            result
+            for _, result in sorted({**earlier, **results}.items())
+            if result.output is not None
+        ]
+        contestants = [_as_before(result, contest) for result in entrants]
+        current.set(carrier.log)
+        columns = await asyncio.gather(
+            *(_compared(referee, contestants, contest, carrier) for referee in contest.referees)
+        )
+        for i, contestant in enumerate(contestants):
+            outcomes = [column[i] for column in columns]
+            results[contestant.index] = _settled(contestant, contest, outcomes)
+        results[carrier.step.index] = carrier.summed(results[carrier.step.index])
+        changed = [results[i] for i in earlier if i in results and results[i] != earlier[i]]
+        for result in changed:
+            self._journal.again(result.index)
+        return [*changed, *(results[index] for index in sorted(live))]
+
+
+def _as_before(result: TrialResult, contest: Contest) -> TrialResult:
+    """A trial as it was before its contest."""
+    before = result.before
+    if before is None:
+        return result
+    own = result.outcomes[: len(result.outcomes) - len(contest.referees)]
+    return _come_to(result, before, own)
+
+
+def _settled(result: TrialResult, contest: Contest, outcomes: Sequence[Outcome]) -> TrialResult:
+    """A contestant, with what its contest came to."""
+    before = Verdict(
+        result.outcome, result.score, result.reason, result.named_scores, result.threshold
+    )
+    verdict = contest.rule(before, outcomes)
+    return replace(
+        _come_to(result, verdict, (*result.outcomes, *outcomes)),
+        before=before,
+    )
+
+
+def _come_to(result: TrialResult, verdict: Verdict, outcomes: tuple[Outcome, ...]) -> TrialResult:
+    same = result.error is not None and result.outcome == verdict.outcome == "error"
+    return replace(
+        result,
+        outcome=verdict.outcome,
+        score=verdict.score,
+        reason=verdict.reason,
+        named_scores=verdict.named_scores,
+        threshold=verdict.threshold,
+        outcomes=outcomes,
+        error=result.error if same else problem_of(verdict, outcomes),
+        before=None,
+    )
+
+
+async def _compared(
+    referee: Referee, contestants: Sequence[TrialResult], contest: Contest, trial: LiveTrial
+) -> Sequence[Outcome]:
+    """The outcome of each contestant by one referee. What goes wrong is an error for all of them."""
+    expected = Expectation(None, _Named(str(referee)))
+    try:
+        if len(contestants) < 2:
+            raise _alone(referee, contest)
+        scores = await referee.compare(contestants, trial)
+        if len(scores) != len(contestants):
+            raise CodeError(
+                f"{referee} gave {len(scores)} scores for {len(contestants)} outputs",
+                hint="Return one for each, in their order.",
+            )
+        return [checked_outcome(expected, score) for score in scores]
+    except ANYTHING as error:
+        raise_if_final(error)
+        return [error_outcome(expected, error)] * len(contestants)
+
+
+def _alone(referee: Referee, contest: Contest) -> ScoreError:
+    if contest.size == 1:
+        return ScoreError(
+            f"{referee} compares the outputs of several columns, and there is one",
+            hint="Add a prompt or a provider.",
+        )
+    return ScoreError(f"{referee} has nothing to compare: the other columns have no output")
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """Stands for a referee in an outcome."""
+
+    name: str
+
+    def score(self, output: object, trial: object) -> Score:
+        """Nobody asks: the referee has compared."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,1 @@
+"""JavaScript that users wrote: short code in an embedded engine, files that need packages in Node."""

@@ -1,0 +1,260 @@
+"""JavaScript for a run: what is short and stands alone in embedded engines, all else in Node.
+
+How this works: inline code may run in any engine, so that there are as many as run at once. A file has one engine of
+its own, as a module has one state, and calls of it wait for each other; the waiting costs no thread and no time of
+theirs. An engine in which a call ran out of time or memory is replaced. Values go in and come out as JSON; what is
+printed is printed in the thread or task that runs the user's code, and so kept with its trial.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.encoding import decode
+from evenhand.core.errors import CodeError
+from evenhand.core.provider import Host
+from evenhand.javascript import source
+from evenhand.javascript.engine import Compiled, Engine, OutOfLimits, told
+from evenhand.javascript.node import Node, found_node, missing
+from evenhand.javascript.wire import Returned, as_json, returned
+
+_IDLE = 16
+"""Engines that are kept for inline code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """JavaScript that can be called: inline code, or what a file exports.
+
+    Attributes:
+        name: What to call it when it fails.
+        text: Inline code as the text of a function; empty for a file.
+        path: The file.
+        export: What the file exports it as; empty for its default export.
+        options: JSON that the file's provider is made with; empty for a function.
+    """
+
+    name: str
+    text: str = ""
+    path: Path | None = None
+    export: str = ""
+    options: str = ""
+
+
+def expression(
+    code: str, *parameters: str, name: str = "javascript", declarations: bool = False
+) -> Script:
+    """Inline code as promptfoo reads it: one line is an expression, several lines are a body with a `return`.
+
+    Args:
+        parameters: The names under which it finds what it is called with.
+        name: What to call it when it fails.
+        declarations: A line that begins with `const`, `let` or `var` returns its last statement.
+    """
+    text = source.function_text(source.body(code, declarations=declarations), parameters)
+    return Script(name, text)
+
+
+def function(path: Path, export: str = "") -> Script:
+    """A function of a file: its default export, or the one of this name (`name`, `Class.method`)."""
+    return Script(f"{path.name}:{export}" if export else path.name, path=path, export=export)
+
+
+def provider(path: Path, export: str, options: Mapping[str, Any]) -> Script:
+    """The `callApi` of a file's provider: a class, made once with these options, an object, or a function."""
+    name = f"{path.name}:{export or 'callApi'}"
+    return Script(name, path=path, export=export, options=as_json(options))
+
+
+async def call(host: Host, script: Script, *args: object) -> Returned:
+    """Calls a script and waits for what it returns, its promise included.
+
+    Raises:
+        CodeError: It is not JavaScript, raised, took too long, needs Node where there is none, or ended its process.
+    """
+    return await host.lasting(JavaScript).call(host, script, args)
+
+
+def problems(script: Script) -> list[tuple[str, str]]:
+    """What is wrong with a script, as far as can be seen without running it: (what, what to do)."""
+    if script.path is None:
+        wanted = source.wants_node(script.text)
+        if wanted:
+            return [] if found_node() else [missing(script.name, f"uses {wanted}")]
+        return _not_javascript(script.name, script.text)
+    path = script.path
+    if not path.is_file():
+        import difflib  # noqa: PLC0415 (only for what is not there)
+
+        beside = [p.name for p in path.parent.glob("*.*s")] if path.parent.is_dir() else []
+        near = difflib.get_close_matches(path.name, beside, n=1)
+        hint = f"Did you mean '{near[0]}'?" if near else f"Looked in {path.parent}."
+        return [(f"{path.name} does not exist", hint)]
+    code = path.read_text("utf-8", "replace")
+    if source.exports_nothing_called(code, script.export):
+        return [(f"{path.name} has no function '{script.export}'", "")]
+    reason = _reason_for_node(path, code, script.export)
+    if reason:
+        return [] if found_node() else [missing(path.name, reason)]
+    if found_node():  # what is too new for the embedded engine is Node's to read
+        return []
+    return _not_javascript(path.name, source.module_text(code))
+
+
+def is_javascript(code: str, *parameters: str) -> bool:
+    """Whether inline code can be read as JavaScript. It is not run."""
+    return not _not_javascript("", expression(code, *parameters).text)
+
+
+def _not_javascript(name: str, text: str) -> list[tuple[str, str]]:
+    try:
+        Engine(1.0).check(text)
+    except CodeError as error:
+        return [(f"{name} is not JavaScript: {error.message}", error.hint)]
+    return []
+
+
+def _reason_for_node(path: Path, code: str, export: str) -> str:
+    if path.suffix in source.TYPESCRIPT:
+        return "is TypeScript"
+    if export.startswith(source.CONFIG):
+        return "is a config in JavaScript"
+    wanted = source.wants_node(code)
+    return f"uses {wanted}" if wanted else ""
+
+
+@dataclass(slots=True, eq=False)
+class _File:
+    """A file of this run: its engine, once there is one, or Node."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    engine: Engine | None = None
+    text: str = ""
+    reason: str | None = None
+    """Why it needs Node; empty for not at all; None before it was read."""
+
+
+class JavaScript:
+    """All JavaScript of one run; `Host.lasting` makes and closes it.
+
+    Args:
+        limit_s: Seconds that one call may take.
+    """
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._idle: list[Engine] = []
+        self._files: dict[Path, _File] = {}
+        self._inline_for_node: dict[str, str] = {}
+        self._node = Node(limit_s)
+
+    async def call(self, host: Host, script: Script, args: tuple[object, ...]) -> Returned:
+        """See `call` above."""
+        if script.path is None:
+            wanted = self._wanted(script)
+            if wanted:
+                message = {"code": script.text, "args": args}
+                return await self._in_node(host, script, message, f"uses {wanted}")
+            return await host.call(self._inline, script, as_json(args), name=script.name)
+        file = self._files.setdefault(script.path, _File())
+        if file.reason is None:
+            await host.call(self._read, script, file, name=script.name)
+        if file.reason:
+            message: dict[str, object] = {
+                "file": str(script.path.absolute()),
+                "name": script.export,
+                "args": args,
+            }
+            if script.options:
+                message["options"] = decode(script.options)
+            return await self._in_node(host, script, message, file.reason)
+        async with file.turn:
+            return await host.call(self._exported, script, file, as_json(args), name=script.name)
+
+    def close(self) -> None:
+        """Lets the engines go, and ends Node."""
+        self._idle.clear()
+        self._files.clear()
+        self._node.close()
+
+    def _wanted(self, script: Script) -> str:
+        found = self._inline_for_node.get(script.text)
+        if found is None:
+            found = self._inline_for_node[script.text] = source.wants_node(script.text)
+        return found
+
+    def _inline(self, script: Script, arguments: str) -> Returned:
+        engine = self._idle.pop() if self._idle else Engine(self._limit_s)
+        try:
+            answer = engine.call(Compiled("inline", script.text), arguments)
+        except OutOfLimits as error:
+            raise _named(script, error) from None
+        except CodeError as error:
+            self._keep(engine)
+            raise _named(script, error) from None
+        self._keep(engine)
+        return _returned(script, answer)
+
+    def _keep(self, engine: Engine) -> None:
+        if len(self._idle) < _IDLE:
+            self._idle.append(engine)
+
+    def _read(self, script: Script, file: _File) -> None:
+        path = script.path
+        assert path is not None  # noqa: S101 (only files are read)
+        try:
+            code = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CodeError(f"{path.name} cannot be read: {error}") from None
+        reason = _reason_for_node(path, code, script.export)
+        if not reason:
+            file.text = source.module_text(code)
+            if found_node() and _not_javascript(path.name, file.text):
+                reason = "is not what the embedded engine reads"
+        file.reason = reason
+
+    def _exported(self, script: Script, file: _File, arguments: str) -> Returned:
+        kind = "provider" if script.options else "exported"
+        compiled = Compiled(kind, file.text, script.export, script.options)
+        engine = file.engine = file.engine or Engine(self._limit_s)
+        try:
+            answer = engine.call(compiled, arguments)
+        except OutOfLimits as error:
+            if file.engine is engine:
+                file.engine = None
+            raise _named(script, error) from None
+        except CodeError as error:
+            raise _named(script, error) from None
+        return _returned(script, answer)
+
+    async def _in_node(
+        self, host: Host, script: Script, message: Mapping[str, Any], reason: str
+    ) -> Returned:
+        if not found_node():
+            what, hint = missing(script.name, reason)
+            raise CodeError(what, hint=hint)
+
+        async def asked() -> Returned:
+            try:
+                answer = await self._node.call(message)
+            except CodeError as error:
+                raise _named(script, error) from None
+            return _returned(script, answer)
+
+        return await host.call(asked, name=script.name)
+
+
+def _returned(script: Script, answer: Mapping[str, Any]) -> Returned:
+    for line in answer.get("printed") or ():
+        print(line)  # noqa: T201 (what user code prints is kept with its trial)
+    if "error" in answer:
+        raise _named(script, told(answer["error"], answer["stack"]))
+    return returned(answer)
+
+
+def _named(script: Script, error: CodeError) -> CodeError:
+    return type(error)(f"{script.name}: {error.message}", hint=error.hint)

@@ -1,0 +1,140 @@
+"""Nunjucks templates, by Nunjucks itself, in an embedded engine of its own.
+
+How this works: the library's text comes with this package. It is loaded once, when the first template needs it, into a
+world that has no files, no network and no Python in it. Templates are compiled once; variables go in as JSON, and text
+comes out. One engine serves the whole process, one template at a time: filling one in takes microseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import CodeError, TemplateError
+from evenhand.javascript import source
+from evenhand.javascript.wire import as_json
+
+LIMIT_S = 5.0
+MEMORY_BYTES = 256 * 1024 * 1024
+
+_PLACE = re.compile(r"\[Line (\d+), Column \d+\]")
+_SAID = re.compile(
+    r"^\s*(?:Template render error: )?(?:\(unknown path\).*|\[Line .*|at .*)$", re.MULTILINE
+)
+
+
+class Templates:
+    """Nunjucks, ready to read templates."""
+
+    def __init__(self) -> None:
+        import quickjs  # noqa: PLC0415 (only for templates that need an engine)
+
+        self._failure = (quickjs.JSException, quickjs.StackOverflow)
+        self._lock = threading.RLock()
+        self._context = quickjs.Context()
+        self._context.set_memory_limit(MEMORY_BYTES)
+        self._context.set_max_stack_size(256 * 1024)
+        self._context.set_time_limit(LIMIT_S)
+        room = files("evenhand.javascript")
+        library = (room / "nunjucks.min.js").read_text("utf-8")
+        exported = (
+            "(function () { const module = { exports: {} }; (function (module, exports) {"
+            f"{library}\n}}).call({{}}, module, module.exports); return module.exports; }})()"
+        )
+        setup = self._context.eval((room / "templates.js").read_text("utf-8"))
+        kit = self._context.eval((room / "kit.js").read_text("utf-8"))
+        environment = json.dumps({**os.environ, **_lent})
+        self._world: Any = setup(self._context.eval(exported), kit, environment)
+
+    def compiled(self, template: str) -> Callable[[Mapping[str, Any]], str]:
+        """The template as a function of its variables.
+
+        Raises:
+            TemplateError: It cannot be read.
+        """
+        with self._lock:
+            try:
+                render = self._world("template", json.dumps(template))
+            except self._failure as error:
+                said = _said(str(error))
+                raise TemplateError(
+                    said,
+                    hint="Set text that only looks like a tag between {% raw %} and {% endraw %}.",
+                ) from None
+
+        def filled(variables: Mapping[str, Any]) -> str:
+            with self._lock:
+                try:
+                    return json.loads(render(as_json(variables)))
+                except self._failure as error:
+                    raise TemplateError(_said(str(error), "could not be filled in: ")) from None
+
+        return filled
+
+    def lend(self, environment: Mapping[str, str]) -> None:
+        """Lets templates see these as well, as `env.NAME`."""
+        with self._lock:
+            self._world("environment", json.dumps(dict(environment)))
+
+    def add_filter(self, name: str, path: Path) -> None:
+        """A filter of the user's: the function that a file of JavaScript exports.
+
+        Raises:
+            CodeError: It cannot be read, exports no function, or needs Node.
+        """
+        try:
+            code = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CodeError(f"{path.name} cannot be read: {error}") from None
+        wanted = source.wants_node(code)
+        if wanted or path.suffix in source.TYPESCRIPT:
+            raise CodeError(
+                f"{path.name} uses {wanted or 'TypeScript'}, which a filter cannot",
+                hint="A filter is plain JavaScript, without packages.",
+            )
+        with self._lock:
+            try:
+                self._world("filter", name, self._context.eval(source.module_text(code)))
+            except self._failure as error:
+                message = str(error).strip().partition("\n")[0].removeprefix("Export: ")
+                raise CodeError(f"{path.name}: {message}") from None
+
+
+def _said(error: str, what: str = "") -> str:
+    """Nunjucks's message: in which line, and what is wrong."""
+    if "InternalError: interrupted" in error:
+        return f"template: {what}it took longer than {LIMIT_S:g} s"
+    place = _PLACE.findall(error)
+    lines = [line.strip() for line in _SAID.sub("", error).splitlines() if line.strip()]
+    message = lines[-1] if lines else error.strip().partition("\n")[0]
+    message = re.sub(r"^(?:\w*Error|Template render error): ", "", message)
+    where = f"template, line {place[-1]}" if place else "template"
+    return f"{where}: {what}{message}"
+
+
+_shared: Templates | None = None
+_making = threading.Lock()
+_lent: dict[str, str] = {}
+
+
+def lend(environment: Mapping[str, str]) -> None:
+    """Lets templates see these variables of the environment, beside the process's own, as `env.NAME`."""
+    with _making:
+        _lent.update(environment)
+        if _shared is not None:
+            _shared.lend(environment)
+
+
+def templates() -> Templates:
+    """The engine of this process."""
+    global _shared  # noqa: PLW0603 (made when first needed: it takes some milliseconds)
+    with _making:
+        if _shared is None:
+            _shared = Templates()
+        return _shared

@@ -1,0 +1,145 @@
+"""An assertion as a config has it, and what it may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.expect import Expectation
+from evenhand.core.message import Reply
+from evenhand.core.provider import Provider
+from evenhand.scorers.code import plain_copy
+
+Make = Callable[["Cell"], Expectation]
+"""Makes the expectation of one output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One assertion as a config has it.
+
+    Attributes:
+        type: Without `not-`.
+        negated: It had `not-`.
+        value: As written; schemas and rubrics from files are read already.
+        threshold: As written.
+        weight: Its share in the test's score.
+        metric: Also count its score under this name; may have tags.
+        judge: Who judges, where somebody does.
+        embedder: Who embeds, for a type that asks both.
+        rubric_prompt: The user's own judge prompt; empty for ours.
+        transform: Changes the output before it is looked at.
+        config: Passed to the user's code.
+        base: The folder that paths start from.
+        place: Where it stands, for people.
+        options: The test's options, for types that look at them.
+        context_transform: Takes the context of retrieval types out of the output.
+        makes: Of a set: what makes the expectations in it.
+        excusing: Of a set: the places of those that let it pass when they fail.
+        more: All its keys, as written, for those that one type alone has.
+    """
+
+    type: str
+    negated: bool = False
+    value: Any = None
+    threshold: float | None = None
+    weight: float = 1.0
+    metric: str = ""
+    judge: Provider | None = None
+    embedder: Provider | None = None
+    rubric_prompt: str = ""
+    transform: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    base: Path = Path()
+    place: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    context_transform: str = ""
+    makes: tuple[Make, ...] = ()
+    excusing: frozenset[int] = frozenset()
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def written(self) -> str:
+        """The type as written."""
+        return f"not-{self.type}" if self.negated else self.type
+
+
+@dataclass(slots=True)
+class Cell:
+    """What an assertion may look at, beside the output."""
+
+    output: Any
+    prompt: str
+    variables: Mapping[str, Any]
+    test: Mapping[str, Any]
+    provider_id: str
+    provider_label: str
+    reply: Reply | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    provider_config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def trace(self) -> Mapping[str, Any] | None:
+        """What the provider, or else the test, tells of the spans behind the output: `{spans: […]}`."""
+        for metadata in (self.reply.metadata if self.reply else {}, self.metadata):
+            found: object = metadata.get("trace")
+            if isinstance(found, Mapping) and isinstance(found.get("spans"), list):
+                return cast("Mapping[str, Any]", found)
+        return None
+
+    def context(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """What user code is given as `context`: plain copies, so that it can change nothing of ours."""
+        reply = self.reply
+        variables = plain_copy(dict(self.variables))
+        context: dict[str, Any] = {
+            "prompt": self.prompt,
+            "vars": variables,
+            "test": {
+                **plain_copy(dict(self.test)),
+                "vars": plain_copy(variables),
+                "metadata": plain_copy(dict(self.metadata)),
+            },
+            "config": plain_copy(dict(config)),
+            "provider": {"id": self.provider_id, "label": self.provider_label},
+            "metadata": self.said(),
+            "logProbs": None,
+            "providerResponse": {},
+        }
+        trace = self.trace
+        if trace is not None:
+            context["trace"] = plain_copy(dict(trace))
+        if reply is not None:
+            context["logProbs"] = list(reply.logprobs) if reply.logprobs is not None else None
+            context["providerResponse"] = {
+                "output": plain_copy(self.output),
+                "raw": reply.text,
+                "cost": reply.cost_usd,
+                "cached": reply.origin != "provider",
+                "latencyMs": None if reply.latency_s is None else reply.latency_s * 1000,
+                "finishReason": reply.finish_reason,
+                "tokenUsage": {
+                    "prompt": reply.usage.tokens_in,
+                    "completion": reply.usage.tokens_out,
+                    "total": _total(reply),
+                },
+                "metadata": self.said(),
+            }
+            if "guardrails" in reply.metadata:
+                context["providerResponse"]["guardrails"] = plain_copy(reply.metadata["guardrails"])
+        return context
+
+    def said(self) -> dict[str, Any]:
+        """What the reply said beside its output, as a copy."""
+        return {} if self.reply is None else plain_copy(dict(self.reply.metadata))
+
+
+def _total(reply: Reply) -> int | None:
+    known = [n for n in (reply.usage.tokens_in, reply.usage.tokens_out) if n is not None]
+    return sum(known) if known else None
+
+
+def split(type_: str) -> tuple[str, bool]:
+    """A type as written, as the type and whether it is negated."""
+    return (type_[4:], True) if type_.startswith("not-") else (type_, False)

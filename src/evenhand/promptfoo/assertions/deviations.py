@@ -1,0 +1,49 @@
+"""Where we differ from promptfoo on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+DEVIATIONS: Mapping[str, str] = {
+    "errors": "A grader that raises, hangs or returns nothing usable is an error, not a failed assertion with score 0; "
+    "an error is never turned into a pass by not-. Results written for promptfoo say what it would.",
+    "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error; `{}` is "
+    "not a pass, a score alone decides only where a threshold is set, and two verdicts that differ, an answer that was "
+    "cut off and a score off the scale that our own prompt sets are errors.",
+    "data in code": "A variable filled into Python or JavaScript code stays a value: escaped inside quotes, and "
+    "written as a literal outside of them.",
+    "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
+    "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
+    "unknown types": "An unknown assertion type, an invalid pattern or schema and a missing value are found when the "
+    "file is read, before anything is sent.",
+    "traces": "Spans are those that the provider returns in metadata.trace, or that the test's metadata has; nothing "
+    "listens for OpenTelemetry.",
+    "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
+    "cached latency": "A reply from the cache has the latency of the call that made it.",
+    "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
+    "run.",
+    "contests": "select-best and max-score number the outputs by their columns, and leave out those that have none; "
+    "promptfoo numbers them as they arrive, and lets an empty text compete. A judge that names none of them, or an "
+    "assertion without a score, leaves all without a verdict. A winner without other assertions has score 1, and 0 in "
+    "promptfoo's format, as there.",
+    "scoring functions": "An assertScoringFunction is not asked where an assertion is in error; one that raises, or "
+    "returns no verdict, is an error and not a failed test with score 0.",
+    "tags in data": "{{…}} in a cell of a table, or in the text of a variable's file, is text; promptfoo fills it in.",
+    "thresholds in CSV": "No threshold is invented for latency and cost in an __expected cell.",
+    "Python prompts": "A Python prompt function gets the variables that its parameters name, where promptfoo gives it "
+    "one dict; --strict-prompts calls it as promptfoo does.",
+    "braces of functions": "What a Python prompt function returns is not a template: braces in an article stay braces.",
+    "scripts as prompts": "Scripts as prompts run wherever you stand, and are given what they need to start.",
+    "files in data": "A variable's cell in a CSV file that says file:// is text, and names no file.",
+    "prompt prefixes": "--prompt-prefix and --prompt-suffix hold beside other defaultTest.options, too.",
+    "prompts of providers": "Each provider keeps its own prompts, also where two have the same id.",
+    "transformVars": "transformVars is called for each case, with one combination of the variables.",
+    "patterns": "Files that a pattern matches come in the order of their names.",
+    "derived metrics": "A derived metric that cannot be worked out is left out; promptfoo says 0.",
+    "objects in CSV": "Objects are written to CSV as JSON; promptfoo writes [object Object] for variables.",
+    "cached code": "Answers of Python and JavaScript providers come from the cache; promptfoo's never do.",
+    "exit codes": "A run with failures exits with 1, one without a verdict with 3, one of no tests with 5; "
+    "--promptfoo-exit-codes exits as promptfoo does.",
+    "uploads": "Nothing is uploaded anywhere, and there is no telemetry.",
+}
+"""Where we differ from promptfoo on purpose, by subject."""

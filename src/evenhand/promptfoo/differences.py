@@ -1,0 +1,163 @@
+"""Which of the deviations from promptfoo a folder would meet: what `evenhand check` lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from evenhand.promptfoo.assertions.assertion import split
+from evenhand.promptfoo.assertions.deviations import DEVIATIONS
+from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of
+from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.plan import PromptfooPlan
+from evenhand.promptfoo.program_prompt import ProgramPrompt
+from evenhand.promptfoo.prompts import FunctionPrompt
+from evenhand.promptfoo.template import has_tags
+
+_CODE = frozenset({"python", "javascript", "webhook"})
+_BOUNDS = frozenset({"latency", "cost"})
+
+
+@dataclass(slots=True)
+class Uses:
+    """What a folder uses of promptfoo's dialect, as far as it decides what differs.
+
+    Attributes:
+        types: Assertion types, those in sets too, without `not-`.
+        judged: Some of them ask a model for a verdict.
+        filled: Some of those that are code have tags.
+        tabled: Some assertions come from tables.
+        files: Some cells of tables name files, as text.
+        tags: Some cells of tables have tags.
+        transforms: Some tests have transformVars.
+        scored: Some tests have an assertScoringFunction.
+    """
+
+    plan: PromptfooPlan
+    types: set[str] = field(default_factory=set[str])
+    judged: bool = False
+    filled: bool = False
+    tabled: bool = False
+    files: bool = False
+    tags: bool = False
+    transforms: bool = False
+    scored: bool = False
+
+    @classmethod
+    def of(cls, plan: PromptfooPlan) -> Uses:
+        """Walks the tests once more."""
+        found = cls(plan)
+        for test in plan.tests():
+            found._look_at(test)
+        return found
+
+    def _look_at(self, test: Test) -> None:
+        self.transforms = self.transforms or bool(test.transform_vars)
+        table = any(
+            source.path is not None and _is_table(source.path.name) for source in self.plan.sources
+        )
+        self.tabled = self.tabled or table
+        self.scored = self.scored or bool(test.scoring)
+        self.tags = self.tags or (
+            table
+            and any(
+                isinstance(value, str) and has_tags(value)
+                for name, value in test.variables.items()
+                if name not in test.tagged
+            )
+        )
+        self.files = self.files or (
+            table
+            and any(
+                isinstance(value, str) and value.startswith("file://")
+                for name, value in test.variables.items()
+                if name not in test.files
+            )
+        )
+        for one in _flat(test.shown.get("assert")):
+            type_ = split(str(one.get("type")))[0]
+            value = one.get("value")
+            self.types.add(type_)
+            self.judged = self.judged or (type_ in SUPPORTED and kind_of(type_).asks == "generate")
+            self.filled = self.filled or (
+                type_ in _CODE and isinstance(value, str) and has_tags(value)
+            )
+
+
+def differences(plan: PromptfooPlan) -> list[str]:
+    """What would come out otherwise in promptfoo, and why: a sentence each, only what applies."""
+    uses = Uses.of(plan)
+    return [DEVIATIONS[subject] for subject, applies in APPLIES.items() if applies(uses)]
+
+
+def _written(uses: Uses) -> Mapping[str, Any]:
+    return uses.plan.config
+
+
+def _same_ids(uses: Uses) -> bool:
+    own = [p.column.provider.id for p in uses.plan.pairs if p.column.prompts is not None]
+    columns = {(p.column.provider.id, p.column.place) for p in uses.plan.pairs}
+    return any(sum(id_ == one for one, _ in columns) > 1 for id_ in own)
+
+
+def _texts(value: object) -> Iterator[str]:
+    for item in cast("list[object]", value) if isinstance(value, list) else [value]:
+        if isinstance(item, str):
+            yield item
+
+
+def _is_table(name: str) -> bool:
+    return name.lower().endswith((".csv", ".tsv", ".xlsx", ".xls"))
+
+
+def _flat(given: object) -> Iterator[Mapping[str, Any]]:
+    for item in cast("list[object]", given) if isinstance(given, list) else ():
+        if isinstance(item, Mapping):
+            one = cast("Mapping[str, Any]", item)
+            yield one
+            yield from _flat(one.get("assert"))
+
+
+def _by_name(uses: Uses) -> bool:
+    prompts = (pair.prompt for pair in uses.plan.pairs)
+    return not uses.plan.strict_prompts and any(isinstance(p, FunctionPrompt) for p in prompts)
+
+
+APPLIES: Mapping[str, Callable[[Uses], bool]] = {
+    "errors": lambda uses: uses.judged or bool(uses.types & _CODE),
+    "judge replies": lambda uses: uses.judged,
+    "data in code": lambda uses: uses.filled,
+    "meteor": lambda uses: "meteor" in uses.types,
+    "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),
+    "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),
+    "webhooks": lambda uses: "webhook" in uses.types,
+    "cached latency": lambda uses: "latency" in uses.types and uses.plan.options.cache,
+    "contests": lambda uses: bool(uses.types & {"select-best", "max-score"}),
+    "scoring functions": lambda uses: uses.scored,
+    "tags in data": lambda uses: uses.tags,
+    "thresholds in CSV": lambda uses: uses.tabled and bool(uses.types & _BOUNDS),
+    "Python prompts": _by_name,
+    "braces of functions": _by_name,
+    "scripts as prompts": lambda uses: any(
+        isinstance(pair.prompt, ProgramPrompt) for pair in uses.plan.pairs
+    ),
+    "files in data": lambda uses: uses.files,
+    "prompt prefixes": lambda uses: bool(uses.plan.prefixed and _written(uses).get("defaultTest")),
+    "prompts of providers": _same_ids,
+    "transformVars": lambda uses: uses.transforms,
+    "patterns": lambda uses: any(
+        "*" in text for key in ("prompts", "tests") for text in _texts(_written(uses).get(key))
+    ),
+    "derived metrics": lambda uses: bool(_written(uses).get("derivedMetrics")),
+    "objects in CSV": lambda uses: any(
+        path.lower().endswith(".csv") for path in uses.plan.options.outputs
+    ),
+    "cached code": lambda uses: (
+        uses.plan.options.cache
+        and any(
+            ".py" in p.column.provider.id or ".js" in p.column.provider.id for p in uses.plan.pairs
+        )
+    ),
+}
+"""When a deviation is met. Those that are not here hold for every folder, and are not repeated for each."""

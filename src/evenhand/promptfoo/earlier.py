@@ -1,0 +1,157 @@
+"""What a trial takes from earlier ones: stored outputs (`storeOutputAs`) and conversations (`_conversation`).
+
+How this works: the plan walks its steps in the order in which promptfoo would run them one after the other, and notes
+for each which earlier step last stored outputs, and which was the last turn of its conversation. A trial keeps, with
+its result, all outputs stored so far and its own turn; those that come after it read that. So one who goes on with a
+run after a crash needs nothing but the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from evenhand.core.expect import Trial
+from evenhand.core.message import Prompt
+from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.prompts import is_chat
+
+CONVERSATION = "_conversation"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A step of a conversation, and the one before it."""
+
+    index: int
+    before: Turn | None
+
+
+@dataclass(slots=True)
+class Earlier:
+    """What one trial takes from earlier ones, and what it keeps for later ones.
+
+    Attributes:
+        stored: The step that last stored an output.
+        turn: The last turn of its conversation.
+        speaks: It is a turn of a conversation itself.
+        listens: It is told what was said before.
+        stores: The variable that its output becomes; empty for none.
+    """
+
+    stored: int | None = None
+    turn: Turn | None = None
+    speaks: bool = False
+    listens: bool = False
+    stores: str = ""
+    _kept: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        """The steps that have to be settled before."""
+        turn = self.turn.index if self.turn is not None else None
+        return tuple(sorted({index for index in (self.stored, turn) if index is not None}))
+
+    def outputs(self, trial: Trial) -> Mapping[str, Any]:
+        """The outputs stored so far, by the names of their variables."""
+        found: Mapping[str, Any] = {}
+        if self.stored is not None:
+            found = _part(trial.kept(self.stored), "outputs")
+        if self.stores:
+            # What was there stays there where this trial has no output.
+            self._kept = {**self._kept, "outputs": dict(found)}
+            trial.keep(self._kept)
+        return found
+
+    def said(self, trial: Trial) -> list[Mapping[str, Any]]:
+        """The turns so far, the first one first."""
+        turns: list[Mapping[str, Any]] = []
+        turn = self.turn
+        while turn is not None:
+            said = _part(trial.kept(turn.index), "turn")
+            if said:
+                turns.append(said)
+            turn = turn.before
+        return turns[::-1]
+
+    def asked(self, trial: Trial, prompt: Prompt) -> None:
+        """Keeps the turn as it is when its model has not answered yet: that may be all there will be of it."""
+        if self.speaks:
+            text: object = prompt.text
+            said: object = text
+            if is_chat(prompt.text):
+                last = prompt.messages[-1].content if prompt.messages else ""
+                text = [{"role": m.role, "content": m.content} for m in prompt.messages]
+                said = last
+            self._keep(trial, "turn", {"prompt": text, "input": said, "output": "", "metadata": {}})
+
+    def answered(self, trial: Trial, output: object, metadata: Mapping[str, Any]) -> None:
+        """Keeps what was answered, before anything changes it."""
+        if self.speaks:
+            turn = {**self._kept["turn"], "output": output or "", "metadata": dict(metadata)}
+            self._keep(trial, "turn", turn)
+
+    def finished(self, trial: Trial, output: object) -> None:
+        """Stores the output as it is in the end. An empty one leaves what was stored before."""
+        if self.stores and output:
+            self._keep(trial, "outputs", {**self._kept.get("outputs", {}), self.stores: output})
+
+    def _keep(self, trial: Trial, name: str, value: object) -> None:
+        self._kept = {**self._kept, name: value}
+        trial.keep(self._kept)
+
+
+@dataclass(slots=True)
+class Reached:
+    """How far a walk over the steps has come."""
+
+    stored: int | None = None
+    turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
+
+
+class Links:
+    """Says of each step, in the plan's order, what it takes from earlier ones.
+
+    Steps that stand alone are run before all others, so they take from each other only, and the others from them.
+
+    Args:
+        first: A walk over the whole plan that has been made before, where some of its steps stand alone.
+    """
+
+    def __init__(self, first: Links | None = None) -> None:
+        self.alone = Reached()
+        """How far the steps that stand alone have come."""
+        self._others = Reached()
+        if first is not None:
+            self._others = Reached(first.alone.stored, dict(first.alone.turns))
+
+    def of(self, index: int, test: Test, conversation: str) -> Earlier:
+        """What the step at this place takes.
+
+        Args:
+            conversation: What tells the conversations of its column from others; empty where its prompt asks for none.
+        """
+        reached = self.alone if test.alone else self._others
+        if conversation:
+            conversation += f":{test.metadata.get('conversationId') or ''}"
+        turn = reached.turns.get(conversation) if conversation else None
+        found = Earlier(
+            reached.stored,
+            turn,
+            bool(conversation),
+            bool(conversation) and test.listens,
+            test.stores,
+        )
+        if test.stores:
+            reached.stored = index
+        if conversation:
+            reached.turns[conversation] = Turn(index, turn)
+        return found
+
+
+def _part(kept: object, name: str) -> Mapping[str, Any]:
+    if not isinstance(kept, Mapping):
+        return {}
+    found = cast("Mapping[str, object]", kept).get(name)
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}

@@ -1,0 +1,95 @@
+"""What a plan will ask, counted, and priced from its first prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from evenhand.core.message import Prompt
+from evenhand.core.plan import CallEstimate, Step
+from evenhand.core.provider import Provider
+from evenhand.promptfoo.resolved import resolved
+from evenhand.promptfoo.step import CellBody, Pair
+from evenhand.promptfoo.survey import Survey
+
+JUDGE_TOKENS = 700
+"""A guess at what a judge is sent: our prompt, a rubric of two lines, an answer of three paragraphs."""
+
+ESTIMATED_FROM = 300
+"""Steps whose prompts are filled in to estimate tokens and prices of all."""
+
+
+def estimate(
+    steps: Iterator[Step],
+    pairs: Sequence[Pair],
+    survey: Survey,
+    judges: Sequence[Provider],
+) -> list[CallEstimate]:
+    """The calls of a plan.
+
+    Args:
+        steps: Its trials; the first of them are filled in.
+    """
+    tokens: dict[int, list[int]] = {}
+    bounds: dict[int, list[float | None]] = {}
+    for number, step in enumerate(steps):
+        if number >= ESTIMATED_FROM:
+            break
+        body = step.body
+        assert isinstance(body, CellBody)  # noqa: S101 (made above)
+        pair, test = body.pair, body.test
+        variables = resolved(body.variables, test.files, test.tagged, pair.base)
+        fill = pair.fill(test.prefix, test.suffix)
+        index = pair.variant.index
+        if fill is None:
+            # A function's prompt is not known before it runs: its own text and what it is given come close.
+            prompt = Prompt.of("\n".join([pair.prompt.raw, *map(str, variables.values())]))
+        else:
+            prompt = fill(variables)
+        request = pair.column.provider.request(prompt)
+        tokens.setdefault(index, []).append(request.tokens_in)
+        bounds.setdefault(index, []).append(request.cost_bound_usd)
+    found: dict[tuple[str, str], CallEstimate] = {}
+    for pair in pairs:
+        index, calls = pair.variant.index, survey.calls.get(pair.variant.index, 0)
+        sizes, prices = tokens.get(index, [0]), bounds.get(index, [None])
+        known = [price for price in prices if price is not None]
+        cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
+        _add(
+            found,
+            CallEstimate(
+                pair.column.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost
+            ),
+        )
+    for judge, calls in survey.judged.items():
+        known_judge = next((provider for provider in judges if provider.id == judge), None)
+        request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
+        price = request.cost_bound_usd if request else None
+        _add(
+            found,
+            CallEstimate(
+                judge,
+                "judge",
+                calls,
+                calls * JUDGE_TOKENS,
+                None if price is None else price * calls,
+            ),
+        )
+    return list(found.values())
+
+
+def _add(found: dict[tuple[str, str], CallEstimate], estimate: CallEstimate) -> None:
+    before = found.get((estimate.provider, estimate.role))
+    if before is not None:
+        cost = (
+            None
+            if before.cost_usd is None or estimate.cost_usd is None
+            else before.cost_usd + estimate.cost_usd
+        )
+        estimate = CallEstimate(
+            estimate.provider,
+            estimate.role,
+            before.calls + estimate.calls,
+            before.tokens_in + estimate.tokens_in,
+            cost,
+        )
+    found[estimate.provider, estimate.role] = estimate

@@ -1,0 +1,78 @@
+"""Tests that a program makes: a function of a Python or JavaScript file, called once, when the config is read."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import EvenhandError
+from evenhand.promptfoo.code_files import file_problems
+from evenhand.promptfoo.findings import Findings, Place
+
+_PROGRAM = re.compile(r"(?P<path>.+\.(?:py|js|mjs|cjs|ts|mts|cts))(?::(?P<name>[\w.]+))?")
+
+
+def is_program(name: str) -> bool:
+    """Whether a path of tests names a program."""
+    return bool(_PROGRAM.fullmatch(name))
+
+
+def generated(
+    name: str, settings: object, base: Path, place: Place, findings: Findings
+) -> tuple[Path, list[object]] | None:
+    """The file, and the tests that its function returns; None, and a problem, where it returns none.
+
+    Args:
+        name: `tests.py`, whose function is called `generate_tests`, `tests.py:function`, or the same in JavaScript.
+        settings: What the function is given; None for nothing.
+    """
+    match = _PROGRAM.fullmatch(name)
+    assert match is not None  # noqa: S101 (see is_program)
+    path, python = base / match["path"], match["path"].endswith(".py")
+    function = match["name"] or ("generate_tests" if python else "")
+    wrong = file_problems(f"file://{name}", base, function)
+    for what, hint in wrong:
+        findings.problem(place, what, hint)
+    if wrong:
+        return None
+    shown = f"{path.name}:{function}" if function else path.name
+    try:
+        result = decode(encode(called_now(path, function, () if settings is None else (settings,))))
+    except EvenhandError as error:
+        findings.problem(place, f"{shown}: {error.message}", error.hint)
+        return None
+    except (TypeError, ValueError) as error:
+        findings.problem(place, f"{shown} returned what JSON has no form for: {error}")
+        return None
+    if not isinstance(result, list):
+        findings.problem(place, f"{shown} returned a {type(result).__name__}, not a list of tests")
+        return None
+    return path, cast("list[object]", result)
+
+
+def called_now(path: Path, name: str, args: Sequence[object]) -> object:
+    """What a function of the user's returns, outside of any run: in a host of its own, with its time limit.
+
+    Raises:
+        CodeError: It cannot be loaded, raised, or took too long.
+    """
+    from evenhand.engine.code import CodeHost  # noqa: PLC0415 (only for programs)
+    from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)
+    from evenhand.javascript import running as javascript  # noqa: PLC0415 (see above)
+
+    async def call() -> object:
+        host = CodeHost()
+        with host.open():
+            if path.suffix == ".py":
+                function = await host.load(path, name)
+                return await host.call(function, *args, name=f"{path.name}:{name}")
+            returned = await javascript.call(host, javascript.function(path, name), *args)
+            return returned.value
+
+    with contextlib.redirect_stdout(sys.stderr):  # what it prints is no result
+        return waited_for(call())

@@ -1,0 +1,93 @@
+"""What a config says of the run as a whole: how many at once, how often, how fast."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+from evenhand.core.plan import RunOptions
+from evenhand.promptfoo.findings import At, Findings, Place, did_you_mean
+
+_OPTIONS = frozenset(
+    """
+    cache delay maxConcurrency repeat showProgressBar timeoutMs maxEvalTimeMs filterRange generateSuggestions
+    suggestionsCount eventSource interactiveProviders
+    """.split()
+)
+
+
+def number(
+    value: object, place: Place, name: str, findings: Findings, least: float | None = None
+) -> float | None:
+    """A number from a config; None, and a problem, where it is something else."""
+    if value is None:
+        return None
+    found = math.nan
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        with contextlib.suppress(ValueError, OverflowError):
+            found = float(value)
+    if not math.isfinite(found):
+        findings.problem(place, f"{name} is {value!r}, not a number")
+        return None
+    if least is not None and found < least:
+        findings.problem(place, f"{name} is {value!r}, less than {least:g}")
+        return None
+    return found
+
+
+def run_options(
+    value: Mapping[str, Any], at: At, env: Mapping[str, str], findings: Findings
+) -> tuple[RunOptions, int]:
+    """How a config wants to be run, and how often each of its tests is repeated."""
+    given = value.get("evaluateOptions") or {}
+    if not isinstance(given, Mapping):
+        findings.problem(at("evaluateOptions"), f"evaluateOptions is {given!r}, not an object")
+        given = {}
+    options = dict(cast("Mapping[str, Any]", given))
+    for key in options:
+        if key not in _OPTIONS:
+            place = at("evaluateOptions", key)
+            findings.hint(place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS))
+    line = value.get("commandLineOptions")
+    if isinstance(line, Mapping):
+        options |= {k: v for k, v in cast("Mapping[str, Any]", line).items() if k in _OPTIONS}
+        if "noCache" in line or cast("Mapping[str, Any]", line).get("cache") is False:
+            options["cache"] = False
+
+    def whole(name: str) -> int | None:
+        found = number(options.get(name), at("evaluateOptions", name), name, findings, 1)
+        return None if found is None else int(found)
+
+    written = value.get("outputPath") or []
+    if isinstance(line, Mapping) and cast("Mapping[str, Any]", line).get("output"):
+        written = cast("Mapping[str, Any]", line)["output"]
+    paths = cast("list[object]", written) if isinstance(written, list) else [written]
+    folder = at().file.parent
+    delay = number(options.get("delay"), at("evaluateOptions", "delay"), "delay", findings, 0)
+    rate = number(
+        env.get("PROMPTFOO_PASS_RATE_THRESHOLD"),
+        Place(at().file),
+        "PROMPTFOO_PASS_RATE_THRESHOLD",
+        findings,
+    )
+
+    def seconds(name: str, variable: str) -> float | None:
+        """A limit in milliseconds; 0 is none."""
+        given, place = options.get(name), at("evaluateOptions", name)
+        if given is None:
+            given, place = env.get(variable), Place(at().file)
+        limit = number(given, place, name, findings, 0)
+        return limit / 1000 if limit else None
+
+    found = RunOptions(
+        concurrency=whole("maxConcurrency"),
+        cache=options.get("cache") is not False,
+        trial_limit_s=seconds("timeoutMs", "PROMPTFOO_EVAL_TIMEOUT_MS"),
+        run_limit_s=seconds("maxEvalTimeMs", "PROMPTFOO_MAX_EVAL_TIME_MS"),
+        delay_s=(delay or 0.0) / 1000,
+        outputs=tuple(str(folder / str(path)) for path in paths),
+        pass_rate=1.0 if rate is None else min(1.0, max(0.0, rate / 100)),
+    )
+    return found, whole("repeat") or 1

@@ -1,0 +1,193 @@
+"""What the command line, or `commandLineOptions`, says instead of a config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, cast
+
+from evenhand.core.errors import UsageError
+from evenhand.core.plan import Selection
+from evenhand.promptfoo.findings import At, Findings, did_you_mean
+
+_KEYS = frozenset(
+    """
+    assertions cache config delay description envFile envPath extension filterErrorsOnly filterFailing
+    filterFailingOnly filterFirstN filterMetadata filterPattern filterPrompts filterProviders filterRange filterSample
+    filterSampleSeed filterTargets generateSuggestions grader maxConcurrency modelOutputs noCache noShare noWrite output
+    progressBar promptPrefix promptSuffix prompts providers repeat resume retryErrors share suggestPrompts table
+    tableCellMaxLength tag tests var vars verbose watch write
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What is said beside a config, and goes over it.
+
+    Attributes:
+        prompts: Instead of its prompts.
+        providers: Instead of its providers.
+        tests: A file of tests, instead of its tests.
+        variables: Over the variables of `defaultTest`.
+        prefix: Before every prompt.
+        suffix: After every prompt.
+        description: Instead of its description.
+        tags: Over its tags.
+        grader: Who judges where the config names nobody.
+        extensions: Beside its extensions.
+        delay_ms: Before every call.
+        env_files: Files that set variables of the environment.
+    """
+
+    prompts: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    tests: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    prefix: str = ""
+    suffix: str = ""
+    description: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    grader: str = ""
+    extensions: tuple[str, ...] = ()
+    delay_ms: float | None = None
+    env_files: tuple[str, ...] = ()
+
+    def over(self, other: Overrides) -> Overrides:
+        """Both, where these go over the others."""
+        both = {f.name: getattr(self, f.name) or getattr(other, f.name) for f in fields(self)}
+        both["variables"] = {**other.variables, **self.variables}
+        both["tags"] = {**other.tags, **self.tags}
+        return Overrides(**both)
+
+    def applied(self, value: dict[str, Any]) -> dict[str, Any]:
+        """A config with what goes over its keys; `defaultTest` is the reader's to change."""
+        said: dict[str, Any] = {}
+        if self.prompts:
+            said["prompts"] = list(self.prompts)
+        if self.providers:
+            said["targets" if "targets" in value else "providers"] = list(self.providers)
+        if self.tests:
+            said["tests"] = self.tests
+        if self.description:
+            said["description"] = self.description
+        if self.tags:
+            said["tags"] = {**_mapping(value.get("tags")), **self.tags}
+        if self.extensions:
+            said["extensions"] = [*_texts(value.get("extensions")), *self.extensions]
+        return {**value, **said} if said else value
+
+
+def from_options(
+    options: Mapping[str, Any], at: At, findings: Findings
+) -> tuple[Overrides, Selection]:
+    """What `commandLineOptions` says: what goes over the config, and which part of it is run."""
+    for key in options:
+        if key not in _KEYS:
+            findings.hint(at(key), f"unknown option '{key}' is not used", did_you_mean(key, _KEYS))
+
+    def text(key: str) -> str:
+        value = options.get(key)
+        if value is None or isinstance(value, (str, int, float)):
+            return "" if value is None else str(value)
+        findings.problem(at(key), f"{key} is {value!r}, not text")
+        return ""
+
+    def whole(key: str) -> int | None:
+        value = options.get(key)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        findings.problem(at(key), f"{key} is {value!r}, not a whole number")
+        return None
+
+    def named(key: str) -> dict[str, str]:
+        value = options.get(key) or {}
+        if not isinstance(value, Mapping):
+            findings.problem(at(key), f"{key} is {value!r}, not an object")
+            return {}
+        items = cast("Mapping[str, object]", value)
+        for name, item in items.items():
+            if not isinstance(item, str):
+                findings.problem(at(key, name), f"{key}.{name} is {item!r}, not text")
+        return {name: str(item) for name, item in items.items()}
+
+    overrides = Overrides(
+        prompts=_texts(options.get("prompts")),
+        providers=_texts(options.get("providers")),
+        tests=text("tests") or text("vars"),
+        variables=named("var"),
+        prefix=text("promptPrefix"),
+        suffix=text("promptSuffix"),
+        description=text("description"),
+        tags=named("tag"),
+        grader=text("grader"),
+        extensions=_texts(options.get("extension")),
+        env_files=split_paths(_texts(options.get("envPath") or options.get("envFile"))),
+    )
+    selection = Selection(
+        metadata=_texts(options.get("filterMetadata")),
+        pattern=text("filterPattern"),
+        first=whole("filterFirstN"),
+        sample=whole("filterSample"),
+        seed=whole("filterSampleSeed") or 0,
+        prompts=text("filterPrompts"),
+        models=text("filterProviders") or text("filterTargets"),
+    )
+    try:
+        selection = replace(selection, range=range_of(text("filterRange")))
+    except UsageError as error:
+        findings.problem(at("filterRange"), error.message, error.hint)
+    return overrides, selection
+
+
+def range_of(text: str) -> tuple[int | None, int | None] | None:
+    """`2:5` as (2, 5): from place 2, counted from 0, to before 5. Either may be left out; empty text is no range.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    if not text:
+        return None
+    start, colon, end = text.partition(":")
+    try:
+        found = (int(start) if start else None, int(end) if end else None)
+    except ValueError:
+        found = (-1, None)
+    if not colon or any(bound is not None and bound < 0 for bound in found):
+        raise UsageError(
+            f"{text!r} is not a range",
+            hint="Write 0:10 for the first ten; either side may be left out.",
+        )
+    if None not in found and cast("int", found[0]) >= cast("int", found[1]):
+        raise UsageError(
+            f"the range {text!r} holds nothing", hint="Write the smaller number first."
+        )
+    return found
+
+
+def split_paths(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Paths that may stand with commas between them, one by one."""
+    return tuple(part.strip() for item in given for part in item.split(",") if part.strip())
+
+
+def merged(said: Selection, other: Selection) -> Selection:
+    """A selection with what another says where it says nothing."""
+    plain = Selection()
+    changes = {
+        f.name: getattr(other, f.name)
+        for f in fields(Selection)
+        if getattr(said, f.name) == getattr(plain, f.name)
+    }
+    return replace(said, **changes)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if value is None or value == "":
+        return ()
+    return (
+        tuple(map(str, cast("list[object]", value))) if isinstance(value, list) else (str(value),)
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

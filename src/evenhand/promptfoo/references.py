@@ -1,0 +1,90 @@
+"""`$ref`: parts of a config that stand for other parts of it, or of another file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from evenhand.promptfoo.findings import Findings, Place, did_you_mean
+from evenhand.promptfoo.tree import Document, read_document
+
+DEEPEST = 50
+"""References behind references; more are a circle."""
+
+
+class References:
+    """Replaces the references of one file."""
+
+    def __init__(self, document: Document, findings: Findings) -> None:
+        self._document = document
+        self._findings = findings
+        self._others: dict[Path, Document | None] = {}
+
+    @property
+    def files(self) -> set[Path]:
+        """The files that references lead to."""
+        return set(self._others)
+
+    def replaced(self, value: object) -> object:
+        """The value with each `{$ref: '#/a/b'}` replaced by what is there; keys beside `$ref` go over it.
+
+        A reference may lead into another file (`other.yaml#/a/b`). What stands under `parameters` is the schema of a
+        function, whose references are its own.
+        """
+        return self._replaced(value, self._document, 0)
+
+    def _replaced(self, value: object, home: Document, depth: int) -> object:
+        if isinstance(value, dict):
+            items = cast("dict[str, object]", value)
+            target = items.get("$ref")
+            if isinstance(target, str) and depth <= DEEPEST:
+                return self._target(target, items, home, depth)
+            return {
+                k: v if k == "parameters" else self._replaced(v, home, depth)
+                for k, v in items.items()
+            }
+        if isinstance(value, list):
+            return [self._replaced(v, home, depth) for v in cast("list[object]", value)]
+        return value
+
+    def _target(
+        self, target: str, items: Mapping[str, object], home: Document, depth: int
+    ) -> object:
+        name, _, path = target.partition("#")
+        document: Document | None = home
+        if name:
+            file = home.file.parent / name.removeprefix("file://")
+            if file not in self._others:
+                place = Place(self._document.file)
+                self._others[file] = read_document(file, self._findings, place)
+            document = self._others[file]
+        if document is None:
+            return None
+        found = document.value
+        for part in filter(None, path.split("/")):
+            inside = _inside(found, part.replace("~1", "/").replace("~0", "~"))
+            if inside is None:
+                there = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
+                # A schema's own references look the same, and lead to parts of the schema.
+                self._findings.hint(
+                    Place(self._document.file),
+                    f"$ref: '{target}' is left as it is: there is no '{part}'",
+                    did_you_mean(part, there),
+                )
+                return dict(items)
+            found = inside
+        found = self._replaced(found, document, depth + 1)
+        beside = {k: self._replaced(v, home, depth) for k, v in items.items() if k != "$ref"}
+        if beside and isinstance(found, Mapping):
+            return {**cast("Mapping[str, object]", found), **beside}
+        return found
+
+
+def _inside(value: object, part: str) -> object:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, object]", value).get(part)
+    if isinstance(value, list) and part.isdigit():
+        items = cast("list[object]", value)
+        return items[int(part)] if int(part) < len(items) else None
+    return None

@@ -1,0 +1,145 @@
+"""The first walk over the tests: checks them all, counts what is selected, notes what is seldom meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.findings import Findings, did_you_mean
+from evenhand.promptfoo.reader import TestReader
+from evenhand.promptfoo.selected import Selected
+from evenhand.promptfoo.step import Pair
+
+
+@dataclass(slots=True)
+class Survey:
+    """What the first walk over the tests found.
+
+    Attributes:
+        tests: Tests, before the selection.
+        cases: Selected cases: tests spread over their lists of variables.
+        cells: Cases × the columns that take them × repeats.
+        vacuous: Selected tests that expect nothing.
+        homeless: Selected tests that no column takes.
+        calls: Cells in each column that ask its model.
+        judged: Judge calls for each judge.
+        stores: Some tests store their outputs for others.
+        alone: Some tests stand alone.
+        uncompared: Selected tests whose outputs are to be compared, and that have one column.
+    """
+
+    tests: int = 0
+    cases: int = 0
+    cells: int = 0
+    vacuous: int = 0
+    homeless: int = 0
+    calls: dict[int, int] = field(default_factory=dict[int, int])
+    judged: dict[str, int] = field(default_factory=dict[str, int])
+    stores: bool = False
+    alone: bool = False
+    uncompared: int = 0
+
+
+def surveyed(
+    reader: TestReader,
+    pairs: Sequence[Pair],
+    selected: Selected,
+    repeats: int,
+    findings: Findings,
+) -> Survey:
+    """Walks the tests once: checks them all, counts what is selected."""
+    survey = Survey()
+    stored: set[str] = set()
+    matching = 0
+    for test in reader.tests(checking=True):
+        survey.tests += 1
+        _look_at_names(test, pairs, stored, findings)
+        if test.stores:
+            stored.add(test.stores)
+        if selected.narrows:
+            matching += selected.matches(test)
+        else:
+            _count(test, pairs, repeats, survey)
+    if selected.narrows:
+        selected.draw(matching)
+        for test in selected.of(reader.tests()):
+            _count(test, pairs, repeats, survey)
+    return survey
+
+
+def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Findings) -> None:
+    """Hints at what is allowed and seldom meant."""
+    if survey.vacuous:
+        findings.hint(
+            config.at("tests"),
+            f"{survey.vacuous} of {survey.tests} tests expect nothing, so that any answer passes",
+            "Give them an assert, or write one for all under defaultTest.",
+        )
+    if survey.uncompared:
+        findings.broken(
+            config.at("tests"),
+            f"{survey.uncompared} of {survey.tests} tests compare the outputs of columns, and have one",
+            "Add a prompt or a provider, or take select-best and max-score away.",
+        )
+    if survey.homeless:
+        findings.hint(
+            config.at("tests"),
+            f"{survey.homeless} of {survey.tests} tests are run nowhere",
+            "No column has the prompts and providers that they name.",
+        )
+    names = [str(pair.variant) for pair in pairs]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        findings.hint(
+            config.at("prompts"),
+            f"two columns are called '{name}'",
+            "Give prompts or providers a label.",
+        )
+
+
+def _look_at_names(test: Test, pairs: Sequence[Pair], stored: set[str], findings: Findings) -> None:
+    """Notes variables that a prompt names and a test does not set: they print as nothing."""
+    there = test.variables.keys()
+    if stored:
+        there = there | stored
+    if test.transform_vars:
+        return
+    for pair in pairs:
+        if pair.names <= there:
+            continue
+        for name in sorted(pair.names - there):
+            findings.hint(
+                pair.prompt.place,
+                f"variable '{name}' is not set by every test, and prints as nothing there",
+                did_you_mean(name, there),
+            )
+
+
+def _count(test: Test, pairs: Sequence[Pair], repeats: int, survey: Survey) -> None:
+    cases = test.count()
+    survey.cases += cases
+    taking = (
+        pairs
+        if test.prompts is None and test.providers is None
+        else [pair for pair in pairs if pair.takes(test)]
+    )
+    trials = cases * (test.repeats or repeats)
+    survey.cells += trials * len(taking)
+    survey.stores |= bool(test.stores)
+    survey.alone |= test.alone
+    contests = test.expected.contests
+    survey.vacuous += not (test.expected.makes or contests)
+    survey.uncompared += bool(contests) and len(taking) == 1
+    survey.homeless += not taking
+    if test.provider_output is None:
+        for pair in taking:
+            index = pair.variant.index
+            survey.calls[index] = survey.calls.get(index, 0) + trials
+    for judge in test.expected.judged:
+        survey.judged[judge] = survey.judged.get(judge, 0) + trials * len(taking)
+    if contests and len(taking) > 1:
+        for assertion in contests:
+            if assertion.judge is not None:
+                judge = assertion.judge.id
+                survey.judged[judge] = survey.judged.get(judge, 0) + trials

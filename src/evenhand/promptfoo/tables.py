@@ -1,0 +1,165 @@
+"""Tests in tables, CSV and XLSX: a header names the variables; columns with `__` say something of the test."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from evenhand.promptfoo.cells import test_from_row, wrong_columns
+from evenhand.promptfoo.findings import Findings, Place, did_you_mean
+from evenhand.promptfoo.row import Line, Row
+from evenhand.promptfoo.tree import decoded
+
+
+@dataclass(slots=True)
+class Csv:
+    """A CSV file: a header, then one test a row. Columns whose name begins with `__` say something about the test."""
+
+    path: Path
+    delimiter: str = ","
+    header: list[str] = field(default_factory=list[str])
+
+    def rows(self, findings: Findings) -> Iterator[Row]:
+        data = _start(self.path)
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            text = decoded(self.path.read_bytes(), self.path, findings) or ""
+            yield from self._parsed(io.StringIO(text, newline=""), findings)
+            return
+        try:
+            with self.path.open(encoding="utf-8-sig", newline="") as lines:
+                yield from self._parsed(lines, findings)
+        except UnicodeDecodeError:
+            decoded(self.path.read_bytes(), self.path, findings)
+
+    def _parsed(self, lines: Iterator[str], findings: Findings) -> Iterator[Row]:
+        csv.field_size_limit(2**31 - 1)
+        reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
+        path = self.path
+        try:
+            header = [name.strip() for name in next(reader, [])]
+            look_at_header(header, path, findings)
+            if len(header) == 1 and any(char in header[0] for char in ";\t"):
+                findings.hint(
+                    Place(path, 1),
+                    "has one column only, whose name holds the separator of another dialect",
+                    "PROMPTFOO_CSV_DELIMITER names a separator other than the comma.",
+                )
+            width, before, number = len(header), reader.line_num, 0
+            for cells in reader:
+                line, before = before + 1, reader.line_num
+                if not any(cells):
+                    continue
+                if len(cells) != width:
+                    if any(cells[width:]) or len(cells) < width:
+                        findings.problem(
+                            Place(path, line),
+                            f"the row has {len(cells)} cells, the header has {width}",
+                            "A cell with commas has to stand in double quotes.",
+                        )
+                        continue
+                    cells = cells[:width]  # noqa: PLW2901 (empty cells at the end)
+                number += 1
+                yield table_row(
+                    dict(zip(header, cells, strict=True)), number, Line(path, line), findings
+                )
+        except csv.Error as error:
+            findings.problem(
+                Place(path, reader.line_num),
+                f"is not CSV: {error}",
+                'A quote inside a quoted cell is written twice: "".',
+            )
+
+
+def look_at_header(header: Sequence[str], path: Path, findings: Findings) -> None:
+    """Notes columns that mean nothing, or that only one of two could mean."""
+    for what, hint in wrong_columns(header):
+        findings.problem(Place(path, 1), what, hint)
+    if not any(header):
+        findings.problem(Place(path, 1), "is empty", "Its first row names the variables.")
+    for i, name in enumerate(header):
+        if name in header[:i]:
+            findings.problem(
+                Place(path, 1, i + 1),
+                f"the column '{name}' is here twice",
+                "Only one could count.",
+            )
+        if not name and any(header):
+            findings.hint(Place(path, 1, i + 1), f"column {i + 1} has no name")
+
+
+@dataclass(slots=True)
+class Xlsx:
+    """A sheet of a workbook: a header, then one test a row. `sheet` is a name, or a number from 1; empty: the first."""
+
+    path: Path
+    sheet: str = ""
+
+    def rows(self, findings: Findings) -> Iterator[Row]:
+        try:
+            from openpyxl import load_workbook  # noqa: PLC0415 (an extra)
+        except ImportError:
+            findings.problem(
+                Place(self.path),
+                "workbooks are read with openpyxl, which is not installed",
+                "pip install 'evenhand[xlsx]', or save the sheet as CSV.",
+            )
+            return
+        try:
+            book = load_workbook(self.path, read_only=True, data_only=True)
+        except Exception as error:  # noqa: BLE001 (openpyxl lets out whatever zip and XML do)
+            findings.problem(Place(self.path), f"is not a workbook: {error}")
+            return
+        try:
+            names: list[str] = book.sheetnames
+            name = (
+                names[int(self.sheet) - 1]
+                if self._is_number(len(names))
+                else self.sheet or names[0]
+            )
+            if name not in names:
+                findings.problem(
+                    Place(self.path),
+                    f"has no sheet '{self.sheet}'",
+                    did_you_mean(self.sheet, names) or f"It has: {', '.join(names)}.",
+                )
+                return
+            table = cast("Iterator[tuple[object, ...]]", book[name].iter_rows(values_only=True))
+            header = [_cell(value).strip() for value in next(table, ())]
+            look_at_header(header, self.path, findings)
+            number = 0
+            for line, values in enumerate(table, 2):
+                cells = [_cell(value) for value in values]
+                if any(cells):
+                    number += 1
+                    row = dict(zip(header, [*cells, *[""] * len(header)], strict=False))
+                    row.pop("", None)
+                    yield table_row(row, number, Line(self.path, line), findings)
+        finally:
+            book.close()
+
+    def _is_number(self, count: int) -> bool:
+        return self.sheet.isdigit() and 1 <= int(self.sheet) <= count
+
+
+def table_row(row: Mapping[str, str], number: int, at: Line, findings: Findings) -> Row:
+    """The test that a row stands for."""
+    return Row(test_from_row(row, number, at(), findings), at, data=True)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(2)

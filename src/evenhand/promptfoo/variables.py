@@ -1,0 +1,117 @@
+"""The variables of tests: written out, in files, or named by a pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.promptfoo.code_files import file_problems
+from evenhand.promptfoo.findings import At, Findings, did_you_mean, matching
+from evenhand.promptfoo.template import has_tags
+from evenhand.promptfoo.transform import split_reference
+from evenhand.promptfoo.tree import read_document, read_text
+from evenhand.promptfoo.variable_code import is_code
+
+PICTURES = frozenset(".png .jpg .jpeg .gif .webp .bmp .svg".split())
+
+
+class VariableReader:
+    """Reads the variables of one config's tests."""
+
+    def __init__(self, base: Path, findings: Findings) -> None:
+        self._base = base
+        self._findings = findings
+        self.checking = True
+        self.files: set[Path] = set()
+        """Files that they name."""
+
+    def read(self, given: object, at: At) -> dict[str, Any]:
+        if given is None:
+            return {}
+        if isinstance(given, Mapping):
+            return {
+                str(k): self._globbed(v.removesuffix("\n") if isinstance(v, str) else v, k, at)
+                for k, v in cast("Mapping[str, Any]", given).items()
+            }
+        found: dict[str, Any] = {}
+        for reference in cast("list[object]", given) if isinstance(given, list) else [given]:
+            if not isinstance(reference, str):
+                self._findings.problem(at("vars"), f"vars is {given!r}, not an object")
+                return {}
+            path = self.path_of(reference)
+            for file in matching(path) or [path]:
+                document = read_document(file, self._findings, at("vars"))
+                self.files.add(file)
+                if document is not None and isinstance(document.value, Mapping):
+                    found.update(cast("Mapping[str, Any]", document.value))
+        return found
+
+    def _globbed(self, value: object, name: str, at: At) -> object:
+        if not (
+            isinstance(value, str)
+            and value.startswith("file://")
+            and any(c in value for c in "*?[")
+        ):
+            return value
+        found = matching(self.path_of(value))
+        if not found and self.checking:
+            self._findings.problem(
+                at("vars", name), f"no file matches {value.removeprefix('file://')}"
+            )
+        return [f"file://{path}" for path in found]
+
+    def kinds(self, variables: Mapping[str, Any], at: At) -> tuple[frozenset[str], frozenset[str]]:
+        """The variables that name files, and those with tags to fill in."""
+        files: set[str] = set()
+        tagged: set[str] = set()
+        for name, value in variables.items():
+            for text in cast("list[object]", value) if isinstance(value, list) else (value,):
+                if not isinstance(text, str):
+                    continue
+                if text.startswith("file://"):
+                    files.add(name)
+                    if self.checking:
+                        self._look_at_file(text, name, at)
+                elif has_tags(text):
+                    tagged.add(name)
+        return frozenset(files), frozenset(tagged)
+
+    def look_at_data(self, variables: Mapping[str, Any], at: At) -> None:
+        for name, value in variables.items():
+            if type(value) is str and value.startswith("file://"):
+                self._findings.hint(
+                    at(),
+                    f"'{name}' is taken as it is: no file is read for a value in a data file",
+                    "Name files in the config itself, or in a YAML file of tests.",
+                )
+
+    def _look_at_file(self, reference: str, name: str, at: At) -> None:
+        path = self.path_of(reference)
+        if is_code(reference):
+            self.files.add(self._base / split_reference(reference, "")[0])
+            for what, hint in file_problems(reference, self._base, "get_var"):
+                self._findings.problem(at("vars", name), what, hint)
+        elif path.suffix == ".pdf":
+            self._findings.problem(
+                at("vars", name), f"variables from '{path.suffix}' files are not supported yet"
+            )
+        elif not path.is_file():
+            folder = path.parent
+            near = (
+                did_you_mean(path.name, [p.name for p in folder.glob("*")])
+                if folder.is_dir()
+                else ""
+            )
+            shown = reference.removeprefix("file://")
+            self._findings.problem(
+                at("vars", name), f"{shown} does not exist", near or f"Looked in {folder}."
+            )
+        elif path not in self.files:
+            self.files.add(path)
+            if path.suffix.lower() not in PICTURES:
+                read_text(path, self._findings, at("vars", name))
+
+    def path_of(self, reference: str) -> Path:
+        """The file that a variable names."""
+        return self._base / reference.removeprefix("file://")

@@ -1,0 +1,127 @@
+"""Models at servers that speak OpenAI's API, whatever it is that they are asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from evenhand.providers.chat import ChatProvider, Dialect, seconds
+from evenhand.providers.prices import price_of
+from evenhand.providers.servers import SERVERS, Server
+from evenhand.providers.wanted import Wanted
+
+_ENDPOINTS: Mapping[str, tuple[str, str]] = {
+    "chat": ("/chat/completions", "openai"),
+    "responses": ("/responses", "responses"),
+    "completion": ("/completions", "completion"),
+    "embedding": ("/embeddings", "embeddings"),
+    "moderation": ("/moderations", "moderation"),
+}
+"""What can be asked for → the path, and the module whose DIALECT is spoken there."""
+
+_RESPONSES = re.compile(r"gpt-(?!35)(?:[6-9]|\d\d|5\.(?:[6-9]|\d\d))(?![\d])")
+# Models from here on are asked through the responses API where an id does not say how.
+
+_FROM_ENVIRONMENT: Mapping[str, tuple[str, type]] = {
+    "OPENAI_TEMPERATURE": ("temperature", float),
+    "OPENAI_MAX_TOKENS": ("max_tokens", int),
+    "OPENAI_MAX_COMPLETION_TOKENS": ("max_completion_tokens", int),
+    "OPENAI_TOP_P": ("top_p", float),
+    "OPENAI_PRESENCE_PENALTY": ("presence_penalty", float),
+    "OPENAI_FREQUENCY_PENALTY": ("frequency_penalty", float),
+    "OPENAI_STOP": ("stop", str),
+}
+
+
+def make(wanted: Wanted) -> ChatProvider:
+    """A model at one of these servers. `model@address` names the address in the id itself."""
+    server = SERVERS[wanted.kind]
+    kind, model = _kind(wanted, server)
+    model, _, address = model.partition("@")
+    config = {**_environment(wanted), **wanted.config}
+    model = str(config.get("model") or model) or server.kinds[kind]
+    if not model:
+        raise wanted.refused("names no model", f"Write {wanted.kind}:{kind}:<model>.")
+    base = (address or _base(wanted, server)).rstrip("/")
+    path, _ = _ENDPOINTS[kind]
+    variable = str(config.get("apiKeyEnvar") or server.key)
+    return ChatProvider(
+        id=wanted.id,
+        label=wanted.label or wanted.id,
+        model=model,
+        url=base + path,
+        key=wanted.setting("apiKey", variable).strip(),
+        dialect=dialect_of(kind),
+        config=config,
+        price=price_of(wanted.kind if base == server.address else "", model, config),
+        timeout_s=seconds(config, wanted.id),
+        key_variable=variable,
+    )
+
+
+def dialect_of(kind: str) -> Dialect:
+    """How this kind of thing is asked for."""
+    return import_module(f"evenhand.providers.{_ENDPOINTS[kind][1]}").DIALECT
+
+
+def split_kind(rest: str) -> tuple[str, str]:
+    """The kind that an id names, empty for none, and the model: of `embeddings:x`, `embedding` and `x`."""
+    first, _, model = rest.partition(":")
+    kind = "embedding" if first == "embeddings" else first
+    return (kind, model) if kind in _ENDPOINTS else ("", rest)
+
+
+def _kind(wanted: Wanted, server: Server) -> tuple[str, str]:
+    kind, model = split_kind(wanted.rest)
+    if not kind:
+        routed = "responses" in server.kinds and wanted.kind == "openai"
+        kind = "responses" if routed and _RESPONSES.match(model) else next(iter(server.kinds))
+        first = model.partition(":")[0]
+        if wanted.kind == "openai" and first in _NOT_HERE:
+            raise wanted.refused(
+                f"asks for OpenAI's {first}, which is not supported",
+                "Text can be asked for: openai:chat:<model>, openai:responses:<model>.",
+            )
+    if kind not in server.kinds:
+        raise wanted.refused(
+            f"asks {server.name} for {kind}, which is not known here",
+            f"Write {wanted.kind}:{next(iter(server.kinds))}:<model>, or name the address: "
+            f"openai:{kind}:<model> with config: {{apiBaseUrl: {server.address}}}.",
+        )
+    return kind, model
+
+
+_NOT_HERE = frozenset(
+    "agents agents-api assistant chatkit codex codex-app-server codex-desktop codex-sdk codex-security image live "
+    "realtime speech transcription tts video".split()
+)
+
+
+def _base(wanted: Wanted, server: Server) -> str:
+    if wanted.config.get("apiBaseUrl"):
+        return str(wanted.config["apiBaseUrl"])
+    host = wanted.setting("apiHost", f"{wanted.kind.upper()}_API_HOST")
+    if host:
+        return f"https://{host}/v1"
+    named = f"{wanted.kind.upper()}_API_BASE_URL"
+    return wanted.setting("apiBaseUrl", named, *server.bases) or server.address
+
+
+def _environment(wanted: Wanted) -> dict[str, Any]:
+    """The settings that the environment has for OpenAI's models."""
+    found: dict[str, Any] = {}
+    if wanted.kind != "openai":
+        return found
+    for variable, (name, kind) in _FROM_ENVIRONMENT.items():
+        given = wanted.env.get(variable)
+        if not given:
+            continue
+        try:
+            found[name] = kind(given)
+        except ValueError:
+            raise wanted.refused(
+                f"cannot use {variable}={given!r}", "It is a number; or unset it."
+            ) from None
+    return found

@@ -1,0 +1,55 @@
+"""OpenAI's plain completions: a text goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from evenhand.core.message import Message, Reply
+from evenhand.core.provider import Price
+from evenhand.providers.chat import Dialect, finish, passed_on
+from evenhand.providers.embeddings import looked_up, plain
+from evenhand.providers.openai import bearer, rates
+from evenhand.providers.prices import cost
+from evenhand.providers.usage import counted
+
+_NAMES = "max_tokens temperature top_p presence_penalty frequency_penalty best_of stop seed suffix".split()
+
+
+def _messages(messages: Sequence[Message]) -> dict[str, Any]:
+    return {"prompt": plain(messages)}
+
+
+def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    defaults = {} if config.get("omitDefaults") else {"max_tokens": 1024, "temperature": 0}
+    given = passed_on(config, {name: name for name in _NAMES})
+    return {"model": model, **defaults, **given, **(config.get("passthrough") or {})}
+
+
+def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
+    del parsed
+    answer, found = looked_up(body, lambda answer: answer["choices"][0], "completion")
+    choice = cast("dict[str, Any]", found)
+    text = str(choice.get("text") or "")
+    usage = counted(answer, "prompt_tokens", "completion_tokens")
+    reason = choice.get("finish_reason")
+    return Reply(
+        text=text,
+        output=text,
+        usage=usage,
+        cost_usd=cost(price, usage),
+        model=str(answer.get("model") or ""),
+        finish_reason=finish(reason if isinstance(reason, str) else None),
+    )
+
+
+DIALECT = Dialect(
+    vendor="openai",
+    version="",
+    headers=bearer,
+    messages=_messages,
+    settings=_settings,
+    read=_read,
+    rates=rates,
+    chats=False,
+)

@@ -1,0 +1,224 @@
+"""Google's Gemini, by its own API: generateContent and embedContent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import BadReply
+from evenhand.core.message import Message, Reply, ToolCall, Usage
+from evenhand.core.provider import Price
+from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
+from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
+from evenhand.providers.prices import cost, price_of
+from evenhand.providers.usage import counted, mapping, number
+from evenhand.providers.wanted import Wanted
+
+HOME = "https://generativelanguage.googleapis.com"
+VERSION = "v1beta"
+_KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", "PALM_API_KEY")
+_GENERATION = {
+    "temperature": "temperature",
+    "max_tokens": "maxOutputTokens",
+    "maxOutputTokens": "maxOutputTokens",
+    "top_p": "topP",
+    "topP": "topP",
+    "topK": "topK",
+    "top_k": "topK",
+    "seed": "seed",
+    "stop": "stopSequences",
+    "stopSequences": "stopSequences",
+    "presencePenalty": "presencePenalty",
+    "frequencyPenalty": "frequencyPenalty",
+    "responseMimeType": "responseMimeType",
+    "response_mime_type": "responseMimeType",
+    "thinkingConfig": "thinkingConfig",
+}
+_BESIDE = {
+    "safetySettings": "safetySettings",
+    "toolConfig": "toolConfig",
+    "cachedContent": "cachedContent",
+}
+_REASONS = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+}
+
+
+def make(wanted: Wanted) -> ChatProvider:
+    """A model of Google's, with a key of Google AI Studio; `google:embedding:<model>` for embeddings."""
+    kind, _, model = wanted.rest.partition(":")
+    embeds = kind in ("embedding", "embeddings")
+    model = model if embeds else wanted.rest
+    if not model:
+        raise wanted.refused("names no model", "Write google:gemini-2.5-flash, say.")
+    if wanted.config.get("vertexai"):
+        raise wanted.refused(
+            "is on Vertex, which is not spoken here", f"Write litellm:vertex_ai/{model}."
+        )
+    host = wanted.setting("apiHost", "GOOGLE_API_HOST")
+    base = f"https://{host}" if host else ""
+    base = (wanted.setting("apiBaseUrl", "GOOGLE_API_BASE_URL") or base or HOME).rstrip("/")
+    version = str(wanted.config.get("apiVersion") or VERSION)
+    variable = str(wanted.config.get("apiKeyEnvar") or _KEYS[0])
+    action = "embedContent" if embeds else "generateContent"
+    return ChatProvider(
+        id=wanted.id,
+        label=wanted.label or wanted.id,
+        model=model,
+        url=f"{base}/{version}/models/{model}:{action}",
+        key=wanted.setting("apiKey", variable, *_KEYS).strip(),
+        dialect=_EMBEDDING if embeds else DIALECT,
+        config=wanted.config,
+        price=price_of("google" if base == HOME else "", model, wanted.config),
+        timeout_s=seconds(wanted.config, wanted.id),
+        key_variable=variable,
+    )
+
+
+def _headers(key: str, config: Mapping[str, Any]) -> dict[str, str]:
+    del config
+    return {"x-goog-api-key": key} if key else {}
+
+
+def _messages(messages: Sequence[Message]) -> dict[str, Any]:
+    """System messages go where this API wants them; what the model said is the model's."""
+    body: dict[str, Any] = {
+        "contents": [
+            {"role": "model" if m.role in ("assistant", "model") else "user", "parts": _parts(m)}
+            for m in messages
+            if m.role != "system"
+        ]
+    }
+    system = [part for m in messages if m.role == "system" for part in _parts(m)]
+    if system:
+        body["systemInstruction"] = {"parts": system}
+    return body
+
+
+def _parts(message: Message) -> list[object]:
+    if isinstance(message.content, str):
+        return [{"text": message.content}]
+    parts: list[object] = []
+    for block in message.content:
+        url = str(mapping(block.get("image_url")).get("url") or "")
+        if block.get("type") == "text":
+            parts.append({"text": block.get("text", "")})
+        elif url.startswith("data:"):
+            kind, _, data = url.removeprefix("data:").partition(";base64,")
+            parts.append({"inlineData": {"mimeType": kind, "data": data}})
+        elif url:
+            parts.append({"fileData": {"fileUri": url}})
+        else:  # in this API's own words already
+            parts.append(block)
+    return parts
+
+
+def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    del model  # it is in the address
+    generation = {**passed_on(config, _GENERATION), **mapping(config.get("generationConfig"))}
+    if config.get("responseSchema"):
+        generation["responseSchema"] = config["responseSchema"]
+        generation.setdefault("responseMimeType", "application/json")
+    body = passed_on(config, _BESIDE)
+    if generation:
+        body["generationConfig"] = generation
+    if config.get("systemInstruction"):
+        given = config["systemInstruction"]
+        body["systemInstruction"] = (
+            {"parts": [{"text": given}]} if isinstance(given, str) else given
+        )
+    tools = config.get("tools")
+    if tools:
+        body["tools"] = [_tool_of(mapping(tool)) for tool in tools]
+    body.update(mapping(config.get("passthrough")))
+    return body
+
+
+def _tool_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A tool in this API's words, also where it was written in OpenAI's."""
+    function = mapping(tool.get("function"))
+    if not function:
+        return tool
+    known = {k: function[k] for k in ("name", "description", "parameters") if k in function}
+    return {"functionDeclarations": [known]}
+
+
+def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
+    del parsed
+    answer, _ = looked_up(body, lambda answer: answer.keys(), "answer")
+    usage = counted(
+        answer,
+        "promptTokenCount",
+        "candidatesTokenCount",
+        "cachedContentTokenCount",
+        at="usageMetadata",
+    )
+    thought = number(mapping(answer.get("usageMetadata")).get("thoughtsTokenCount"))
+    usage = Usage(usage.tokens_in, (usage.tokens_out or 0) + (thought or 0), usage.tokens_cached)
+    model = str(answer.get("modelVersion") or "")
+    candidates = answer.get("candidates") or ()
+    if not candidates:
+        why = mapping(answer.get("promptFeedback")).get("blockReason")
+        if not why:
+            raise BadReply("the reply holds no candidates", billed=None)
+        text = f"The prompt was blocked: {why}"
+        return Reply(text, text, usage, cost(price, usage), None, model, "content_filter", True)
+    candidate = mapping(candidates[0])
+    given = mapping(candidate.get("content")).get("parts") or ()
+    parts = [part for part in map(mapping, given) if not part.get("thought")]
+    calls = [mapping(part["functionCall"]) for part in parts if part.get("functionCall")]
+    text = "".join(str(part.get("text") or "") for part in parts)
+    reason = str(candidate.get("finishReason") or "")
+    return Reply(
+        text=text or (encode(parts).decode() if calls else ""),
+        output=parts if calls else text,
+        usage=usage,
+        cost_usd=cost(price, usage),
+        model=model,
+        finish_reason="tool_calls" if calls else _REASONS.get(reason, reason.lower()),
+        refused=_REASONS.get(reason) == "content_filter",
+        tool_calls=tuple(ToolCall(str(c.get("name") or ""), mapping(c.get("args"))) for c in calls),
+    )
+
+
+def _thought(body: bytes) -> str:
+    answer = mapping(decode(body))
+    candidate = mapping(next(iter(answer.get("candidates") or ()), None))
+    parts = map(mapping, mapping(candidate.get("content")).get("parts") or ())
+    said = "".join(str(part.get("text") or "") for part in parts if part.get("thought"))
+    return f"Thinking: {said}" if said else ""
+
+
+def _vector_settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    del model
+    names = ("taskType", "outputDimensionality")
+    return passed_on(config, {name: name for name in names})
+
+
+DIALECT = Dialect(
+    vendor="google",
+    version="",
+    headers=_headers,
+    messages=_messages,
+    settings=_settings,
+    read=_read,
+    sampling="generationConfig",
+    thought=_thought,
+)
+_EMBEDDING = replace(
+    DIALECT,
+    messages=lambda messages: {"content": {"parts": [{"text": plain(messages)}]}},
+    settings=_vector_settings,
+    read=reader(lambda answer: answer["embedding"]["values"]),
+    tasks=EMBEDS,
+    chats=False,
+    thought=None,
+)

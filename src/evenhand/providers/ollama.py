@@ -1,0 +1,156 @@
+"""Ollama's own API: chat, completion and embeddings of models on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import BadReply
+from evenhand.core.message import Message, Reply, ToolCall
+from evenhand.core.provider import Price
+from evenhand.providers.chat import ChatProvider, Dialect, finish, seconds
+from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
+from evenhand.providers.openai import bearer
+from evenhand.providers.prices import cost, price_of
+from evenhand.providers.usage import counted, mapping
+from evenhand.providers.wanted import Wanted
+
+HOME = "http://localhost:11434"
+_OPTIONS = (
+    "num_predict temperature top_k top_p min_p typical_p seed stop num_ctx num_batch num_gpu num_thread num_keep "
+    "main_gpu mirostat mirostat_eta mirostat_tau penalize_newline presence_penalty frequency_penalty "
+    "repeat_penalty repeat_last_n tfs_z use_mmap use_mlock numa low_vram vocab_only logits_all f16_kv".split()
+)
+_BESIDE = "think keep_alive format truncate suffix system template raw tools".split()
+
+
+def make(wanted: Wanted) -> ChatProvider:
+    """A model of Ollama's, at `config.apiBaseUrl` or OLLAMA_BASE_URL where those are set."""
+    kind, _, model = wanted.rest.partition(":")
+    if kind not in _DIALECTS:
+        kind, model = "completion", wanted.rest
+    if not model:
+        raise wanted.refused("names no model", f"Write ollama:{kind}:<model>.")
+    base = wanted.setting("apiBaseUrl", "OLLAMA_BASE_URL") or HOME
+    path, dialect = _DIALECTS[kind]
+    return ChatProvider(
+        id=wanted.id,
+        label=wanted.label or wanted.id,
+        model=model,
+        url=base.rstrip("/") + path,
+        key=wanted.setting("apiKey", "OLLAMA_API_KEY"),
+        dialect=dialect,
+        config=wanted.config,
+        price=price_of("", model, wanted.config),
+        timeout_s=seconds(wanted.config, wanted.id),
+    )
+
+
+def _conversation(messages: Sequence[Message]) -> dict[str, Any]:
+    return {"messages": [_message(m) for m in messages]}
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """Text and pictures stand apart in this API."""
+    if isinstance(message.content, str):
+        return {"role": message.role, "content": message.content}
+    texts = [str(part.get("text", "")) for part in message.content if part.get("type") == "text"]
+    urls = [
+        str(mapping(part.get("image_url")).get("url", ""))
+        for part in message.content
+        if part.get("type") == "image_url"
+    ]
+    said: dict[str, Any] = {"role": message.role, "content": "\n".join(texts)}
+    if urls:
+        said["images"] = [url.partition("base64,")[2] or url for url in urls]
+    return said
+
+
+def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    body: dict[str, Any] = {"model": model, "stream": False}
+    options = {name: config[name] for name in _OPTIONS if config.get(name) is not None}
+    if config.get("max_tokens") is not None:
+        options.setdefault("num_predict", config["max_tokens"])
+    body.update({name: config[name] for name in _BESIDE if config.get(name) is not None})
+    for name, value in mapping(config.get("passthrough")).items():
+        (options if name in _OPTIONS else body)[name] = value
+    return {**body, "options": options} if options else body
+
+
+def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
+    del parsed
+    answer, found = looked_up(
+        body, lambda a: a["message"] if "message" in a else a["response"], "message"
+    )
+    message = mapping(found)
+    text = str((message.get("content") if message else found) or "")
+    calls = [mapping(mapping(call).get("function")) for call in message.get("tool_calls") or ()]
+    output: object = text
+    if calls:
+        output = [{"function": call} for call in calls]
+        text = text or encode(output).decode()
+    elif not isinstance(found, (str, Mapping)):
+        raise BadReply("the reply's message cannot be read", billed=None)
+    usage = counted(answer, "prompt_eval_count", "eval_count", at="")
+    return Reply(
+        text=text,
+        output=output,
+        usage=usage,
+        cost_usd=cost(price, usage),
+        model=str(answer.get("model") or ""),
+        finish_reason="tool_calls" if calls else finish(answer.get("done_reason")),
+        tool_calls=tuple(_tool(call) for call in calls),
+    )
+
+
+def _tool(call: Mapping[str, Any]) -> ToolCall:
+    given = call.get("arguments")
+    if isinstance(given, str):
+        try:
+            given = decode(given)
+        except ValueError:
+            given = None
+    return ToolCall(
+        str(call.get("name") or ""), mapping(given) if isinstance(given, dict) else None
+    )
+
+
+def _thought(body: bytes) -> str:
+    answer = mapping(decode(body))
+    thought = mapping(answer.get("message")).get("thinking") or answer.get("thinking")
+    return f"Thinking: {thought}" if isinstance(thought, str) and thought else ""
+
+
+def _only_model(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    del config
+    return {"model": model}
+
+
+_CHAT = Dialect(
+    vendor="ollama",
+    version="",
+    headers=bearer,
+    messages=_conversation,
+    settings=_settings,
+    read=_read,
+    sampling="options",
+    thought=_thought,
+)
+_COMPLETION = replace(_CHAT, messages=lambda messages: {"prompt": plain(messages)}, chats=False)
+_EMBEDDING = replace(
+    _CHAT,
+    messages=lambda messages: {"prompt": plain(messages)},
+    settings=_only_model,
+    read=reader(lambda answer: answer["embedding"]),
+    tasks=EMBEDS,
+    chats=False,
+    thought=None,
+)
+_DIALECTS: Mapping[str, tuple[str, Dialect]] = {
+    "chat": ("/api/chat", _CHAT),
+    "completion": ("/api/generate", _COMPLETION),
+    "embedding": ("/api/embeddings", _EMBEDDING),
+    "embeddings": ("/api/embeddings", _EMBEDDING),
+}

@@ -1,0 +1,67 @@
+"""Runs one Python file's functions in another interpreter, for `evenhand.providers.workers`. Imports nothing of ours.
+
+A line of JSON comes in, `{"function": …, "args": […]}`, and one goes out: `{"value": …}` or `{"error": …}`, with what
+was printed. Works with Python 3.8 and later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import inspect
+import io
+import json
+import os
+import sys
+import traceback
+from types import ModuleType
+from typing import Any
+
+
+def _module(path: str) -> ModuleType:
+    sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)  # noqa: PTH119
+    if spec is None or spec.loader is None:
+        raise ImportError(path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _answer(module: ModuleType, request: Any, loop: asyncio.AbstractEventLoop) -> object:
+    found: Any = module
+    for part in request["function"].split("."):
+        found = getattr(found, part)
+    value = found(*request["args"])
+    return loop.run_until_complete(value) if inspect.isawaitable(value) else value
+
+
+def main() -> None:
+    """Answers until there is nothing more to read."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what is written past Python's own stdout is no answer
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    module: ModuleType | None = None
+    for line in sys.stdin:
+        printed = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(printed):
+                if module is None:
+                    module = _module(sys.argv[1])
+                answer: dict[str, object] = {"value": _answer(module, json.loads(line), loop)}
+            text = json.dumps(answer)
+        except BaseException as error:  # noqa: BLE001 (also what ends a process)
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{os.path.basename(last.filename)}:{last.lineno}"  # noqa: PTH119
+            answer = {"error": f"{type(error).__name__}: {error}", "where": where}
+            text = json.dumps(answer)
+        said = json.dumps(printed.getvalue())
+        out.write(text[:-1] + ', "printed": ' + said + "}\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

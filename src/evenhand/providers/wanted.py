@@ -1,0 +1,47 @@
+"""A provider that is asked for: its id, taken apart, and what comes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import UsageError
+from evenhand.providers.filling import Fill
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody wrote who wants a provider.
+
+    Attributes:
+        id: All of the id, e.g. `openai:chat:gpt-5-mini`, without secrets.
+        kind: Its first word, `openai`.
+        rest: What follows that, `chat:gpt-5-mini`.
+        label: Its name in reports.
+        config: Its settings.
+        env: The environment: keys and addresses.
+        base: The folder that relative paths start from.
+        fill: Fills in the templates of its settings.
+    """
+
+    id: str
+    kind: str
+    rest: str
+    label: str
+    config: Mapping[str, Any]
+    env: Mapping[str, str]
+    base: Path
+    fill: Fill
+
+    def setting(self, name: str, *variables: str) -> str:
+        """A setting of the config, else the first of these environment variables that is set; empty for none."""
+        given = self.config.get(name)
+        if given:
+            return str(given)
+        return next((self.env[v] for v in variables if self.env.get(v)), "")
+
+    def refused(self, why: str, hint: str = "") -> UsageError:
+        """What to say of it where it cannot be had."""
+        return UsageError(f"provider '{self.id}' {why}", hint=hint)

@@ -1,0 +1,236 @@
+"""A web service that stands for a model. Its config says what is sent to it, and what to make of its answer.
+
+Templates are filled in by what the front door has for it; see `evenhand.providers.filling`.
+What the code made of an answer is what is journaled: code that has changed is another model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.errors import (
+    BadReply,
+    BadRequest,
+    CodeError,
+    Overloaded,
+    TemplateError,
+    UnknownModel,
+)
+from evenhand.core.message import CHATS, Prompt, Reply, Task
+from evenhand.core.provider import Answer, Host, Request
+from evenhand.core.secrets import redacted
+from evenhand.providers import http
+from evenhand.providers.chat import seconds
+from evenhand.providers.config_code import files_in, run
+from evenhand.providers.faults import fault
+from evenhand.providers.filling import Fill
+from evenhand.providers.local_code import code_digest
+from evenhand.providers.returned import replied
+from evenhand.providers.usage import mapping
+from evenhand.providers.wanted import Wanted
+from evenhand.providers.web_auth import Credentials, credentials
+from evenhand.providers.web_request import WebRequest, filled_in, raw, with_query
+
+_TRANSFORMS = ("transformRequest", "transformResponse", "responseParser", "validateStatus")
+_OFF = (401, 403, 404, 501)
+"""Statuses after which nothing better will come: they end the run."""
+
+
+def make(wanted: Wanted) -> WebProvider:
+    """A web service at the address of the id, or of `config.url`."""
+    config = wanted.config
+    url = str(config.get("url") or (f"{wanted.kind}:{wanted.rest}" if wanted.rest else ""))
+    given = config.get("request")
+    if not url and not given:
+        raise wanted.refused("has no address", "Set config.url, or config.request.")
+    if (
+        not given
+        and config.get("body") is None
+        and str(config.get("method") or "GET").upper() != "GET"
+    ):
+        raise wanted.refused("has no body to send", "Set config.body, or config.method: GET.")
+    if isinstance(given, str) and given.startswith("file://"):
+        path = wanted.base / given.removeprefix("file://")
+        try:
+            config = {**config, "request": path.read_text("utf-8")}
+        except (OSError, UnicodeDecodeError) as error:
+            raise wanted.refused(f"names {path.name}, which cannot be read: {error}") from None
+    return WebProvider(
+        id=wanted.id,
+        label=wanted.label or wanted.id,
+        url=url,
+        config=config,
+        folder=wanted.base,
+        fill=wanted.fill,
+        credentials=credentials(wanted),
+        timeout_s=seconds(config, wanted.id),
+    )
+
+
+@dataclass(slots=True)
+class WebProvider:
+    """A web service. Implements `evenhand.core.provider.Provider`."""
+
+    id: str
+    label: str
+    url: str = field(repr=False)
+    config: Mapping[str, Any] = field(repr=False)
+    folder: Path
+    fill: Fill = field(repr=False)
+    credentials: Credentials
+    timeout_s: float
+    remote: ClassVar[bool] = True
+    account: str = field(init=False)
+    paid: bool = field(init=False, default=True)
+    tasks: frozenset[Task] = field(init=False, default=CHATS)
+    files: tuple[Path, ...] = field(init=False, repr=False)
+    _code: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        try:
+            host = urlsplit(self.url).netloc.rpartition("@")[2]
+        except ValueError:
+            host = ""
+        who = encode({"auth": self.credentials.auth, "headers": self.config.get("headers")})
+        self.account = f"{host or self.id} #{digest(who)[:8]}"
+        code = [str(self.config.get(name) or "") for name in _TRANSFORMS]
+        self.files = tuple(path for text in code for path in files_in(text, self.folder))
+        self._code = code_digest(*self.files) if self.files else ""
+
+    def request(self, prompt: Prompt) -> Request:
+        config = {**self.config, **prompt.config}
+        said = {
+            "code": self._code,
+            "config": redacted({k: v for k, v in config.items() if k not in ("auth", "timeoutMs")}),
+            "prompt": prompt.text,
+            "url": redacted(self.url),
+            "vars": prompt.vars,
+        }
+        identity = encode(said)
+        return Request(
+            identity=identity,
+            key=digest(identity),
+            payload=(config, prompt.text, {**prompt.vars, "prompt": prompt.text}),
+            tokens_in=len(prompt.text) // 4,
+        )
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        config, text, variables = request.payload
+        try:
+            built = await self._built(config, text, variables, host)
+            answer = await http.transport().post(
+                built.url, built.headers, built.body, self.timeout_s, built.method
+            )
+            await self._accept(answer, host)
+            made = await self._made(answer, host)
+        except (CodeError, TemplateError) as error:
+            raise BadRequest(f"{self.id}: {error.message}", hint=error.hint) from error
+        return Answer(made, answer.latency_s)
+
+    def reply(self, body: bytes) -> Reply:
+        row = mapping(decode(body))
+        if "output" not in row:
+            raise BadReply("what the web service answered cannot be read", billed=None)
+        return replied(row, row["output"])
+
+    async def close(self) -> None:
+        await http.close()
+
+    async def _built(
+        self, config: Mapping[str, Any], text: str, variables: dict[str, Any], host: Host
+    ) -> WebRequest:
+        """The request, filled in, with what says who asks."""
+        token = await self.credentials.token(variables)
+        if token:
+            variables = {**variables, "token": token}
+        prompt: object = text
+        if config.get("transformRequest"):
+            given = {"prompt": text, "vars": variables, "context": {"vars": variables}}
+            code = str(config["transformRequest"])
+            prompt = await run(code, given, self.folder, host, name="transformRequest")
+        fill = self.fill
+        if config.get("request"):
+            https = self.url.startswith("https") or bool(config.get("useHttps"))
+            built = raw(config["request"], prompt, variables, fill, https=https)
+        else:
+            built = filled_in(config, self.url, prompt, variables, fill)
+        return replace(
+            built,
+            url=with_query(built.url, self.credentials.query(variables)),
+            headers={**built.headers, **self.credentials.headers(token, variables)},
+        )
+
+    async def _accept(self, answer: http.HttpAnswer, host: Host) -> None:
+        """Lets an answer pass, or says which way the call failed.
+
+        Without `validateStatus` an answer with another status than 200 is an answer too, unless it says that the
+        service is out of order or wants to be left alone.
+
+        Raises:
+            ProviderError: It does not pass.
+        """
+        status, rule = answer.status, self.config.get("validateStatus")
+        if rule:
+            given = {"status": status}
+            if await run(str(rule), given, self.folder, host, name="validateStatus"):
+                return
+        elif status < 500 and status not in (*_OFF, 429):
+            return
+        where = self.account.partition(" #")[0]
+        problem = fault(answer, host=where, key_hint="Look at auth and headers in its config.")
+        if status == 501:
+            raise UnknownModel(problem.message, hint="Look at the address.", status=501)
+        if isinstance(problem, (BadReply, Overloaded)) and rule and status < 500:
+            problem = BadRequest(problem.message, status=status, body=problem.body)
+        raise problem
+
+    async def _made(self, answer: http.HttpAnswer, host: Host) -> bytes:
+        """What is kept of an answer: what the config's code makes of it, or else its JSON, or else its text."""
+        text = answer.body.decode("utf-8", "replace")
+        try:
+            parsed: object = decode(text)
+        except ValueError:
+            parsed = None
+        code = self.config.get("transformResponse") or self.config.get("responseParser")
+        made: object = {"output": parsed or text}
+        if code:
+            shown = {
+                "data": text,
+                "status": answer.status,
+                "headers": {k.lower(): v for k, v in answer.headers.items()},
+                "latencyMs": round(answer.latency_s * 1000),
+            }
+            given = {"json": parsed or None, "text": text, "context": {"response": shown}}
+            made = await run(str(code), given, self.folder, host, name="transformResponse")
+            if not isinstance(made, Mapping) or not ({"output", "error"} & made.keys()):
+                made = {"output": made}
+        row = {**mapping(made)}
+        if row.get("error"):
+            raise BadRequest(f"{self.id} answered with an error: {row['error']}", billed=None)
+        if row.get("output") is None:
+            raise BadRequest(
+                f"{self.id}: transformResponse found no output in: {text[:200]}", billed=None
+            )
+        if "tokenUsage" not in row:
+            row["tokenUsage"] = mapping(parsed).get("tokenUsage") or self._estimate(text, row)
+        row["metadata"] = {**mapping(row.get("metadata")), "http": {"status": answer.status}}
+        try:
+            return encode(row, ordered=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadRequest(f"{self.id} answered with what cannot be kept: {error}") from error
+
+    def _estimate(self, text: str, row: Mapping[str, Any]) -> dict[str, int]:
+        """Tokens by the word, where the config wants them guessed."""
+        wanted = mapping(self.config.get("tokenEstimation"))
+        if not wanted.get("enabled"):
+            return {}
+        factor = float(wanted.get("multiplier") or 1.3)
+        output = row["output"]
+        said = output if isinstance(output, str) else text
+        return {"completion": math.ceil(len(said.split()) * factor)}

@@ -1,0 +1,164 @@
+"""A web service's request, written down as a template, and filled in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import quote, urlencode, urljoin
+
+from evenhand.core.encoding import encode
+from evenhand.core.errors import BadRequest
+from evenhand.providers.filling import Fill
+from evenhand.providers.usage import mapping
+
+_FIRST = re.compile(r"([A-Za-z]+)\s+(\S.*?)(?:\s+HTTP/\d(?:\.\d)?)?", re.ASCII)
+_TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class WebRequest:
+    """What is sent. Names of headers are in lower case."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes | None
+
+
+def filled_in(
+    config: Mapping[str, Any], url: str, prompt: object, variables: Mapping[str, Any], fill: Fill
+) -> WebRequest:
+    """The request that a config describes by `url`, `method`, `headers`, `queryParams` and `body`.
+
+    Args:
+        prompt: The prompt, as `transformRequest` left it: text, or an object whose fields go over those of the body.
+        variables: What templates may use; `prompt` is the prompt as it was.
+    """
+    body = config.get("body")
+    method = fill(str(config.get("method") or "GET"), variables).upper()
+    headers = {"content-type": _kind(body)} if body is not None and method != "GET" else {}
+    headers.update({str(k).lower(): str(v) for k, v in mapping(config.get("headers")).items()})
+    headers = {name: fill(value, variables) for name, value in headers.items()}
+    is_json = "application/json" in headers.get("content-type", "")
+    if isinstance(body, (dict, list)) and not is_json and method != "GET":
+        raise BadRequest(
+            "the body is an object, and the content type is not JSON",
+            hint="Say content-type: application/json, or write the body as a text.",
+        )
+    query = {k: fill(str(v), variables) for k, v in mapping(config.get("queryParams")).items()}
+    return WebRequest(
+        method,
+        with_query(fill(url, variables), query),
+        headers,
+        None if method == "GET" else _body(body, prompt, variables, fill, is_json=is_json),
+    )
+
+
+def _kind(body: object) -> str:
+    return (
+        "application/json"
+        if isinstance(body, (dict, list))
+        else "application/x-www-form-urlencoded"
+    )
+
+
+def with_query(url: str, query: Mapping[str, str]) -> str:
+    """An address with more in its query."""
+    if not query:
+        return url
+    start, hash_, fragment = url.partition("#")
+    return f"{start}{'&' if '?' in start else '?'}{urlencode(query)}{hash_}{fragment}"
+
+
+def _body(
+    body: object, prompt: object, variables: Mapping[str, Any], fill: Fill, *, is_json: bool
+) -> bytes | None:
+    with_prompt = {**variables, "prompt": prompt}
+    if is_json and isinstance(body, str):
+        try:
+            body = json.loads(body)
+        except ValueError:
+            return _from_template(body, with_prompt, fill)
+    if is_json and isinstance(prompt, dict):
+        return encode({**mapping(body), **cast("dict[str, object]", prompt)}, ordered=False)
+    if body is None:
+        return None
+    if is_json:
+        return encode(_deep(body, with_prompt, fill), ordered=False)
+    return fill(str(body), with_prompt).encode("utf-8", "replace")
+
+
+def _deep(value: object, variables: Mapping[str, Any], fill: Fill) -> object:
+    """A value whose texts are filled in; one that then is a JSON object or list becomes that."""
+    if isinstance(value, str):
+        text = fill(value, variables)
+        if text.lstrip()[:1] in ("{", "["):
+            try:
+                return cast("object", json.loads(text))
+            except ValueError:
+                return text
+        return text
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return {key: _deep(item, variables, fill) for key, item in items}
+    if isinstance(value, list):
+        return [_deep(item, variables, fill) for item in cast("list[object]", value)]
+    return value
+
+
+def _from_template(template: str, variables: Mapping[str, Any], fill: Fill) -> bytes:
+    """JSON from a template of it; where values break it, they are escaped as parts of a JSON text."""
+    for values in (variables, _escaped(variables)):
+        try:
+            return encode(json.loads(fill(template, values)), ordered=False)
+        except ValueError:
+            continue
+    return fill(template, variables).encode("utf-8", "replace")
+
+
+def _escaped(variables: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: json.dumps(value, ensure_ascii=False)[1:-1] if isinstance(value, str) else value
+        for name, value in variables.items()
+    }
+
+
+def raw(
+    template: str, prompt: object, variables: Mapping[str, Any], fill: Fill, *, https: bool
+) -> WebRequest:
+    """The request that is written out as HTTP, with its first line, headers, an empty line, and a body.
+
+    Only `{{ … }}` is filled in: `{%` is text here. Values are escaped as parts of a JSON text.
+
+    Raises:
+        BadRequest: It cannot be read.
+    """
+    values = _escaped({**variables, "prompt": prompt})
+    text = _TAG.sub(lambda tag: fill(tag[0], values), template.replace("\r\n", "\n").strip())
+    head, _, body = text.partition("\n\n")
+    first, *lines = head.split("\n")
+    found = _FIRST.fullmatch(first.strip())
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon:
+            raise BadRequest(f"the raw request has a header without a colon: {line[:80]!r}")
+        headers[name.strip().lower()] = value.strip()
+    host = headers.pop("host", "")
+    headers.pop("content-length", None)
+    if found is None or not host:
+        raise BadRequest(
+            "the raw request cannot be read",
+            hint="It begins with a line such as POST /chat HTTP/1.1, and has a Host header.",
+        )
+    path = quote(found[2], safe="/?&=#%:;,+@!$'()*~[]-._")
+    url = urljoin(f"{'https' if https else 'http'}://{host}", path)
+    return WebRequest(
+        found[1].upper(),
+        url,
+        headers,
+        body.strip().encode("utf-8", "replace") if body.strip() else None,
+    )

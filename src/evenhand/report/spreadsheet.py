@@ -1,0 +1,64 @@
+"""A run as CSV, a row for each trial, and what keeps cells from being formulas."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TextIO
+
+from evenhand.store.runfile import RunFile
+
+# What spreadsheets take for a formula at the start of a cell, in full width too.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_FIXED = "case description prompt model repeat outcome score output reason error latency_s cost_usd"
+
+
+def write_csv(run: RunFile, out: TextIO) -> int:
+    """One row a trial: what it was, what came out, and each named score and each variable in a column of its own."""
+    names: dict[str, None] = {}
+    metrics: dict[str, None] = {}
+    for trial in run.trials():  # a first time, for the columns: nothing is held
+        names.update(dict.fromkeys(trial.vars))
+        metrics.update(dict.fromkeys(trial.named_scores))
+    table = csv.writer(
+        out
+    )  # RFC 4180: lines end in \r\n, so that a lone one of either inside a cell is quoted
+    table.writerow(
+        [
+            *_FIXED.split(),
+            *(f"score:{name}" for name in metrics),
+            *(f"var:{name}" for name in names),
+        ]
+    )
+    count = 0
+    for trial in run.trials():
+        variant = run.meta.variants[trial.variant]
+        error = trial.error
+        row = [
+            trial.case,
+            trial.description,
+            variant.prompt,
+            variant.model,
+            trial.repeat,
+            trial.outcome,
+            trial.score,
+            trial.output,
+            trial.reason,
+            f"{error.slug}: {error.message}" if error else None,
+            trial.latency_s,
+            trial.cost_usd,
+            *(trial.named_scores.get(name) for name in metrics),
+            *(trial.vars.get(name) for name in names),
+        ]
+        table.writerow([cell(value) for value in row])
+        count += 1
+    return count
+
+
+def cell(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula; lists and dicts as JSON, nothing as an empty cell."""
+    if value is None or isinstance(value, (int, float)):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return "'" + text if text.startswith(_FORMULA) else text

@@ -1,0 +1,210 @@
+"""Whether an output is XML, or has some in it, with the elements that are wanted.
+
+The whole output is read by a strict parser. Pieces of XML inside a text are found by their tags: the widest ranges in
+which all that opens is closed again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score, check
+from evenhand.scorers.text import text_of
+
+Path = tuple[str, ...]
+"""A way down the elements: names, and a number where elements of one name repeat."""
+
+_NAME = (
+    r"[:A-Z_a-z\u00C0-\uFFFD\U00010000-\U000EFFFF][-.:\w\u00B7\u00C0-\uFFFD\U00010000-\U000EFFFF]*"
+)
+_TAG = re.compile(
+    rf"(?P<quiet><!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<!(?:\"[^\"]*\"|'[^']*'|[^>\"'])*(?:>|\Z))"
+    rf"|</(?P<closed>{_NAME})(?:\"[^\"]*\"|'[^']*'|[^<>\"'])*>"
+    rf"|<(?P<opened>{_NAME})(?P<rest>(?:\"[^\"]*\"|'[^']*'|[^<>\"'])*)>",
+    re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"([^\s=/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'))?")
+
+
+@dataclass(frozen=True, slots=True)
+class IsXml:
+    """The whole output is well-formed XML that has these elements.
+
+    Attributes:
+        elements: Ways down to elements that must be there, e.g. ("order", "item").
+    """
+
+    elements: tuple[Path, ...] = ()
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+        text = text_of(output)
+        wrong = _not_well_formed(text) or _missing(text, self.elements)
+        return check(not wrong, wrong)
+
+    def __str__(self) -> str:
+        return _label("is-xml", self.elements)
+
+
+@dataclass(frozen=True, slots=True)
+class ContainsXml:
+    """Somewhere in the output there is XML that has these elements."""
+
+    elements: tuple[Path, ...] = ()
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+        text = text_of(output)
+        wrong = "there is no XML in it"
+        for start, end in _pieces(text):
+            wrong = _missing(text[start:end], self.elements)
+            if not wrong:
+                return check(True)
+        return check(False, wrong)
+
+    def __str__(self) -> str:
+        return _label("contains-xml", self.elements)
+
+
+def _label(name: str, elements: Sequence[Path]) -> str:
+    wanted = ", ".join(".".join(path) for path in elements)
+    return f"{name} {wanted}" if wanted else name
+
+
+def _not_well_formed(text: str) -> str:
+    """Why this is not well-formed XML; empty where it is. Entities that a document defines itself are refused."""
+    from xml.parsers import expat  # noqa: PLC0415 (only where XML is looked for)
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    own: list[bool] = []
+
+    def doctype(name: str, system: str | None, public: str | None, internal: bool) -> None:
+        del name, public
+        own.append(internal)
+        if internal:
+            raise ValueError
+        if system is not None and "#" in system:
+            raise ValueError
+
+    parser.StartDoctypeDeclHandler = doctype
+    try:
+        parser.Parse(text.encode("utf-8", "surrogatepass"), True)
+    except ValueError:
+        return "it defines entities of its own" if any(own) else "its DOCTYPE is malformed"
+    except expat.ExpatError as error:
+        return f"it is not well-formed XML: {error}"
+    return ""
+
+
+@dataclass(slots=True)
+class _Tag:
+    kind: Literal["opening", "closing", "both"]
+    name: str
+    start: int
+    end: int
+    attributes: str = ""
+
+
+def _tags(text: str) -> Iterator[_Tag]:
+    for match in _TAG.finditer(text):
+        if match["opened"]:
+            rest = match["rest"]
+            single = rest.rstrip().endswith("/")
+            kind: Literal["opening", "both"] = "both" if single else "opening"
+            yield _Tag(kind, match["opened"], match.start(), match.end(), rest)
+        elif match["closed"]:
+            yield _Tag("closing", match["closed"], match.start(), match.end())
+
+
+def _pieces(text: str) -> list[tuple[int, int]]:
+    """Ranges of balanced elements: neighbours together first, then each of the widest alone."""
+    found: list[
+        tuple[int, int, int]
+    ] = []  # start, end, and the start of the element around it; -1 for none
+    opened: list[_Tag] = []
+    for tag in _tags(text):
+        if tag.kind == "opening":
+            opened.append(tag)
+            continue
+        start = tag.start
+        if tag.kind == "closing":
+            if not opened or opened[-1].name != tag.name:
+                opened.clear()
+                continue
+            start = opened.pop().start
+        found.append((start, tag.end, opened[-1].start if opened else -1))
+    starts = {start for start, _, _ in found}
+    widest = sorted((s, e, p) for s, e, p in found if p not in starts)
+    together: dict[int, tuple[int, int]] = {}
+    count: dict[int, int] = {}
+    for start, end, parent in widest:
+        first, last = together.get(parent, (start, end))
+        together[parent] = (min(first, start), max(last, end))
+        count[parent] = count.get(parent, 0) + 1
+    groups = [span for parent, span in together.items() if count[parent] > 1]
+    return [*groups, *((start, end) for start, end, _ in widest)]
+
+
+@dataclass(slots=True)
+class _Element:
+    name: str
+    children: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
+    text: str = ""
+
+    def value(self) -> object:
+        """Its text where it has nothing else; otherwise what it holds, by name."""
+        if not self.children:
+            return self.text.strip()
+        found: dict[str, object] = {
+            name: items[0] if len(items) == 1 else items for name, items in self.children.items()
+        }
+        if self.text.strip():
+            found["#text"] = self.text.strip()
+        return found
+
+
+def _tree(text: str) -> object:
+    """The elements of balanced tags, by name; attributes as `@_name`, repeated elements as lists."""
+    root = _Element("")
+    opened = [root]
+    at = 0
+    for tag in _tags(text):
+        opened[-1].text += text[at : tag.start]
+        at = tag.end
+        if tag.kind != "closing":
+            element = _Element(tag.name)
+            for name, double, single in _ATTRIBUTE.findall(tag.attributes):
+                element.children[f"@_{name}"] = [double or single]
+            opened.append(element)
+        if tag.kind != "opening" and len(opened) > 1:
+            done = opened.pop()
+            opened[-1].children.setdefault(done.name, []).append(done.value())
+    return root.value()
+
+
+def _missing(text: str, elements: Sequence[Path]) -> str:
+    """Which of these elements are not there, in words; empty for none."""
+    if not elements:
+        return ""
+    tree = _tree(text)
+    missing = [".".join(path) for path in elements if not _there(tree, path)]
+    return f"missing: {', '.join(missing)}" if missing else ""
+
+
+def _there(value: object, path: Path) -> bool:
+    for key in path:
+        if isinstance(value, list):
+            items = cast("list[object]", value)
+            if not (key.isdecimal() and str(int(key)) == key and int(key) < len(items)):
+                return False
+            value = items[int(key)]
+        elif isinstance(value, Mapping):
+            fields = cast("Mapping[str, object]", value)
+            if key not in fields:
+                return False
+            value = fields[key]
+        else:
+            return False
+    return True

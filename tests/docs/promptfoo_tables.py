@@ -1,0 +1,149 @@
+"""The tables of the page "Coming from promptfoo", made of the code: `python promptfoo_tables.py` writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import click
+
+from evenhand.cli.verbs import evenhand
+from evenhand.promptfoo import config, prompt_files, sources
+from evenhand.promptfoo.assertions.deviations import DEVIATIONS
+from evenhand.promptfoo.assertions.kinds import FAMILIES, INSTEAD, kind_of
+from evenhand.report.export import FORMATS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-promptfoo.md"
+_BLOCK = re.compile(r"<!-- table: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+_NEGATED = {
+    "opposite": "the opposite, score and all",
+    "kept": "the opposite verdict, the same score",
+    "own": "its own way",
+    "ignored": "no effect, as in promptfoo",
+}
+
+FLAGS = """
+-c --config -p --prompts -r --providers -t --tests -v --vars -a --assertions --model-outputs --prompt-prefix
+--prompt-suffix --var --tag -j --max-concurrency --repeat --delay --no-cache --remote -n --filter-first-n
+--filter-pattern --filter-range --filter-prompts --filter-providers --filter-targets --filter-sample
+--filter-sample-seed --filter-failing --filter-failing-only --filter-errors-only --filter-metadata -o --output --table
+--no-table --table-cell-max-length --share --no-share --resume --retry-errors --no-write --grader --suggest-prompts -w
+--watch -x --description --no-progress-bar --env-file
+""".split()
+"""The options of `promptfoo eval`, 0.123."""
+
+COMMANDS: Mapping[str, str] = {
+    "eval": "run",
+    "eval --resume": "resume",
+    "retry": "retry",
+    "show": "show",
+    "list evals": "show --list",
+    "export eval": "export",
+    "import": "import",
+    "validate": "check",
+    "init": "init",
+    "cache clear": "cache clear",
+    "debug": "doctor",
+}
+"""The commands of promptfoo's that have a counterpart."""
+
+
+def assertions() -> Iterator[str]:
+    """A row for each type that runs."""
+    yield "| type | passes when | value | with `not-` |"
+    yield "| --- | --- | --- | --- |"
+    for names in FAMILIES.values():
+        for name in names.split():
+            kind = kind_of(name)
+            yield f"| `{name}` | {_cell(kind.about)} | {_cell(kind.takes)} | {_NEGATED[kind.negation]} |"
+
+
+def refused() -> Iterator[str]:
+    """A row for each type that does not."""
+    yield "| type | instead |"
+    yield "| --- | --- |"
+    for name, instead in INSTEAD.items():
+        yield f"| `{name}` | {_cell(instead)} |"
+
+
+def keys() -> Iterator[str]:
+    """A row for each key of a config."""
+    yield "| key | |"
+    yield "| --- | --- |"
+    for key in sorted(config.KEYS - {"promptCompat"}):
+        yield f"| `{key}` | {config._NO_EFFECT.get(key, 'works')} |"
+
+
+def files() -> Iterator[str]:
+    """What prompts and tests are read from, and what results are written to."""
+    yield "| | endings |"
+    yield "| --- | --- |"
+    prompts = prompt_files.ENDINGS | prompt_files._PROGRAMS
+    yield f"| prompts | {_list(prompts)} |"
+    yield f"| tables of tests | {_list(sources.TABLES)} |"
+    yield f"| formats of results | {_list(FORMATS)} |"
+
+
+def commands() -> Iterator[str]:
+    """A row for each command that has a counterpart."""
+    yield "| promptfoo | Evenhand |"
+    yield "| --- | --- |"
+    for theirs, ours in COMMANDS.items():
+        yield f"| `promptfoo {theirs}` | `evenhand {ours}` |"
+
+
+def options() -> Iterator[str]:
+    """Which options of `promptfoo eval` are options of `evenhand run`."""
+    context = click.Context(evenhand)
+    command = evenhand.get_command(context, "run")
+    assert command is not None
+    known = {
+        text
+        for p in command.params
+        if isinstance(p, click.Option)
+        for text in (*p.opts, *p.secondary_opts)
+    }
+    same = [flag for flag in FLAGS if flag in known and flag != "-v"]
+    yield "| options of `promptfoo eval` | |"
+    yield "| --- | --- |"
+    yield f"| {_list(same, in_order=True)} | the same |"
+    others = [flag for flag in FLAGS if flag not in same]
+    yield f"| {_list(others, in_order=True)} | not there |"
+
+
+def deviations() -> Iterator[str]:
+    """A row for each deviation."""
+    yield "| subject | |"
+    yield "| --- | --- |"
+    for subject, sentence in DEVIATIONS.items():
+        yield f"| {_cell(subject)} | {_cell(sentence)} |"
+
+
+TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
+    table.__name__: table
+    for table in (assertions, refused, keys, files, commands, options, deviations)
+}
+
+
+def with_tables(text: str) -> str:
+    """The page with each table made anew."""
+
+    def made(match: re.Match[str]) -> str:
+        rows = "\n".join(TABLES[match[1]]())
+        return f"<!-- table: {match[1]} -->\n{rows}\n<!-- end -->"
+
+    return _BLOCK.sub(made, text)
+
+
+def _list(words: object, *, in_order: bool = False) -> str:
+    found = [str(word) for word in words]  # type: ignore[attr-defined]
+    return ", ".join(f"`{word}`" for word in (found if in_order else sorted(found)))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text("utf-8")), "utf-8")

@@ -1,0 +1,174 @@
+"""What the command line says of what is run, end to end: selections, files of results, and going on with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from evenhand.cli import main
+from evenhand.store.catalogue import find
+from evenhand.store.runfile import RunFile
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def evenhand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Runs a command line in the folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MOOD", "")  # so that what a test sets is taken back
+
+    def run(*words: str) -> Ended:
+        try:
+            main(list(words))
+            code = 0
+        except SystemExit as error:
+            code = int(error.code or 0)
+        out, err = capsys.readouterr()
+        return Ended(code, out, err)
+
+    return run
+
+
+CONFIG = """
+description: demo
+prompts: ['{{q}}{{env.MOOD}}']
+providers: [echo]
+tests:
+  - {vars: {q: good}, assert: [{type: contains, value: good}]}
+  - {vars: {q: bad}, assert: [{type: contains, value: good}]}
+  - {vars: {q: broken}, assert: [{type: python, value: "1/0"}]}
+"""
+
+
+def outputs() -> list[object]:
+    """What the latest run's trials answered."""
+    with RunFile.open(find(Path.cwd(), None)) as run:
+        return [trial.output for trial in run.trials()]
+
+
+def test_only_what_failed_is_run_again(evenhand: Run, tmp_path: Path) -> None:
+    """Failures, errors, or both, of the latest run, of one by name, or of promptfoo's file."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    evenhand("run", "--no-progress")
+    first = find(tmp_path, None).stem
+    for option, found in (
+        ("--filter-failing", ["bad", "broken"]),
+        ("--filter-failing-only", ["bad"]),
+        ("--filter-errors-only", ["broken"]),
+    ):
+        evenhand("run", "--no-progress", option, first)
+        assert outputs() == found
+    rows = [
+        {"vars": {"q": "good"}, "success": False, "failureReason": 1},
+        {"vars": {"q": "bad"}, "success": True, "failureReason": 0},
+    ]
+    (tmp_path / "theirs.json").write_text(json.dumps({"results": {"results": rows}}))
+    evenhand("run", "--no-progress", "--filter-failing", "theirs.json")
+    assert outputs() == ["good"]
+
+
+def test_a_run_goes_on_with_what_it_was_asked(evenhand: Run, tmp_path: Path) -> None:
+    """Selection and overrides are kept with it."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    (tmp_path / "my.env").write_text("MOOD=!\n")
+    asked = (
+        "--filter-range",
+        "1:",
+        "--env-file",
+        "my.env",
+        "--var",
+        "extra=1",
+        "--prompt-suffix",
+        "?",
+    )
+    assert evenhand("run", "--no-progress", *asked).code == 1
+    assert outputs() == ["bad!?", "broken!?"]
+    again = evenhand("resume", "--no-progress")
+    assert again.code == 1
+    assert outputs() == ["bad!?", "broken!?"]
+
+
+def test_results_are_written_where_the_config_and_the_command_line_say(
+    evenhand: Run, tmp_path: Path
+) -> None:
+    """Each file in the format of its ending."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG + "outputPath: out/r.jsonl\n")
+    ended = evenhand("run", "--no-progress", "-o", "r.csv", "-o", "r.json")
+    assert "3 trials written to" in ended.err
+    assert len((tmp_path / "out" / "r.jsonl").read_text().splitlines()) == 3
+    assert (tmp_path / "r.csv").read_text().count("\n") >= 4
+    assert json.loads((tmp_path / "r.json").read_text())
+
+
+def test_a_run_that_is_not_kept_leaves_nothing(evenhand: Run, tmp_path: Path) -> None:
+    """What is printed and written is all there is of it."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    ended = evenhand("run", "--no-progress", "--no-write", "-o", "r.json")
+    assert "demo" in ended.out
+    assert (tmp_path / "r.json").is_file()
+    assert not (tmp_path / "home").exists()
+
+
+def test_where_nothing_is_selected_the_code_says_so(evenhand: Run, tmp_path: Path) -> None:
+    """As in promptfoo it is 0 with promptfoo's codes, unless it is asked to be none."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    nothing = ("run", "--filter-pattern", "zzz")
+    assert evenhand(*nothing).code == 5
+    assert evenhand(*nothing, "--promptfoo-exit-codes").code == 0
+    assert evenhand(*nothing, "--promptfoo-exit-codes", "--fail-on-empty").code == 5
+
+
+def test_several_configs_run_as_one(evenhand: Run, tmp_path: Path) -> None:
+    """By option, by argument, by pattern."""
+    for name in "ab":
+        text = f"prompts: ['{{{{q}}}}']\nproviders: [echo]\ntests: [{{vars: {{q: {name}}}}}]\n"
+        (tmp_path / f"{name}.yaml").write_text(text)
+    for words in (("-c", "a.yaml", "-c", "b.yaml"), ("a.yaml", "b.yaml"), ("-c", "*.yaml")):
+        assert evenhand("run", "--no-progress", *words).code == 0
+        assert outputs() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("--var", "x"), "is not NAME=VALUE"),
+        (("--filter-range", "x"), "is not a range"),
+        (("--filter-failing", "nope"), "there are no runs"),
+        (("--env-file", "no.env"), "no.env does not exist"),
+    ],
+)
+def test_an_option_that_cannot_be_read_is_a_mistake(
+    evenhand: Run, tmp_path: Path, words: tuple[str, ...], what: str
+) -> None:
+    """It is said, and nothing is run."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    ended = evenhand("run", *words)
+    assert ended.code == 2
+    assert what in ended.err
+
+
+def test_check_chooses_as_run_does(evenhand: Run, tmp_path: Path) -> None:
+    """And calls nothing that prepares a run."""
+    (tmp_path / "hooks.py").write_text("def beforeAll(context, info):\n    raise SystemExit\n")
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        CONFIG + "extensions: [file://hooks.py:beforeAll]\n"
+    )
+    ended = evenhand("check", "--filter-range", "0:1", "--json")
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)["trials"] == 1

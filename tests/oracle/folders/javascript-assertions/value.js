@@ -1,0 +1,1 @@
+module.exports = (output, context) => `${context.vars.a}+${context.vars.b}`;

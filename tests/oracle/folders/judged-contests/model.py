@@ -1,0 +1,2 @@
+def call_api(prompt, options, context):
+    return {"output": {"said": prompt} if "many" in prompt else prompt}

@@ -1,0 +1,1 @@
+module.exports = async ({ vars }) => [{ role: 'user', content: `Hello ${vars.name}` }];

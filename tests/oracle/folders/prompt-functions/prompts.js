@@ -1,0 +1,1 @@
+module.exports.shout = ({ vars, provider }) => `${vars.name.toUpperCase()} ${provider.id}`;

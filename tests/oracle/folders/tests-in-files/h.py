@@ -1,0 +1,2 @@
+def generate_tests(config=None):
+    return [{"vars": {"q": "hgen " + str(config)}}]

@@ -1,0 +1,68 @@
+"""Whole folders against what promptfoo 0.123 made of them: the same cells, in the same order, with the same outputs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from evenhand.cli.verbs import evenhand
+from evenhand.report.export import export
+from evenhand.store.catalogue import find
+from evenhand.store.runfile import RunFile
+
+FOLDERS = Path(__file__).parent / "folders"
+
+
+def settled(folder: Path) -> list[dict[str, Any]]:
+    """One dict for each cell of a folder, in the order of its plan, verdicts as promptfoo's results have them."""
+    args_file = folder / "args.json"
+    args = json.loads(args_file.read_text()) if args_file.is_file() else []
+    result = CliRunner().invoke(
+        evenhand, ["run", *args, "--no-table", "--no-progress"], standalone_mode=False
+    )
+    if result.exception:
+        raise result.exception
+    results = folder / "results.json"
+    with RunFile.open(find(folder, None)) as run:
+        models = [variant.model for variant in run.meta.variants]
+        trials = list(run.trials())
+        export(run, results, "promptfoo")
+    rows = json.loads(results.read_text())["results"]["results"]
+    return [
+        {
+            "model": models[trial.variant],
+            "output": trial.output,
+            "metadata": trial.metadata,
+            "outcome": ("pass", "fail", "error")[row["failureReason"]],
+            "score": row["score"],
+            "named": row["namedScores"],
+            "parts": [
+                [part["pass"], part["score"]]
+                for part in (row["gradingResult"] or {}).get("componentResults") or []
+            ],
+        }
+        for trial, row in zip(trials, rows, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FOLDERS.iterdir()))
+def test_a_folder_comes_to_what_promptfoo_makes_of_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Model by model, output by output, verdict by verdict."""
+    folder = tmp_path / name
+    shutil.copytree(FOLDERS / name, folder)
+    monkeypatch.chdir(folder)
+    recorded = json.loads((folder / "recorded.json").read_text())
+    found = settled(folder)
+    assert [cell["output"] for cell in found] == [cell["output"] for cell in recorded]
+    for key in ("model", "outcome", "metadata", "parts"):
+        assert [cell[key] for cell in found] == [cell[key] for cell in recorded], key
+    for ours, theirs in zip(found, recorded, strict=True):
+        assert ours["score"] == pytest.approx(theirs["score"], abs=1e-9)
+        assert ours["named"] == pytest.approx(theirs["named"], abs=1e-9)

@@ -1,0 +1,191 @@
+"""Functions that stand for models: in this process, in another Python's, and in JavaScript."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.core.errors import BadRequest, UsageError
+from evenhand.core.message import Prompt, Reply
+from evenhand.engine.code import CodeHost
+from evenhand.providers.catalog import create
+
+CODE = """
+import os, sys, time
+count = 0
+class Bot:
+    @classmethod
+    def answer(cls, prompt, options, context): return "bot " + prompt
+def call_api(prompt, options, context):
+    global count
+    count += 1
+    print("said", prompt)
+    return {"output": {"pid": os.getpid(), "count": count, "who": sys.executable,
+        "n": options["config"].get("n"), "var": context["vars"].get("v"), "env": os.environ.get("MINE")}}
+async def later(prompt, options, context): return prompt.upper()
+def raises(prompt, options, context): raise ValueError("no")
+def dies(prompt, options, context): os.write(1, b"last words"); os._exit(3)
+def sleeps(prompt, options, context): time.sleep(60)
+def odd(prompt, options, context): return {"output": {1, 2}}
+def call_embedding_api(prompt, options): return {"embedding": [1, 2]}
+"""
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> str:
+    """Another interpreter than this one: a link to it by another name."""
+    link = tmp_path / "other-python"
+    link.symlink_to(sys.executable)
+    return str(link)
+
+
+async def asked(
+    tmp_path: Path, name: str, *prompts: Prompt, env: dict[str, str] | None = None, **config: Any
+) -> list[Reply]:
+    """The replies, asked for at the same time in one run."""
+    (tmp_path / "bot.py").write_text(CODE)
+    provider = create(f"python:bot.py{name}", config=config, env=env or {}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        requests = [provider.request(prompt) for prompt in prompts or (Prompt.of("hi"),)]
+        answers = await asyncio.gather(*(provider.send(r, host) for r in requests))
+        return [provider.reply(answer.body) for answer in answers]
+
+
+async def test_another_python_answers_where_one_is_named(tmp_path, other):
+    """In a process of its own, with settings, variables and environment."""
+    prompt = Prompt((), "hi", vars={"v": 5})
+    env = {"MINE": "yes"}
+    (reply,) = await asked(tmp_path, "", prompt, pythonExecutable=other, n=1, env=env)
+    said = reply.output
+    assert said["pid"] != os.getpid()
+    assert (said["n"], said["var"], said["env"]) == (1, 5, "yes")
+    (reply,) = await asked(tmp_path, "", env={"PROMPTFOO_PYTHON": other})
+    assert reply.output["pid"] != os.getpid()
+
+
+async def test_this_python_answers_in_this_process(tmp_path):
+    """Also where it is the one that is named."""
+    for config in ({}, {"pythonExecutable": sys.executable}):
+        (reply,) = await asked(tmp_path, "", **config)
+        assert reply.output["pid"] == os.getpid()
+
+
+async def test_a_process_stays_and_is_asked_again(tmp_path, other):
+    """One worker answers one call at a time, and keeps what it has imported."""
+    prompts = [Prompt.of(str(i)) for i in range(4)]
+    replies = await asked(tmp_path, "", *prompts, pythonExecutable=other, workers=1)
+    assert len({reply.output["pid"] for reply in replies}) == 1
+    assert sorted(reply.output["count"] for reply in replies) == [1, 2, 3, 4]
+    several = await asked(tmp_path, "", *prompts, pythonExecutable=other, workers=2)
+    assert len({reply.output["pid"] for reply in several}) <= 2
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_functions_of_every_kind_answer(tmp_path, other, elsewhere):
+    """Async ones, and methods of a class, here and there alike."""
+    config = {"pythonExecutable": other} if elsewhere else {}
+    assert (await asked(tmp_path, ":later", **config))[0].text == "HI"
+    assert (await asked(tmp_path, ":Bot.answer", **config))[0].text == "bot hi"
+    prompt = Prompt((), "x", task="embed")
+    assert (await asked(tmp_path, "", prompt, **config))[0].output == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        (":raises", r"bot\.py:raises: ValueError: no"),
+        (":dies", r"the process of bot\.py:dies ended: last words"),
+        (":sleeps", r"bot\.py:sleeps took longer than 0\.5 s"),
+        (":nothing", "AttributeError"),
+        (":odd", "not JSON serializable"),
+    ],
+)
+async def test_a_process_that_fails_fails_its_own_call(tmp_path, other, name, says):
+    """It is said which function, and what it said last."""
+    with pytest.raises(BadRequest, match=says):
+        await asked(
+            tmp_path, name, pythonExecutable=other, timeout=500 if name == ":sleeps" else None
+        )
+
+
+async def test_after_a_process_has_died_another_answers(tmp_path, other):
+    """One bad call is not the end of the run."""
+    (tmp_path / "bot.py").write_text(
+        "import os\ndef call_api(p, o, c):\n    if p == 'die': os._exit(1)\n    return p\n"
+    )
+    config = {"pythonExecutable": other, "workers": 1}
+    provider = create("python:bot.py", config=config, env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        with pytest.raises(BadRequest):
+            await provider.send(provider.request(Prompt.of("die")), host)
+        answer = await provider.send(provider.request(Prompt.of("live")), host)
+    assert provider.reply(answer.body).text == "live"
+
+
+async def test_workers_bound_what_runs_at_once_in_this_process(tmp_path):
+    """A function that is not safe in threads says workers: 1."""
+    (tmp_path / "bot.py").write_text(
+        "import time\nnow = most = 0\n"
+        "def call_api(p, o, c):\n    global now, most\n    now += 1; most = max(most, now)\n"
+        "    time.sleep(0.02); now -= 1\n    return {'output': most}\n"
+    )
+    provider = create("python:bot.py", config={"workers": 1}, env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        requests = [provider.request(Prompt.of(str(i))) for i in range(4)]
+        answers = await asyncio.gather(*(provider.send(r, host) for r in requests))
+    assert {provider.reply(a.body).output for a in answers} == {1}
+
+
+@pytest.mark.parametrize(
+    ("id_", "config", "says"),
+    [
+        ("python:bot.py", {"pythonExecutable": "no-such-python"}, "no-such-python, which is not"),
+        ("python:bot.py", {"workers": "many"}, "wants many workers"),
+        ("python:bot.py", {"timeout": "soon"}, "timeout is 'soon'"),
+        ("file://bot.txt", {}, "neither Python nor JavaScript"),
+        ("file://no.js", {}, "no.js does not exist"),
+    ],
+)
+def test_what_cannot_be_run_is_told_at_once(tmp_path, id_, config, says):
+    """When the provider is made."""
+    (tmp_path / "bot.py").write_text(CODE)
+    with pytest.raises(UsageError, match=says):
+        create(id_, config=config, env={}, base=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("id_", "code"),
+    [
+        ("file://p.js", "module.exports = async (prompt, context) => prompt + context.vars.v"),
+        ("file://p.js:named", "module.exports.named = (prompt) => ({ output: prompt + '5' })"),
+        (
+            "p.mjs",
+            """export default class P {
+                constructor(o) { this.n = o.config.n }
+                id() { return 'p' }
+                async callApi(prompt) { return { output: prompt + this.n } }
+            }""",
+        ),
+    ],
+)
+async def test_a_javascript_file_answers(tmp_path, id_, code):
+    """A function, an export by name, or a class that is made with its options."""
+    name = id_.removeprefix("file://").partition(":")[0]
+    (tmp_path / name).write_text(code)
+    provider = create(id_, config={"n": 5}, env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        request = provider.request(Prompt((), "hi", vars={"v": "5"}))
+        reply = provider.reply((await provider.send(request, host)).body)
+    assert reply.text == "hi5"
+    (tmp_path / name).write_text(code + "\n// changed")
+    again = create(id_, config={"n": 5}, env={}, base=tmp_path)
+    assert again.request(Prompt.of("hi")).key != provider.request(Prompt.of("hi")).key
