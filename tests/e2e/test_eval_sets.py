@@ -359,3 +359,25 @@ def test_a_time_limit_holds_for_evals_and_fixtures(folder: Path):
     assert len(reasons) == 2
     for name, reason in zip(("fixture prepared", "sleeps"), reasons, strict=True):
         assert f"{name} took longer than 0.1 s and was given up" in reason
+
+
+def test_offline_costs_nothing_and_no_budget_stops_it(folder: Path):
+    """Neither a model whose price is known nor one whose price nobody knows."""
+    (folder / "evals" / "two_evals.py").unlink()
+    (folder / "offline.jsonl").write_text('{"match": "", "reply": "fine"}\n', "utf-8")
+    (folder / "evals" / "one_evals.py").write_text(
+        textwrap.dedent("""
+            from evenhand import EvalSet
+            over = {"model": ["openai:chat:gpt-5-mini", "openai:chat:of-my-own"]}
+            evals = EvalSet("asks", over=over)
+
+            @evals.eval
+            async def asks(model, expect):
+                expect((await model.generate("how?")).text == "fine", "is fine")
+            """),
+        "utf-8",
+    )
+    for most in ("5", "0"):
+        done = run("run", "--offline", "--max-cost", most, "--json", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert [outcome for _, _, outcome in trials(done)] == ["pass", "pass"]
