@@ -124,7 +124,7 @@ def test_what_is_named_is_run_and_nothing_else(folder: Path, words: list[str], e
     [
         (["evals/one_evals.py:1"], 2, "holds (7–10)"),
         (["evals/none_evals.py"], 2, "does not exist"),
-        (["-k", "nothing"], 5, "There are: holds, misses, is_there"),
+        (["-k", "nothing"], 5, "There are: one: holds, misses; two: is_there"),
         (["--tag", "fast"], 5, "leaves no eval"),
         (["--filter", "zebra", "-k", "holds"], 5, "leaves no eval"),
         (["--filter", "("], 2, "not a regular expression"),
@@ -169,6 +169,20 @@ def test_check_says_what_would_run_and_runs_nothing(folder: Path):
     assert done.returncode == 2
     assert "two_evals.py:1: cannot be imported: SyntaxError" in done.stderr
     assert not (folder / ".evenhand").exists()
+
+
+def test_check_takes_what_run_takes(folder: Path):
+    """Several files, and lines; what is wrong is told with paths from where one stands."""
+    both = run("check", "evals/one_evals.py:8", "evals/two_evals.py", cwd=folder)
+    assert both.returncode == 0, both.stderr
+    assert "2 eval sets · 2 evals" in both.stdout
+    assert "evenhand run evals/one_evals.py:8 evals/two_evals.py" in both.stdout
+    (folder / "evals" / "two_evals.py").write_text("import nowhere_to_be_found", "utf-8")
+    broken = run("check", cwd=folder)
+    assert broken.returncode == 2
+    assert "\nevals/two_evals.py:1: cannot be imported" in f"\n{broken.stderr}"
+    nothing = run("run", "-k", "zzz", "evals/one_evals.py", cwd=folder)
+    assert "There are: one: holds, misses." in nothing.stderr
 
 
 def test_a_run_with_errors_is_resumed_and_only_they_are_tried_again(folder: Path):
@@ -275,9 +289,9 @@ def test_what_is_wrong_is_told_with_its_lines_and_the_rest_runs(folder: Path):
     assert done.returncode == 2
     assert trials(done) == [("is_there", "two", "pass")]
     told = [line for line in done.stderr.splitlines() if ".py:" in line]
-    assert [line.removeprefix(str(folder)).split(": ")[0] for line in told] == [
-        "/evals/one_evals.py:18",
-        "/other/evals/setup.py:1",
+    assert [line.split(": ")[0] for line in told] == [
+        "evals/one_evals.py:18",
+        "other/evals/setup.py:1",
     ]
     assert "gives a number, and has no bound" in run("check", "evals", cwd=folder).stderr
 

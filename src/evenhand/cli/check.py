@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 import click
 
@@ -13,14 +12,14 @@ from evenhand.core.errors import ConfigError
 
 
 @click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
-@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...")
 @selecting
 @click.option(
     "--strict-prompts", is_flag=True, help="Read prompt functions as `run --strict-prompts` does."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def check(
-    path: Path,
+    paths: tuple[str, ...],
     filter_: str,
     first: int | None,
     sample: int | None,
@@ -29,15 +28,16 @@ def check(
     strict_prompts: bool,
     as_json: bool,
 ) -> int:
-    """Validate PATH, and say what a run would do and cost.
+    """Validate PATHs, and say what a run would do and cost.
 
-    PATH is a folder with a promptfooconfig.yaml or the file itself; or a file or a folder of eval sets. All problems
-    are shown at once, each with its file, line and column. Nothing is sent.
+    PATH is a folder with a promptfooconfig.yaml or the file itself; or any number of eval files, a line of an eval
+    after a colon, and folders of them. Without PATH, the folder you stand in. All problems are shown at once, each
+    with its file, line and column. Nothing is sent.
     """
     from evenhand.cli.asked import Asked  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (see above)
 
-    asked = Asked((str(path),), filter_, first, sample, seed, repeat, strict_prompts)
+    asked = Asked(paths or (".",), filter_, first, sample, seed, repeat, strict_prompts)
     plan, broken = asked.plan()
     if broken:
         raise ConfigError(broken)
@@ -47,7 +47,7 @@ def check(
 
         click.echo(encode(estimate_row(plan, estimates)).decode())
         return 0
-    shown = "" if path == Path() else shlex.quote(str(path))
+    shown = "" if paths in ((), (".",)) else shlex.join(paths)
     for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)
     for line in estimate_lines(plan, estimates, shown):
