@@ -124,7 +124,7 @@ def test_what_is_named_is_run_and_nothing_else(folder: Path, words: list[str], e
     [
         (["evals/one_evals.py:1"], 2, "holds (7–10)"),
         (["evals/none_evals.py"], 2, "does not exist"),
-        (["-k", "nothing"], 5, "There are: holds, misses, is_there"),
+        (["-k", "nothing"], 5, "There are: one: holds, misses; two: is_there"),
         (["--tag", "fast"], 5, "leaves no eval"),
         (["--filter", "zebra", "-k", "holds"], 5, "leaves no eval"),
         (["--filter", "("], 2, "not a regular expression"),
@@ -169,6 +169,20 @@ def test_check_says_what_would_run_and_runs_nothing(folder: Path):
     assert done.returncode == 2
     assert "two_evals.py:1: cannot be imported: SyntaxError" in done.stderr
     assert not (folder / ".evenhand").exists()
+
+
+def test_check_takes_what_run_takes(folder: Path):
+    """Several files, and lines; what is wrong is told with paths from where one stands."""
+    both = run("check", "evals/one_evals.py:8", "evals/two_evals.py", cwd=folder)
+    assert both.returncode == 0, both.stderr
+    assert "2 eval sets · 2 evals" in both.stdout
+    assert "evenhand run evals/one_evals.py:8 evals/two_evals.py" in both.stdout
+    (folder / "evals" / "two_evals.py").write_text("import nowhere_to_be_found", "utf-8")
+    broken = run("check", cwd=folder)
+    assert broken.returncode == 2
+    assert "\nevals/two_evals.py:1: cannot be imported" in f"\n{broken.stderr}"
+    nothing = run("run", "-k", "zzz", "evals/one_evals.py", cwd=folder)
+    assert "There are: one: holds, misses." in nothing.stderr
 
 
 def test_a_run_with_errors_is_resumed_and_only_they_are_tried_again(folder: Path):
@@ -275,9 +289,9 @@ def test_what_is_wrong_is_told_with_its_lines_and_the_rest_runs(folder: Path):
     assert done.returncode == 2
     assert trials(done) == [("is_there", "two", "pass")]
     told = [line for line in done.stderr.splitlines() if ".py:" in line]
-    assert [line.removeprefix(str(folder)).split(": ")[0] for line in told] == [
-        "/evals/one_evals.py:18",
-        "/other/evals/setup.py:1",
+    assert [line.split(": ")[0] for line in told] == [
+        "evals/one_evals.py:18",
+        "other/evals/setup.py:1",
     ]
     assert "gives a number, and has no bound" in run("check", "evals", cwd=folder).stderr
 
@@ -359,3 +373,25 @@ def test_a_time_limit_holds_for_evals_and_fixtures(folder: Path):
     assert len(reasons) == 2
     for name, reason in zip(("fixture prepared", "sleeps"), reasons, strict=True):
         assert f"{name} took longer than 0.1 s and was given up" in reason
+
+
+def test_offline_costs_nothing_and_no_budget_stops_it(folder: Path):
+    """Neither a model whose price is known nor one whose price nobody knows."""
+    (folder / "evals" / "two_evals.py").unlink()
+    (folder / "offline.jsonl").write_text('{"match": "", "reply": "fine"}\n', "utf-8")
+    (folder / "evals" / "one_evals.py").write_text(
+        textwrap.dedent("""
+            from evenhand import EvalSet
+            over = {"model": ["openai:chat:gpt-5-mini", "openai:chat:of-my-own"]}
+            evals = EvalSet("asks", over=over)
+
+            @evals.eval
+            async def asks(model, expect):
+                expect((await model.generate("how?")).text == "fine", "is fine")
+            """),
+        "utf-8",
+    )
+    for most in ("5", "0"):
+        done = run("run", "--offline", "--max-cost", most, "--json", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert [outcome for _, _, outcome in trials(done)] == ["pass", "pass"]

@@ -273,7 +273,9 @@ def plan_of(
         files=files_of(evals.path for evals, _ in columns),
     )
     if not plan.size:
-        there = ", ".join(e.name for evals in sets for e in evals.evals[:10])
+        there = "; ".join(
+            f"{evals.name}: {', '.join(e.name for e in evals.evals[:10])}" for evals in sets
+        )
         raise NothingSelected(
             "the selection leaves no eval to run", hint=f"There are: {there or 'none'}."
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,19 +17,19 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
-@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...")
 @selecting
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-def check(path: Path | None, as_json: bool, **said: Any) -> int:
-    """Validate PATH, and say what a run would do and cost.
+def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
+    """Validate PATHs, and say what a run would do and cost.
 
-    PATH is a folder with a promptfooconfig.yaml or the file itself; or a file or a folder of eval sets. All problems
-    are shown at once, each with its file, line and column; so is what would come out otherwise in promptfoo. Nothing is
-    sent.
+    PATH is a folder with a promptfooconfig.yaml or the file itself; or any number of eval files, a line of an eval
+    after a colon, and folders of them. Without PATH, the folder you stand in. All problems are shown at once, each
+    with its file, line and column; so is what would come out otherwise in promptfoo. Nothing is sent.
     """
     from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (once it is known what is asked)
 
-    plan, broken = asked_for((str(path),) if path else (), said).plan(prepare=False)
+    plan, broken = asked_for(paths, said).plan(prepare=False)
     if broken:
         raise ConfigError(broken)
     estimates = plan.estimate()
@@ -40,7 +39,7 @@ def check(path: Path | None, as_json: bool, **said: Any) -> int:
         row = {**estimate_row(plan, estimates), "differences": _differences(plan)}
         click.echo(encode(row).decode())
         return 0
-    shown = shlex.quote(str(path)) if path else ""
+    shown = "" if paths in ((), (".",)) else shlex.join(paths)
     for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)
     for line in _told(_differences(plan)):

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -354,6 +354,7 @@ def _run(asked: Asked, settings: Settings, file: Path | None, looks: _Looks) -> 
         plan, broken = asked.plan()
         for problem in broken:
             tell(_safe(str(problem)))
+        settings = replace(settings, free=asked.offline)
         finished = _settle(plan, settings, file, looks, replayed=asked.offline)
     code = _report(finished, plan, looks)
     return code or (USAGE if broken else code)

@@ -29,8 +29,11 @@ A message reads **where: what is wrong**, then an indented line with what to do.
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -72,6 +75,8 @@ class Problem:
 
     def __str__(self) -> str:
         place = self.file
+        with contextlib.suppress(OSError):  # the folder one stands in may be gone
+            place = place.removeprefix(f"{Path.cwd()}{os.sep}")
         if self.line:
             place += f":{self.line}"
             if self.column:

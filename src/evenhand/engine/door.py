@@ -51,6 +51,7 @@ class Settings:
         cache: Whether replies may come from the cache, and go to it.
         max_cost_usd: No call is sent that could take the run past this.
         time_limit_s: For one call of a user's function.
+        free: Nothing is paid for, whatever prices say, and no budget is needed: replies come from a script.
         record: Kept in the run file, so that `resume` can build the same plan.
     """
 
@@ -59,6 +60,7 @@ class Settings:
     cache: bool | None = None
     max_cost_usd: float | None = None
     time_limit_s: float | None = None
+    free: bool = False
     record: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -171,10 +173,7 @@ async def _settle(
     limits = Limits(concurrency, wanted or START)
     cached = options.cache if settings.cache is None else settings.cache
     cache = Cache.open(cache_folder(home), note) if cached else None
-    budget = Budget(
-        options.max_cost_usd if settings.max_cost_usd is None else settings.max_cost_usd,
-        journal.spent_usd,
-    )
+    budget = Budget(_most(plan, settings), journal.spent_usd)
     time_limit_s = settings.time_limit_s or options.time_limit_s
     host = CodeHost(time_limit_s, _crumbs(journal.path))
     desk = CallDesk(
@@ -277,12 +276,19 @@ def _few_collections() -> Iterator[None]:
 
 def _look_at_prices(plan: Plan, settings: Settings) -> None:
     """Refuses a budget that nobody could keep, before there is a run."""
-    limit = plan.options.max_cost_usd if settings.max_cost_usd is None else settings.max_cost_usd
+    limit = _most(plan, settings)
     if limit is None:
         return
     for provider in plan.providers:
         if provider.paid and provider.request(Prompt.of("")).cost_bound_usd is None:
             raise UsageError(unpriced(limit, provider.id), hint=UNPRICED)
+
+
+def _most(plan: Plan, settings: Settings) -> float | None:
+    """What may be spent; None for no limit."""
+    if settings.free:
+        return None
+    return plan.options.max_cost_usd if settings.max_cost_usd is None else settings.max_cost_usd
 
 
 def _source(plan: Plan) -> Path | None:
