@@ -129,6 +129,8 @@ def _over(row: Mapping[str, Any], test: Mapping[str, Any], conversation: str) ->
 
 def read_sources(config: Config, findings: Findings) -> list[Source]:
     """The sources that a config names under `tests` and `scenarios`; none at all means one test without variables."""
+    if config.overrides.model_outputs:
+        return given_outputs(config, findings)
     given, scenarios = config.value.get("tests"), config.value.get("scenarios")
     if given in (None, []) and not scenarios:
         findings.hint(
@@ -138,6 +140,61 @@ def read_sources(config: Config, findings: Findings) -> list[Source]:
     reader = _Sources(config, findings)
     found = [] if given is None else reader.of(given, config.document, ("tests",))
     return found + (reader.scenarios(scenarios) if scenarios else [])
+
+
+def given_outputs(config: Config, findings: Findings) -> list[Source]:
+    """A test for each of the outputs that are named beside a config: the text in `output`, and its `tags`."""
+    said = config.overrides
+    path, expected = config.base / said.model_outputs, config.base / said.assertions
+    outputs = read_document(path, findings, Place(config.base))
+    asserts = read_document(expected, findings, Place(config.base))
+    if outputs is None or asserts is None:
+        return []
+    config.files.add(expected)
+    for document, what in ((outputs, "outputs"), (asserts, "assertions")):
+        if not isinstance(document.value, list):
+            findings.problem(document.at(), f"is no list of {what}")
+    tests: list[Row] = []
+    for i, item in enumerate(cast("list[object]", outputs.value) if not findings.problems else ()):
+        fields = cast("Mapping[str, Any]", item) if isinstance(item, Mapping) else {"output": item}
+        if not isinstance(fields.get("output"), str):
+            findings.problem(
+                outputs.at(i), f"an output is {item!r}", "Write text, or {output, tags}."
+            )
+            continue
+        variables = {"output": fields["output"]}
+        if fields.get("tags"):
+            variables["tags"] = ", ".join(map(str, fields["tags"]))
+        # What a model said is data, whatever it looks like.
+        value = {"vars": variables, "assert": asserts.value}
+        tests.append(Row(value, _Given(outputs, i, asserts), data=True))
+    return [_Rows(tests, path)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Where the parts of a test stand whose assertions are in a file of their own."""
+
+    outputs: Document
+    number: int
+    asserts: Document
+
+    def __call__(self, *path: str | int) -> Place:
+        if path[:1] == ("assert",):
+            return self.asserts.at(*path[1:])
+        return self.outputs.at(self.number)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Tests that are here already."""
+
+    tests: list[Row]
+    path: Path | None = None
+
+    def rows(self, findings: Findings) -> Iterator[Row]:
+        del findings
+        yield from self.tests
 
 
 class _Sources:
