@@ -162,9 +162,10 @@ def given_outputs(config: Config, findings: Findings) -> list[Source]:
                 outputs.at(i), f"an output is {item!r}", "Write text, or {output, tags}."
             )
             continue
-        variables = {"output": fields["output"]}
-        if fields.get("tags"):
-            variables["tags"] = ", ".join(map(str, fields["tags"]))
+        variables = {"output": str(fields["output"])}
+        tags = fields.get("tags")
+        if isinstance(tags, list):
+            variables["tags"] = ", ".join(map(str, cast("list[object]", tags)))
         # What a model said is data, whatever it looks like.
         value = {"vars": variables, "assert": asserts.value}
         tests.append(Row(value, _Given(outputs, i, asserts), data=True))
