@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
+from evenhand.core.secrets import redacted
 from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.environment import env_filled
 from evenhand.promptfoo.findings import At, Findings, Place, did_you_mean, matching
 from evenhand.promptfoo.generated import generated, is_program
 from evenhand.promptfoo.row import Line, Row, Source
@@ -50,6 +52,7 @@ class Jsonl:
     """A file with one JSON object a line."""
 
     path: Path
+    env: Mapping[str, str]
     numbered: bool = False
 
     def rows(self, findings: Findings) -> Iterator[Row]:
@@ -68,6 +71,7 @@ class Jsonl:
                         return
                     continue
                 if isinstance(value, dict):
+                    value = env_filled(value, self.env) if b"env" in line else value
                     count += 1
                     name = f"Row #{count}" if self.numbered else ""
                     yield Row(cast("dict[str, Any]", value), Line(path, number), True, name)
@@ -309,6 +313,10 @@ class _Sources:
             for source in self._from_file(path, sheet, place, rows=fields is not None, alone=alone)
         ]
 
+    def _open(self) -> Mapping[str, str]:
+        """The environment as far as data may name it: a file of tests from elsewhere must not get at keys."""
+        return {k: v for k, v in self._config.env.items() if redacted({k: v}) == {k: v}}
+
     def _matching(self, name: str, place: Place) -> list[Path]:
         pattern = self._config.base / name.removeprefix("file://")
         paths = matching(pattern)
@@ -326,11 +334,16 @@ class _Sources:
         suffix = path.suffix.lower()
         if suffix in (".csv", ".tsv"):
             delimiter = self._config.env.get("PROMPTFOO_CSV_DELIMITER") or ","
-            return [Csv(path, "\t" if suffix == ".tsv" else delimiter)]
+            strict = self._config.env.get("PROMPTFOO_CSV_STRICT", "").lower() in (
+                "1",
+                "true",
+                "yes",
+            )
+            return [Csv(path, "\t" if suffix == ".tsv" else delimiter, strict)]
         if suffix in (".xlsx", ".xls"):
             return [Xlsx(path, sheet)]
         if suffix == ".jsonl":
-            return [Jsonl(path, numbered=alone)]
+            return [Jsonl(path, self._open(), alone)]
         if suffix not in (".json", ".yaml", ".yml"):
             findings.problem(
                 place,
@@ -346,6 +359,8 @@ class _Sources:
             return []
         if isinstance(document.value, Mapping):
             return [Listed(document, [document.value], (), path)]
+        if suffix == ".json":
+            document.value = env_filled(document.value, self._open())
         items = cast("list[object]", document.value)
         if rows and suffix != ".json":
             return [Rows(document, items, path)]
