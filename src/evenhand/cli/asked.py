@@ -87,6 +87,8 @@ class Asked:
     description: str = ""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     grader: str = ""
+    model_outputs: str = ""
+    assertions: str = ""
     delay_ms: float | None = None
     env_files: tuple[str, ...] = ()
     strict: bool = False
@@ -192,6 +194,8 @@ class Asked:
             description=self.description,
             tags=self.tags,
             grader=self.grader,
+            model_outputs=self.model_outputs,
+            assertions=self.assertions,
             delay_ms=self.delay_ms,
             env_files=self.env_files,
         )

@@ -253,7 +253,7 @@ def resume(
     return _again(run, looks, concurrency, max_cost, time_limit, no_cache=no_cache)
 
 
-@click.command(short_help="Redo the trials in error of a run. Nothing is paid for twice.")
+@click.command(short_help="Redo the trials in error of a run. Nothing is paid for twice unasked.")
 @click.argument("run", required=False, metavar="[RUN]")
 @_spending
 @_looks
@@ -272,8 +272,9 @@ def retry(
 ) -> int:
     """Redo the trials in error of RUN (an id, the start of one, or a file; by default the latest), in its own file.
 
-    All else stays as it is, and replies that were received are not asked for again. Where no trial is in error, nothing
-    is run.
+    All else stays as it is, and replies that were received are not asked for again: not those that a judge gave no
+    verdict in, either. With --no-cache they are, all that these trials ask, and are paid for again. Where no trial is
+    in error, nothing is run.
     """
     looks = _Looks(as_json, verbose, not no_table, not no_progress, exit_zero, promptfoo_exit_codes)
     return _retried(run, looks, concurrency, max_cost, time_limit, no_cache=no_cache)
@@ -300,7 +301,9 @@ def _retried(
             tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
             print_run(earlier, as_json=looks.as_json, table=looks.table)
             return _exit_code(verdict(totals, meta.planned, meta.pass_rate), meta.status, 0, looks)
-    return _again(str(file), looks, concurrency, max_cost, time_limit, no_cache=no_cache)
+    return _again(
+        str(file), looks, concurrency, max_cost, time_limit, no_cache=no_cache, anew=no_cache
+    )
 
 
 def _again(
@@ -311,6 +314,7 @@ def _again(
     time_limit: float | None,
     *,
     no_cache: bool,
+    anew: bool = False,
 ) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
     from evenhand.cli.asked import Asked  # noqa: PLC0415 (imported once it is known what is asked)
@@ -329,6 +333,7 @@ def _again(
         cache=False if no_cache or not record["cache"] else None,
         max_cost_usd=record["max_cost_usd"] if max_cost is None else max_cost,
         time_limit_s=time_limit or record["time_limit_s"],
+        anew=anew,
         record=record,
     )
     return _run(Asked.again(record), settings, file, looks)

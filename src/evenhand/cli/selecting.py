@@ -123,6 +123,19 @@ _OVER = (
         metavar="FILE",
         help="A file of tests, instead of the config's.",
     ),
+    click.option(
+        "--model-outputs",
+        default="",
+        metavar="FILE",
+        help="Evaluate these outputs, a list in JSON, and ask no model. With --assertions.",
+    ),
+    click.option(
+        "-a",
+        "--assertions",
+        default="",
+        metavar="FILE",
+        help="What is expected of each of --model-outputs: a list in YAML or JSON.",
+    ),
     click.option("--var", multiple=True, metavar="NAME=VALUE", help="A variable for every test."),
     click.option("--prompt-prefix", default="", metavar="TEXT", help="Before every prompt."),
     click.option("--prompt-suffix", default="", metavar="TEXT", help="After every prompt."),
@@ -172,8 +185,13 @@ def asked_for(paths: tuple[str, ...], said: Mapping[str, Any]) -> Asked:
         UsageError: One of them cannot be read.
     """
     from evenhand.cli.asked import Asked, Failing, absolute  # noqa: PLC0415 (imported once it is known what is asked)
+    from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
     from evenhand.promptfoo.overrides import range_of, split_paths  # noqa: PLC0415 (see above)
 
+    if bool(said["assertions"]) != bool(said["model_outputs"]):
+        raise UsageError(
+            "--assertions and --model-outputs belong together", hint="Give both, or neither."
+        )
     tags, names = _pairs("--tag", said["tag"], bare=True)
     failing = None
     for option, outcomes in (
@@ -202,6 +220,8 @@ def asked_for(paths: tuple[str, ...], said: Mapping[str, Any]) -> Asked:
         prompts=tuple(_found(text) for text in said["prompts"]),
         providers=said["providers"],
         tests=_file(said["tests"]),
+        model_outputs=_file(said["model_outputs"]),
+        assertions=_file(said["assertions"]),
         variables=_pairs("--var", said["var"])[0],
         prefix=said["prompt_prefix"],
         suffix=said["prompt_suffix"],

@@ -52,6 +52,7 @@ class Settings:
         max_cost_usd: No call is sent that could take the run past this.
         time_limit_s: For one call of a user's function.
         free: Nothing is paid for, whatever prices say, and no budget is needed: replies come from a script.
+        anew: Of a run that is gone on with, trials in error ask again for what they were answered, and pay again.
         record: Kept in the run file, so that `resume` can build the same plan.
     """
 
@@ -61,6 +62,7 @@ class Settings:
     max_cost_usd: float | None = None
     time_limit_s: float | None = None
     free: bool = False
+    anew: bool = False
     record: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -142,7 +144,7 @@ async def settle(
             if earlier.meta.fingerprint != plan.fingerprint:
                 raise _changed(earlier.meta, plan)
         words = tuple(last_words(_crumbs(resume)))
-        journal = Journal.reopen(resume)
+        journal = Journal.reopen(resume, anew=settings.anew)
         if resumed is not None:
             resumed(journal.in_doubt(), words)
     ending = Ending("stopped", "it ended with an error of Evenhand's own")

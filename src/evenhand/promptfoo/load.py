@@ -158,7 +158,8 @@ def _config(
         read = env_file(here / ".env", findings) if (here / ".env").is_file() else {}
         os.environ.update({name: read[name] for name in read.keys() - os.environ.keys()})
         os.environ.update(read_env_files(said.env_files, here, findings))
-    if said.prompts and said.providers and not any(_holds(path) for path in paths):
+    complete = said.model_outputs or (said.prompts and said.providers)
+    if complete and not any(_holds(path) for path in paths):
         config = no_config(paths[0] if paths[0].is_dir() else here, environment, said)
         config.selection = selection or Selection()
         return config

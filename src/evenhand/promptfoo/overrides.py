@@ -35,6 +35,8 @@ class Overrides:
         description: Instead of its description.
         tags: Over its tags.
         grader: Who judges where the config names nobody.
+        model_outputs: A file of outputs to evaluate: instead of its prompts, providers and tests.
+        assertions: A file of what is expected of each of these.
         extensions: Beside its extensions.
         delay_ms: Before every call.
         env_files: Files that set variables of the environment.
@@ -49,6 +51,8 @@ class Overrides:
     description: str = ""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     grader: str = ""
+    model_outputs: str = ""
+    assertions: str = ""
     extensions: tuple[str, ...] = ()
     delay_ms: float | None = None
     env_files: tuple[str, ...] = ()
@@ -63,6 +67,10 @@ class Overrides:
     def applied(self, value: dict[str, Any]) -> dict[str, Any]:
         """A config with what goes over its keys; `defaultTest` is the reader's to change."""
         said: dict[str, Any] = {}
+        if self.model_outputs:
+            beside = ("prompts", "providers", "targets", "tests", "scenarios")
+            value = {key: item for key, item in value.items() if key not in beside}
+            said |= {"prompts": ["{{output}}"], "providers": ["echo"]}
         if self.prompts:
             said["prompts"] = list(self.prompts)
         if self.providers:

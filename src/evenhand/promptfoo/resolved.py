@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import mimetypes
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import CodeError
-from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.template import names_in, render
-from evenhand.promptfoo.tree import read_document
-from evenhand.promptfoo.variables import PICTURES
+from evenhand.promptfoo.variable_files import file_value
 
 _TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 
@@ -78,24 +72,6 @@ class _Filled:
         if whole:
             self._done[name] = text
         return text, whole
-
-
-def file_value(path: Path) -> object:
-    """What a variable that names a file stands for: its text, trimmed; JSON text of YAML; a data URL of a picture."""
-    suffix = path.suffix.lower()
-    try:
-        if suffix in (".yaml", ".yml"):
-            findings = Findings()
-            document = read_document(path, findings)
-            if document is None:
-                raise CodeError(str(findings.problems[0]))
-            return json.dumps(document.value, ensure_ascii=False, separators=(",", ":"))
-        if suffix in PICTURES:
-            kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-            return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
-        return path.read_text("utf-8-sig").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CodeError(f"{path.name} cannot be read: {error}") from None
 
 
 def _names(text: str, name: str) -> bool:

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
+from evenhand.core.secrets import redacted
 from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.environment import env_filled
 from evenhand.promptfoo.findings import At, Findings, Place, did_you_mean, matching
 from evenhand.promptfoo.generated import generated, is_program
 from evenhand.promptfoo.row import Line, Row, Source
@@ -50,6 +52,7 @@ class Jsonl:
     """A file with one JSON object a line."""
 
     path: Path
+    env: Mapping[str, str]
     numbered: bool = False
 
     def rows(self, findings: Findings) -> Iterator[Row]:
@@ -68,6 +71,7 @@ class Jsonl:
                         return
                     continue
                 if isinstance(value, dict):
+                    value = env_filled(value, self.env) if b"env" in line else value
                     count += 1
                     name = f"Row #{count}" if self.numbered else ""
                     yield Row(cast("dict[str, Any]", value), Line(path, number), True, name)
@@ -129,6 +133,8 @@ def _over(row: Mapping[str, Any], test: Mapping[str, Any], conversation: str) ->
 
 def read_sources(config: Config, findings: Findings) -> list[Source]:
     """The sources that a config names under `tests` and `scenarios`; none at all means one test without variables."""
+    if config.overrides.model_outputs:
+        return given_outputs(config, findings)
     given, scenarios = config.value.get("tests"), config.value.get("scenarios")
     if given in (None, []) and not scenarios:
         findings.hint(
@@ -138,6 +144,62 @@ def read_sources(config: Config, findings: Findings) -> list[Source]:
     reader = _Sources(config, findings)
     found = [] if given is None else reader.of(given, config.document, ("tests",))
     return found + (reader.scenarios(scenarios) if scenarios else [])
+
+
+def given_outputs(config: Config, findings: Findings) -> list[Source]:
+    """A test for each of the outputs that are named beside a config: the text in `output`, and its `tags`."""
+    said = config.overrides
+    path, expected = config.base / said.model_outputs, config.base / said.assertions
+    outputs = read_document(path, findings, Place(config.base))
+    asserts = read_document(expected, findings, Place(config.base))
+    if outputs is None or asserts is None:
+        return []
+    config.files.add(expected)
+    for document, what in ((outputs, "outputs"), (asserts, "assertions")):
+        if not isinstance(document.value, list):
+            findings.problem(document.at(), f"is no list of {what}")
+    tests: list[Row] = []
+    for i, item in enumerate(cast("list[object]", outputs.value) if not findings.problems else ()):
+        fields = cast("Mapping[str, Any]", item) if isinstance(item, Mapping) else {"output": item}
+        if not isinstance(fields.get("output"), str):
+            findings.problem(
+                outputs.at(i), f"an output is {item!r}", "Write text, or {output, tags}."
+            )
+            continue
+        variables = {"output": str(fields["output"])}
+        tags = fields.get("tags")
+        if isinstance(tags, list):
+            variables["tags"] = ", ".join(map(str, cast("list[object]", tags)))
+        # What a model said is data, whatever it looks like.
+        value = {"vars": variables, "assert": asserts.value}
+        tests.append(Row(value, _Given(outputs, i, asserts), data=True))
+    return [_Rows(tests, path)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Where the parts of a test stand whose assertions are in a file of their own."""
+
+    outputs: Document
+    number: int
+    asserts: Document
+
+    def __call__(self, *path: str | int) -> Place:
+        if path[:1] == ("assert",):
+            return self.asserts.at(*path[1:])
+        return self.outputs.at(self.number)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Tests that are here already."""
+
+    tests: list[Row]
+    path: Path | None = None
+
+    def rows(self, findings: Findings) -> Iterator[Row]:
+        del findings
+        yield from self.tests
 
 
 class _Sources:
@@ -251,6 +313,10 @@ class _Sources:
             for source in self._from_file(path, sheet, place, rows=fields is not None, alone=alone)
         ]
 
+    def _open(self) -> Mapping[str, str]:
+        """The environment as far as data may name it: a file of tests from elsewhere must not get at keys."""
+        return {k: v for k, v in self._config.env.items() if redacted({k: v}) == {k: v}}
+
     def _matching(self, name: str, place: Place) -> list[Path]:
         pattern = self._config.base / name.removeprefix("file://")
         paths = matching(pattern)
@@ -268,11 +334,16 @@ class _Sources:
         suffix = path.suffix.lower()
         if suffix in (".csv", ".tsv"):
             delimiter = self._config.env.get("PROMPTFOO_CSV_DELIMITER") or ","
-            return [Csv(path, "\t" if suffix == ".tsv" else delimiter)]
+            strict = self._config.env.get("PROMPTFOO_CSV_STRICT", "").lower() in (
+                "1",
+                "true",
+                "yes",
+            )
+            return [Csv(path, "\t" if suffix == ".tsv" else delimiter, strict)]
         if suffix in (".xlsx", ".xls"):
             return [Xlsx(path, sheet)]
         if suffix == ".jsonl":
-            return [Jsonl(path, numbered=alone)]
+            return [Jsonl(path, self._open(), alone)]
         if suffix not in (".json", ".yaml", ".yml"):
             findings.problem(
                 place,
@@ -288,6 +359,8 @@ class _Sources:
             return []
         if isinstance(document.value, Mapping):
             return [Listed(document, [document.value], (), path)]
+        if suffix == ".json":
+            document.value = env_filled(document.value, self._open())
         items = cast("list[object]", document.value)
         if rows and suffix != ".json":
             return [Rows(document, items, path)]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -21,13 +23,14 @@ class Csv:
 
     path: Path
     delimiter: str = ","
-    header: list[str] = field(default_factory=list[str])
+    strict: bool = False
+    """Quotes that CSV has no rule for are a problem; otherwise they are part of their cell."""
 
     def rows(self, findings: Findings) -> Iterator[Row]:
         data = _start(self.path)
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             text = decoded(self.path.read_bytes(), self.path, findings) or ""
-            yield from self._parsed(io.StringIO(text, newline=""), findings)
+            yield from self._parsed(io.StringIO(text, newline="").readlines(), findings)
             return
         try:
             with self.path.open(encoding="utf-8-sig", newline="") as lines:
@@ -35,12 +38,31 @@ class Csv:
         except UnicodeDecodeError:
             decoded(self.path.read_bytes(), self.path, findings)
 
-    def _parsed(self, lines: Iterator[str], findings: Findings) -> Iterator[Row]:
+    def _records(self, lines: Iterable[str], findings: Findings) -> Iterator[tuple[int, list[str]]]:
+        """The records, each with the line that it begins on."""
         csv.field_size_limit(2**31 - 1)
         reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
-        path = self.path
+        count, line = 0, 1
         try:
-            header = [name.strip() for name in next(reader, [])]
+            for cells in reader:
+                yield line, cells
+                count, line = count + 1, reader.line_num + 1
+        except csv.Error as error:
+            if self.strict:
+                raise _NotCsv(reader.line_num, str(error)) from None
+            findings.hint(
+                Place(self.path, reader.line_num),
+                "has quotes that CSV has no rule for; they are taken as part of their cells",
+                'A quote inside a quoted cell is written twice: "".',
+            )
+            text = decoded(self.path.read_bytes(), self.path, findings) or ""
+            yield from islice(relaxed(text, self.delimiter), count, None)
+
+    def _parsed(self, lines: Iterable[str], findings: Findings) -> Iterator[Row]:
+        path = self.path
+        records = self._records(lines, findings)
+        try:
+            header = [name.strip() for name in next(records, (1, []))[1]]
             look_at_header(header, path, findings)
             if len(header) == 1 and any(char in header[0] for char in ";\t"):
                 findings.hint(
@@ -48,9 +70,8 @@ class Csv:
                     "has one column only, whose name holds the separator of another dialect",
                     "PROMPTFOO_CSV_DELIMITER names a separator other than the comma.",
                 )
-            width, before, number = len(header), reader.line_num, 0
-            for cells in reader:
-                line, before = before + 1, reader.line_num
+            width, number = len(header), 0
+            for line, cells in records:
                 if not any(cells):
                     continue
                 if len(cells) != width:
@@ -66,12 +87,57 @@ class Csv:
                 yield table_row(
                     dict(zip(header, cells, strict=True)), number, Line(path, line), findings
                 )
-        except csv.Error as error:
+        except _NotCsv as error:
             findings.problem(
-                Place(path, reader.line_num),
-                f"is not CSV: {error}",
+                Place(path, error.line),
+                f"is not CSV: {error.what}",
                 'A quote inside a quoted cell is written twice: "".',
             )
+
+
+@dataclass(slots=True)
+class _NotCsv(Exception):
+    """A record cannot be read."""
+
+    line: int
+    what: str
+
+
+def relaxed(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The records of CSV whose quotes follow no rule, each with the line that it begins on.
+
+    A quoted cell ends at a quote before a delimiter or the end of the line. Where something else follows a quote, the
+    cell was not quoted at all: its quotes are part of it, and the next delimiter ends it.
+    """
+    cells: list[str] = []
+    at, line, size = 0, 1, len(text)
+    begun = line
+    plain = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
+    quoted = re.compile(rf'"((?:[^"]|"")*)"(?=[{re.escape(delimiter)}\r\n]|\Z)')
+    opened = re.compile(r'"((?:[^"]|"")*)"')
+    while at < size:
+        match = quoted.match(text, at)
+        if match is not None:
+            cells.append(match[1].replace('""', '"'))
+        else:
+            first = opened.match(text, at)
+            if first is None and text[at] == '"':
+                raise _NotCsv(line, "a quote is not closed")
+            match = plain.match(text, first.end() if first else at)
+            assert match is not None  # noqa: S101 (it matches nothing, too)
+            inside = first[1].replace('""', '"') if first else ""
+            cells.append((f'"{inside}"' if first else "") + match.group())
+        line += text.count("\n", at, match.end())
+        at = match.end()
+        if text[at : at + 1] == delimiter:
+            at += 1
+            if at < size:
+                continue
+            cells.append("")
+        at += 2 if text[at : at + 2] == "\r\n" else 1
+        yield begun, cells
+        line, cells = line + 1, []
+        begun = line
 
 
 def look_at_header(header: Sequence[str], path: Path, findings: Findings) -> None:

@@ -12,8 +12,7 @@ from evenhand.promptfoo.template import has_tags
 from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.tree import read_document, read_text
 from evenhand.promptfoo.variable_code import is_code
-
-PICTURES = frozenset(".png .jpg .jpeg .gif .webp .bmp .svg".split())
+from evenhand.promptfoo.variable_files import is_bytes, unreadable
 
 
 class VariableReader:
@@ -92,10 +91,6 @@ class VariableReader:
             self.files.add(self._base / split_reference(reference, "")[0])
             for what, hint in file_problems(reference, self._base, "get_var"):
                 self._findings.problem(at("vars", name), what, hint)
-        elif path.suffix == ".pdf":
-            self._findings.problem(
-                at("vars", name), f"variables from '{path.suffix}' files are not supported yet"
-            )
         elif not path.is_file():
             folder = path.parent
             near = (
@@ -109,7 +104,10 @@ class VariableReader:
             )
         elif path not in self.files:
             self.files.add(path)
-            if path.suffix.lower() not in PICTURES:
+            wrong = unreadable(path)
+            if wrong:
+                self._findings.problem(at("vars", name), *wrong)
+            elif not is_bytes(path):
                 read_text(path, self._findings, at("vars", name))
 
     def path_of(self, reference: str) -> Path:

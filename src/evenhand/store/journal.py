@@ -133,8 +133,11 @@ class Journal:
         return cls(path, meta, lock, db)
 
     @classmethod
-    def reopen(cls, path: Path) -> Journal:
+    def reopen(cls, path: Path, *, anew: bool = False) -> Journal:
         """Opens an unfinished run to go on with it.
+
+        Args:
+            anew: What trials in error were answered is forgotten: they ask again, and it is paid for again.
 
         Raises:
             StoreError: It cannot be read or written, or another process is writing it.
@@ -158,7 +161,7 @@ class Journal:
             raise
         journal = cls(path, meta, lock, db)
         try:
-            journal._remember()
+            journal._remember(anew=anew)
         except (StoreError, sqlite3.Error) as error:
             with contextlib.suppress(StoreError):
                 journal.close()
@@ -170,7 +173,7 @@ class Journal:
             ) from error
         return journal
 
-    def _remember(self) -> None:
+    def _remember(self, *, anew: bool) -> None:
         """What earlier sessions left: settled trials, replies of those that are not, calls without an end."""
         self.resumed = True
         self._earlier = run = RunFile.open(self.path)
@@ -183,7 +186,7 @@ class Journal:
             0
         ]
         for number, trial, key, nth, draw in run.answers():
-            if trial not in self._settled:
+            if trial not in self._settled and not (anew and trial in self._takes):
                 self._recorded[trial, key, nth] = number
             self._answers[key, draw] = number
         self._in_doubt = run.in_doubt()

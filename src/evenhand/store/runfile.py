@@ -332,6 +332,7 @@ class RunFile:
         with _readable(self.path):
             yield from self._db.execute(
                 "select call.id, trial, key, nth, draw from call join reply on reply.call = call.id where error = ''"
+                " order by call.id"
             )
 
     def call(self, number: int) -> CallRecord | None:

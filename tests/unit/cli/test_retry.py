@@ -69,6 +69,28 @@ def test_where_nothing_is_in_error_nothing_is_run(folder: Path) -> None:
     assert not (folder / "asked").exists()
 
 
+def test_retry_asks_anew_for_what_was_received_only_when_told_to(folder: Path) -> None:
+    """A judge's answer without a verdict is replayed, until --no-cache asks for another; verdicts stay."""
+    (folder / "judge.py").write_text(
+        "import pathlib\nHERE = pathlib.Path(__file__).parent\n"
+        "def call_api(prompt, options, context):\n"
+        "    with (HERE / 'judged').open('a') as file:\n        file.write('x')\n"
+        "    fine = 'Good: a' in prompt or (HERE / 'clear').exists()\n"
+        "    return {'output': {'pass': True, 'score': 1, 'reason': 'r'} if fine else 'mumble'}\n"
+    )
+    rubric = "{type: llm-rubric, value: 'Good: {{x}}', provider: 'file://judge.py'}"
+    (folder / "promptfooconfig.yaml").write_text(CONFIG + f"defaultTest: {{assert: [{rubric}]}}\n")
+    assert said("run").return_value == 3
+    asked = [(folder / name).read_text() for name in ("asked", "judged")]
+    (folder / "clear").touch()
+    for words in (["retry"], ["resume", "--no-cache"]):
+        assert said(*words).return_value == 3
+        assert [(folder / name).read_text() for name in ("asked", "judged")] == asked
+    assert said("retry", "--no-cache").return_value == 0
+    assert (folder / "asked").read_text() == asked[0] + "b "
+    assert (folder / "judged").read_text() == asked[1] + "x"
+
+
 @pytest.mark.parametrize(
     ("verdict", "given", "wanted"),
     [

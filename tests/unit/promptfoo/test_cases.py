@@ -13,9 +13,11 @@ from evenhand.promptfoo.cases import Test as OneTest
 from evenhand.promptfoo.cells import assertion_from_cell
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.findings import Findings
+from evenhand.promptfoo.load import load
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.reader import TestReader as Reader
 from evenhand.promptfoo.sources import read_sources
+from evenhand.promptfoo.tables import Csv, relaxed
 
 
 def read(folder: Path, config: Mapping[str, object]) -> tuple[list[OneTest], Findings]:
@@ -474,3 +476,49 @@ def test_unknown_keys_are_tolerated_with_the_nearest_word(tmp_path: Path) -> Non
         "Did you mean 'prefix'?",
         "Did you mean 'weight'?",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "records"),
+    [
+        ('x,y\n"a "b" c",2\n"d",3\n', [["x", "y"], ['"a "b" c"', "2"], ["d", "3"]]),
+        ('"a ""q"" b","c "d"\r\ne,"f\ng"', [['a "q" b', '"c "d"'], ["e", "f\ng"]]),
+        ("a,\n,b", [["a", ""], ["", "b"]]),
+        ('"a "b, c" d",1', [['"a "b', ' c" d"', "1"]]),
+        ('""x,1\n"",2\n', [['""x', "1"], ["", "2"]]),
+        ('"x "" "y" z",2\n', [['"x " "y" z"', "2"]]),
+    ],
+)
+def test_stray_quotes_are_read_as_csv_parse_reads_them(text: str, records: list[list[str]]) -> None:
+    """What csv-parse makes of these with relax_quotes."""
+    assert [cells for _, cells in relaxed(text, ",")] == records
+
+
+def test_a_table_with_stray_quotes_is_read_unless_strict(tmp_path: Path) -> None:
+    """With a hint, each row once; a quote that is never closed is a problem either way."""
+    path = tmp_path / "t.csv"
+    path.write_text('x,y\n"d",3\n"a "b" c",2\n"e",4\n')
+    findings = Findings()
+    found = [(row.value["vars"]["x"], str(row.at())) for row in Csv(path).rows(findings)]
+    assert [value for value, _ in found] == ["d", '"a "b" c"', "e"]
+    assert found[2][1].endswith("t.csv:4")
+    assert "no rule for" in findings.hints[0].what
+    findings = Findings()
+    assert len(list(Csv(path, strict=True).rows(findings))) == 1
+    assert "is not CSV" in findings.problems[0].what
+    path.write_text('x\n"a\n')
+    findings = Findings()
+    assert not list(Csv(path).rows(findings))
+    assert "not closed" in findings.problems[0].what
+
+
+def test_tests_in_json_name_the_environment_but_no_secrets(tmp_path: Path) -> None:
+    """Whoever made the file may choose what is asked, and not read keys."""
+    test = {"vars": {"q": "{{env.ZED}} {{ env.MY_API_KEY }} {{env.NOPE}} {{x}}"}}
+    (tmp_path / "t.jsonl").write_text(json.dumps(test) + "\n")
+    (tmp_path / "t.json").write_text(json.dumps([test]))
+    config = {"prompts": ["{{q}}"], "providers": ["echo"], "tests": ["t.jsonl", "t.json"]}
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    plan = load(tmp_path, env={"ZED": "zed", "MY_API_KEY": "k"})
+    wanted = "zed {{ env.MY_API_KEY }} {{env.NOPE}} {{x}}"
+    assert [step.case.vars["q"] for step in plan.steps()] == [wanted, wanted]

@@ -11,7 +11,11 @@ import pytest
 
 from evenhand.core.errors import ConfigError, NothingSelected, UsageError
 from evenhand.core.plan import Plan, Selection
+from evenhand.engine import door
+from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Overrides
+from evenhand.store.runfile import RunFile
 
 ENV = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
 
@@ -462,6 +466,47 @@ def test_tests_may_be_made_by_a_function(tmp_path: Path) -> None:
     assert questions(plan) == ["0 None", "0 {'n': 2}", "1 {'n': 2}"]
     with pytest.raises(ConfigError, match="no data"):
         plan_of(tmp_path, {"tests": "made.py:broken"})
+
+
+def test_outputs_may_be_given_instead_of_asked_for(tmp_path: Path) -> None:
+    """Each is a test of the assertions beside it, and data: no tag in it is filled in, no file read."""
+    (tmp_path / "outputs.json").write_text(
+        json.dumps(["Hi {{x}}", {"output": "file://no", "tags": ["a", "b"]}])
+    )
+    (tmp_path / "asserts.yaml").write_text("- type: contains\n  value: Hi\n")
+    given = Overrides(
+        model_outputs=str(tmp_path / "outputs.json"), assertions=str(tmp_path / "asserts.yaml")
+    )
+    plan = load(tmp_path, env=ENV, overrides=given)
+    finished = door.run(plan, Settings(home=tmp_path / "kept"))
+    with RunFile.open(finished.path) as run:
+        found = [(t.output, t.outcome, t.vars.get("tags")) for t in run.trials()]
+    assert found == [("Hi {{x}}", "pass", None), ("file://no", "fail", "a, b")]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "asserts", "said"),
+    [
+        ('{"a": 1}', "[]", "outputs.json:1:1: is no list of outputs"),
+        ("[1]", "- type: contains\n  value: a", "an output is 1"),
+        ('["a"]', "- type: contians\n  value: a", "asserts.yaml:1:3: assertion type 'contians'"),
+        ('["a"]', "a: 1", "is no list of assertions"),
+    ],
+)
+def test_given_outputs_that_cannot_be_read_are_told_with_their_place(
+    tmp_path: Path, outputs: str, asserts: str, said: str
+) -> None:
+    """In the file in which it stands."""
+    (tmp_path / "outputs.json").write_text(outputs)
+    (tmp_path / "asserts.yaml").write_text(asserts)
+    given = Overrides(
+        model_outputs=str(tmp_path / "outputs.json"), assertions=str(tmp_path / "asserts.yaml")
+    )
+    try:
+        found = [str(problem) for problem in load(tmp_path, env=ENV, overrides=given).broken]
+    except ConfigError as error:
+        found = [str(problem) for problem in error.problems]
+    assert said in "\n".join(found)
 
 
 def test_a_function_in_javascript_may_make_tests(tmp_path: Path) -> None:

@@ -670,7 +670,7 @@ async def test_a_run_that_cannot_be_remembered_is_let_go(
     journal = Journal.create(tmp_path / "runs", meta())
     await journal.finish("interrupted")
 
-    def broken(self: Journal) -> None:
+    def broken(self: Journal, *, anew: bool) -> None:
         raise sqlite3.DatabaseError("database disk image is malformed")
 
     monkeypatch.setattr(Journal, "_remember", broken)
