@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evenhand.core.message import Model as Model
     from evenhand.core.message import Reply as Reply
     from evenhand.core.score import Score as Score
+    from evenhand.report.comparing import compare as compare
     from evenhand.report.run import Run as Run
     from evenhand.scorers.rubric import Rubric as Rubric
 
@@ -34,6 +35,7 @@ _HOMES = {
     "Rubric": "scorers.rubric",
     "Run": "report.run",
     "Score": "core.score",
+    "compare": "report.comparing",
     "run": "authoring.running",
     "run_async": "authoring.running",
 }

@@ -11,6 +11,7 @@ from evenhand.core.errors import (
     StoreError,
 )
 from evenhand.core.run import RunStatus, VerdictWord
+from evenhand.stats.paired import Word
 
 PASSED = 0
 FAILED = 1
@@ -50,6 +51,11 @@ def code_for(
     if verdict == "passed" or failures_are_fine:
         return PASSED
     return PROMPTFOO_FAILED if promptfoo else FAILED
+
+
+def code_for_comparison(word: Word) -> int:
+    """The exit code of a comparison: FAILED where something is worse, NO_VERDICT where that is left open."""
+    return {"worse": FAILED, "undecided": NO_VERDICT}.get(word, PASSED)
 
 
 def code_of(error: EvenhandError) -> int:

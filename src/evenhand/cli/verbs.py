@@ -21,6 +21,10 @@ _COMMANDS = {
         "Validate a folder, count its calls and price them. Sends nothing.",
     ),
     "export": ("evenhand.cli.show", "Write a run's results to a file."),
+    "compare": (
+        "evenhand.cli.compare",
+        "Say whether one run is better than another, on the same cases.",
+    ),
     "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
     "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt to start from."),
     "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
