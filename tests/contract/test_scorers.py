@@ -105,6 +105,19 @@ PUBLIC: dict[str, Any] = {
     "Jury": public.Jury([WISE, "scripted"], of=public.Passes("gives a number")),
     "CallsTool": public.CallsTool("search", {"query": "moon"}),
     "CallsTools": public.CallsTools(["search"]),
+    "nDCG": public.nDCG({"two": 2, 1: 1}, k=10),
+    "PrecisionAt": public.PrecisionAt(["two"], k=3),
+    "RecallAt": public.RecallAt({1, "two"}, k=3),
+    "HitAt": public.HitAt(["answer"], k=1),
+    "ReciprocalRank": public.ReciprocalRank(["two"]),
+    "AveragePrecision": public.AveragePrecision(["two"], k=5),
+    "ExactMatch": public.ExactMatch("The answer is 42."),
+    "TokenF1": public.TokenF1(["the answer is 42", "42"]),
+    "ROUGE": public.ROUGE("the answer is 42", "2"),
+    "BLEU": public.BLEU("the answer is 42"),
+    "chrF": public.chrF("the answer is 42", words=True),
+    "METEOR": public.METEOR("the answer is 42"),
+    "EditDistance": public.EditDistance("the answer is 42"),
 }
 CALLS = {"tool_calls": [{"name": "search", "arguments": {"query": "moon"}}]}
 

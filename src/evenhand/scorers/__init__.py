@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from evenhand.scorers.passes import Passes as Passes
     from evenhand.scorers.preferred import Preferred as Preferred
     from evenhand.scorers.rating import Rating as Rating
+    from evenhand.scorers.retrieval import AveragePrecision as AveragePrecision
+    from evenhand.scorers.retrieval import HitAt as HitAt
+    from evenhand.scorers.retrieval import PrecisionAt as PrecisionAt
+    from evenhand.scorers.retrieval import RecallAt as RecallAt
+    from evenhand.scorers.retrieval import ReciprocalRank as ReciprocalRank
+    from evenhand.scorers.retrieval import nDCG as nDCG
     from evenhand.scorers.rubric import ACCURACY as ACCURACY
     from evenhand.scorers.rubric import CLARITY as CLARITY
     from evenhand.scorers.rubric import HELPFULNESS as HELPFULNESS
@@ -29,9 +35,18 @@ if TYPE_CHECKING:
     from evenhand.scorers.text import StartsWith as StartsWith
     from evenhand.scorers.tools import CallsTool as CallsTool
     from evenhand.scorers.tools import CallsTools as CallsTools
+    from evenhand.scorers.wording import BLEU as BLEU
+    from evenhand.scorers.wording import METEOR as METEOR
+    from evenhand.scorers.wording import ROUGE as ROUGE
+    from evenhand.scorers.wording import EditDistance as EditDistance
+    from evenhand.scorers.wording import ExactMatch as ExactMatch
+    from evenhand.scorers.wording import TokenF1 as TokenF1
+    from evenhand.scorers.wording import chrF as chrF
 
 _HOMES = {
     "ACCURACY": "rubric",
+    "AveragePrecision": "retrieval",
+    "BLEU": "wording",
     "CLARITY": "rubric",
     "CallsTool": "tools",
     "CallsTools": "tools",
@@ -41,19 +56,30 @@ _HOMES = {
     "ContainsJson": "structured",
     "Cost": "limits",
     "CustomJudge": "custom_judge",
+    "EditDistance": "wording",
     "Equals": "text",
+    "ExactMatch": "wording",
     "Graded": "judge_schema",
     "HELPFULNESS": "rubric",
+    "HitAt": "retrieval",
     "IsJson": "structured",
     "Judgement": "judge_schema",
     "Jury": "jury",
     "Latency": "limits",
+    "METEOR": "wording",
     "Matches": "text",
     "Passes": "passes",
+    "PrecisionAt": "retrieval",
     "Preferred": "preferred",
+    "ROUGE": "wording",
     "Rating": "rating",
+    "RecallAt": "retrieval",
+    "ReciprocalRank": "retrieval",
     "Rubric": "rubric",
     "StartsWith": "text",
+    "TokenF1": "wording",
+    "chrF": "wording",
+    "nDCG": "retrieval",
 }
 __all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)  # noqa: PLE0604 (names)
 

@@ -94,7 +94,12 @@ _CHECK, _MEASURE, _TOOL = (
     "nouns: they measure, and want at_least or at_most",
     "tools",
 )
+_RANKING = "nouns about a ranking: a list of ids, the best first; no model is asked"
+_WORDING = "nouns about wording; no model is asked"
 _LIST = "list of texts"
+_IDS = "relevant ids, or grades by id"
+_REFERENCES = "text, or list of texts"
+_A_BOUND = "a bound"
 _A_JUDGE = "a judge"
 
 _PYTHON = (
@@ -117,6 +122,67 @@ _PYTHON = (
         _A_JUDGE,
     ),
     Entry("Rating", _MEASURE, "a judge's score by a rubric", "Rubric or text", "a judge, a bound"),
+    Entry("nDCG", _RANKING, "how near the order comes to the best one: nDCG@k", _IDS, _A_BOUND),
+    Entry("PrecisionAt", _RANKING, "which share of the first k is relevant: P@k", _IDS, _A_BOUND),
+    Entry(
+        "RecallAt",
+        _RANKING,
+        "which share of what is relevant is among the first k: R@k",
+        _IDS,
+        _A_BOUND,
+    ),
+    Entry(
+        "HitAt", _RANKING, "1 where something relevant is among the first k: hit@k", _IDS, _A_BOUND
+    ),
+    Entry(
+        "ReciprocalRank",
+        _RANKING,
+        "1 divided by the rank of the first that is relevant: RR",
+        _IDS,
+        _A_BOUND,
+    ),
+    Entry(
+        "AveragePrecision",
+        _RANKING,
+        "precision at each relevant rank, over all relevant: AP",
+        _IDS,
+        _A_BOUND,
+    ),
+    Entry(
+        "ExactMatch", _WORDING, "1 where its words are those of a reference", _REFERENCES, _A_BOUND
+    ),
+    Entry("TokenF1", _WORDING, "F1 of the words shared with a reference", _REFERENCES, _A_BOUND),
+    Entry(
+        "ROUGE",
+        _WORDING,
+        "F1 of words, pairs, or the longest subsequence shared",
+        _REFERENCES,
+        _A_BOUND,
+    ),
+    Entry(
+        "BLEU", _WORDING, "sentence BLEU as sacrebleu has it, from 0 to 1", _REFERENCES, _A_BOUND
+    ),
+    Entry(
+        "chrF",
+        _WORDING,
+        "n-grams of characters shared with a reference, from 0 to 1",
+        _REFERENCES,
+        _A_BOUND,
+    ),
+    Entry(
+        "METEOR",
+        _WORDING,
+        "how well its words align with a reference's, by form and stem",
+        _REFERENCES,
+        _A_BOUND,
+    ),
+    Entry(
+        "EditDistance",
+        _WORDING,
+        "characters to change to get a reference",
+        _REFERENCES,
+        _A_BOUND,
+    ),
     Entry(
         "CustomJudge",
         _MEASURE,
