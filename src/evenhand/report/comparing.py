@@ -275,7 +275,8 @@ def _paired(
     low, high = data.interval()
     judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
     changed = [pair for pair in pairs if pair.difference]
-    changed.sort(key=lambda pair: -pair.difference if lower else pair.difference)
+    # Rounded: cases that changed alike stay in the run's order.
+    changed.sort(key=lambda pair: round(-pair.difference if lower else pair.difference, 9))
     return Compared(
         metric=metric,
         columns=columns,
