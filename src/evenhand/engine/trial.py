@@ -12,7 +12,7 @@ import asyncio
 import inspect
 import math
 import numbers
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +35,7 @@ from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
+from evenhand.engine.flight import Flight
 from evenhand.engine.present import Home, OwnCalls, during, phase
 
 T = TypeVar("T")
@@ -124,6 +125,7 @@ class LiveTrial:
         "_host",
         "_seen",
         "_settled",
+        "_shared",
         "asker",
         "home",
         "log",
@@ -144,6 +146,7 @@ class LiveTrial:
         self._expectations: list[Expectation] = []
         self._seen: dict[str, int] = {}
         self._settled: dict[int, Outcome] = {}
+        self._shared: dict[Hashable, Flight[Any]] | None = None  # made when scorers share something
         self.reply: Reply | None = None
         self.prompt_text = ""
         self.vars: Mapping[str, Any] = step.case.vars
@@ -192,6 +195,14 @@ class LiveTrial:
     def show(self, variables: Mapping[str, Any]) -> None:
         """Keeps these as the trial's variables in the results: what the case's came to once files were read."""
         self.vars = variables
+
+    async def once(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if self._shared is None:
+            self._shared = {}
+        flight = self._shared.get(key)
+        if flight is None or flight.task.cancelled() or flight.task.cancelling():
+            flight = self._shared[key] = Flight(asyncio.ensure_future(ask()))
+        return await flight.landed()
 
     async def load(self, path: Path, name: str) -> Callable[..., Any]:
         return await self._host.load(path, name)

@@ -53,8 +53,8 @@ def check_judge(judge: object) -> None:
     )
 
 
-def lent_judge(judge: Judge | None, trial: Trial) -> Model:
-    """The model that judges: the scorer's own, or the one that the trial has.
+def chosen_judge(judge: Judge | None, trial: Trial) -> Provider | Model:
+    """Who judges: whom the scorer names, or the trial's judge; for one id, the same one each time.
 
     Raises:
         UsageError: Nobody is named, or nobody knows the id.
@@ -62,8 +62,16 @@ def lent_judge(judge: Judge | None, trial: Trial) -> Model:
     chosen = trial.judge if judge is None else judge
     if chosen is None:
         raise UsageError("nobody is named to judge", hint=NAME_A_JUDGE)
-    if isinstance(chosen, str):
-        chosen = trial.provider(chosen)
+    return trial.provider(chosen) if isinstance(chosen, str) else chosen
+
+
+def lent_judge(judge: Judge | None, trial: Trial) -> Model:
+    """The model that judges: the scorer's own, or the one that the trial has.
+
+    Raises:
+        UsageError: Nobody is named, or nobody knows the id.
+    """
+    chosen = chosen_judge(judge, trial)
     if hasattr(chosen, "generate"):
         return cast("Model", chosen)
     return trial.model(cast("Provider", chosen), "judge")
