@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from evenhand.authoring.prompt import Prompt as Prompt
     from evenhand.authoring.running import run as run
     from evenhand.authoring.running import run_async as run_async
+    from evenhand.authoring.scoring import score as score
+    from evenhand.authoring.scoring import score_async as score_async
     from evenhand.core.case import Case as Case
     from evenhand.core.message import Message as Message
     from evenhand.core.message import Model as Model
@@ -38,6 +40,8 @@ _HOMES = {
     "compare": "report.comparing",
     "run": "authoring.running",
     "run_async": "authoring.running",
+    "score": "authoring.scoring",
+    "score_async": "authoring.scoring",
 }
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
 

@@ -30,6 +30,7 @@ class Asked:
         names: Only evals with this text in their name.
         tag: Only evals with this tag.
         strict: What would be warned of is an error.
+        definitions: Whose definitions of RAG metrics; empty for ours.
     """
 
     paths: tuple[str, ...]
@@ -43,6 +44,7 @@ class Asked:
     names: str = ""
     tag: str = ""
     strict: bool = False
+    definitions: str = ""
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:

@@ -16,6 +16,7 @@ from evenhand.cli.exits import code_for
 from evenhand.cli.selecting import selecting
 from evenhand.cli.streams import set_apart, tell
 from evenhand.core.errors import UsageError
+from evenhand.scorers.rag.definitions import OURS, SYSTEMS, using_definitions
 
 if TYPE_CHECKING:
     from evenhand.cli.asked import Asked
@@ -103,6 +104,11 @@ def _spending(command: F) -> F:
     is_flag=True,
     help="Call prompt functions with promptfoo's one context argument, whatever their parameters are called.",
 )
+@click.option(
+    "--definitions",
+    type=click.Choice(SYSTEMS),
+    help="Whose definitions of RAG metrics count, for those that name none.",
+)
 @_looks
 def run(
     paths: tuple[str, ...],
@@ -120,6 +126,7 @@ def run(
     time_limit: float | None,
     offline: bool,
     strict_prompts: bool,
+    definitions: str | None,
     as_json: bool,
     verbose: bool,
     no_table: bool,
@@ -150,6 +157,7 @@ def run(
         names,
         tag,
         strict,
+        definitions or "",
     )
     record: dict[str, Any] = {
         "asked": asked.record(),
@@ -229,7 +237,8 @@ class _Looks:
 def _run(asked: Asked, settings: Settings, file: Path | None, looks: _Looks) -> int:
     from evenhand.cli.exits import USAGE  # noqa: PLC0415 (see above)
 
-    with _offline(asked.folder) if asked.offline else contextlib.nullcontext():
+    offline = _offline(asked.folder) if asked.offline else contextlib.nullcontext()
+    with offline, using_definitions(asked.definitions or OURS):
         plan, broken = asked.plan()
         for problem in broken:
             tell(_safe(str(problem)))

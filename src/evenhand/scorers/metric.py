@@ -1,6 +1,7 @@
 """Metrics by name, `nDCG@10`, `token_f1`: what each needs to know of an answer, and the scorer that measures it.
 
 The one table of names behind `score` and `score_batch`. A metric whose material is missing does not apply.
+Those that ask a judge are in `rag.named`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score
 from evenhand.metrics.ranking import parse
+from evenhand.scorers.rag.named import named, rag_names
 from evenhand.scorers.retrieval import Ranked
 from evenhand.scorers.wording import WORDINGS, Wording
 
@@ -98,6 +100,11 @@ def metric(name: str) -> Metric:
     found = _TABLE.get(name) or _TABLE.get(name.replace("-", "_").lower())
     if found is not None:
         return found
+    judged = named(name) or named(name.replace("-", "_").lower())
+    if judged is not None:
+        return Metric(
+            judged.name, judged.needs, judged.ask, judged.best, judged.counted, judged.judged
+        )
     try:
         ranking = parse(name)
     except ValueError as error:
@@ -139,7 +146,7 @@ def metrics(names_: Sequence[str]) -> list[Metric]:
 
 def names() -> list[str]:
     """All names that there are; those about rankings take any cut."""
-    return [*_TABLE, "P@5", "R@5", "hit@5", "RR", "AP", "nDCG@10", "nDCG_exp@10"]
+    return [*rag_names(), *_TABLE, "P@5", "R@5", "hit@5", "RR", "AP", "nDCG@10", "nDCG_exp@10"]
 
 
 def _wording(name: str) -> Metric:

@@ -28,9 +28,9 @@ from evenhand.scorers.judge_prompt import judge_prompt, mark_of, template
 from evenhand.scorers.judge_reply import the_object, yes_or_no
 from evenhand.scorers.judging import Judge, asked, chosen_judge, lent_judge
 from evenhand.scorers.rag.claims import (
-    Answered,
     Asked,
     Facts,
+    Parts,
     Relevant,
     Statement,
     Statements,
@@ -108,9 +108,7 @@ class Analysis:
         """
         return await self._support(question, (Group(claims, passages),))
 
-    async def answered(
-        self, question: str, sub_questions: tuple[str, ...], answer: str
-    ) -> Answered:
+    async def answered(self, question: str, sub_questions: tuple[str, ...], answer: str) -> Parts:
         """Which parts of a question an answer answers.
 
         Raises:
@@ -335,7 +333,7 @@ def _relevant(
     )
 
 
-async def _answered(model: Model, question: str, parts: tuple[str, ...], answer: str) -> Answered:
+async def _answered(model: Model, question: str, parts: tuple[str, ...], answer: str) -> Parts:
     def read(item: Mapping[str, object]) -> _Part:
         return _Part(yes_or_no(item.get("answered")), said_in(item))
 
@@ -349,7 +347,7 @@ async def _answered(model: Model, question: str, parts: tuple[str, ...], answer:
 
     found = await itemised(model, [section], ask)
     verdicts: dict[int, _Part] = found.found["parts"]
-    return Answered(
+    return Parts(
         tuple(
             (part, verdicts[i].answered, verdicts[i].reasoning) for i, part in enumerate(parts, 1)
         ),

@@ -184,7 +184,7 @@ class Relevant:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Parts:
     """Which parts of a question an answer answers: each part with the verdict and the reasoning."""
 
     parts: tuple[tuple[str, bool, str], ...]

@@ -97,8 +97,8 @@ class ContextPrecision:
 
     A passage is useful where it supports a claim of the reference; without a reference, where it bears on the question.
     Order counts as given, best first. Both numbers are kept beside each other. Precision@k divides by k, even
-    where fewer were retrieved; average precision by the useful ones among the first k, or by `relevant` where it is known how many
-    there are to be found (at most k). No passages, or neither reference nor question: not applicable.
+    where fewer were retrieved; average precision by the useful ones among the first k, or by `relevant` where it is
+    known how many there are to be found (at most k). No passages, or neither reference nor question: not applicable.
 
     Args:
         reference: What a right answer is; what the case expects by default.

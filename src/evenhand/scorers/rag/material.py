@@ -98,9 +98,16 @@ def question_of(given: str | None, trial: Trial) -> str:
 
 def reference_of(given: str | None, trial: Trial) -> str:
     """What a right answer is: as given, else what the case expects; empty where there is none."""
-    text = text_in(trial.case.expected if given is None else given)
+    text = reference_in(trial.case.expected if given is None else given)
     checked_length("the reference", text)
     return text
+
+
+def reference_in(expected: object) -> str:
+    """What is expected as a text; of several right answers the first."""
+    if isinstance(expected, (list, tuple)) and all(isinstance(one, str) for one in expected):
+        return next((one.strip() for one in cast("Sequence[str]", expected) if one.strip()), "")
+    return text_in(expected)
 
 
 def contexts_of(given: Contexts, trial: Trial) -> tuple[str, ...]:
