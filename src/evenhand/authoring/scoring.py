@@ -25,9 +25,9 @@ from evenhand.core.plan import CallEstimate, RunOptions, Step
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
 from evenhand.engine.door import Finished, Settings, settle, waited_for
-from evenhand.report.scored import Measured, Scored, need_weights
+from evenhand.report.scored import Measured, Scored
 from evenhand.scorers.judging import Judge, check_judge
-from evenhand.scorers.metric import Answered, Metric, metric
+from evenhand.scorers.metric import Answered, Metric, metric, need_weights
 from evenhand.scorers.rag.definitions import OURS, check_system, using_definitions
 from evenhand.scorers.rag.material import passages_in
 from evenhand.scorers.rag.similarity import Embedder
@@ -194,7 +194,7 @@ def _asked(
     check_judge(judge)
     check_system("definitions", definitions)
     chosen = chosen_metrics(metrics)
-    need_weights(weights, [one.name for one in chosen])
+    need_weights(weights, chosen)
     # The project that a relative path and the default judge belong to is the one that is worked in.
     evals = EvalSet("score", judge=cast("Any", judge))
     evals.path = Path.cwd() / "score"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.report.words import clip, count, money, safe, tokens
+from evenhand.scorers.metric import overall, overall_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +139,12 @@ class Scored:
 
         Where less is better, 1 − the number counts. Which metrics took part is in `overall_of`.
         """
-        return overall(self.measures, self.weights)
+        return overall(self.values, self.measures, self.weights)
 
     @property
     def overall_of(self) -> tuple[str, ...]:
         """The metrics that `overall` is a mean of."""
-        return tuple(one.name for one, _ in _weighed(self.measures, self.weights))
+        return overall_of(self.values, self.measures, self.weights)
 
     def rows(self) -> list[dict[str, Any]]:
         """A flat dict for each metric, the same keys in all: `pandas.DataFrame(scored.rows())`."""
@@ -183,56 +182,6 @@ class Scored:
         )
         table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
         return f"<div>{table}<p>{escape(_last_line(self))}</p></div>"
-
-
-def overall(
-    measures: Sequence[Measured], weights: Mapping[str, float] | None = None
-) -> float | None:
-    """Σ weight·value / Σ weight over the metrics that came to a number from 0 to 1; None where the weights are 0.
-
-    Args:
-        measures: The metrics. Where less is better, 1 − the value counts.
-        weights: By name; those without one take no part. None: all alike.
-    """
-    weighed = _weighed(measures, weights)
-    total = math.fsum(weight for _, weight in weighed)
-    if not total:
-        return None
-    return math.fsum(weight * _good(one) for one, weight in weighed) / total
-
-
-def need_weights(weights: Mapping[str, float] | None, names: Sequence[str]) -> None:
-    """Refuses weights of metrics that nobody measures, and what is no weight.
-
-    Raises:
-        UsageError: All that is wrong with them.
-    """
-    wrong = [
-        f"weights: {name!r} is no metric that is measured"
-        if name not in names
-        else f"weights: {name!r} has {weight!r}, not a number from 0"
-        for name, weight in (weights or {}).items()
-        if name not in names
-        or isinstance(weight, bool)
-        or not isinstance(weight, (int, float))  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
-        or not 0 <= weight < math.inf
-    ]
-    if wrong:
-        raise UsageError("\n".join(wrong), hint=f"There are: {', '.join(names)}.")
-
-
-def _weighed(
-    measures: Sequence[Measured], weights: Mapping[str, float] | None
-) -> list[tuple[Measured, float]]:
-    found = [one for one in measures if one.value is not None and one.counted]
-    if weights is None:
-        return [(one, 1.0) for one in found]
-    return [(one, weights[one.name]) for one in found if weights.get(one.name)]
-
-
-def _good(one: Measured) -> float:
-    value = one.value or 0.0
-    return 1 - value if one.best == "low" else value
 
 
 def _number(one: Measured) -> str:

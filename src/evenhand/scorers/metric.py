@@ -7,9 +7,11 @@ Those that ask a judge are in `rag.named`.
 from __future__ import annotations
 
 import difflib
+import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Scorer, Trial
@@ -142,6 +144,81 @@ def metrics(names_: Sequence[str]) -> list[Metric]:
     if not found:
         raise UsageError("metrics: there are none", hint=f"There are: {', '.join(names())}.")
     return list(found.values())
+
+
+class Weighed(Protocol):
+    """What takes part in an overall number."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def best(self) -> str: ...
+    @property
+    def counted(self) -> bool: ...
+
+
+def overall(
+    values: Mapping[str, float | None],
+    metrics: Sequence[Weighed],
+    weights: Mapping[str, float] | None = None,
+) -> float | None:
+    """Σ weight·value / Σ weight over the metrics from 0 to 1 that have a value; None where their weights come to 0.
+
+    Args:
+        values: By name. Where low is good, 1 − the value counts.
+        metrics: What is measured.
+        weights: By name; those without one take no part. None: all alike.
+
+    Raises:
+        UsageError: A weight is no number from 0, or of what is not measured.
+    """
+    need_weights(weights, metrics)
+    part = [one for one in metrics if one.name in overall_of(values, metrics, weights)]
+    given = [1.0 if weights is None else weights[one.name] for one in part]
+    if not part:
+        return None
+    good = [
+        1 - value if one.best == "low" else value
+        for one in part
+        if (value := values[one.name]) is not None
+    ]
+    return math.fsum(map(operator.mul, given, good)) / math.fsum(given)
+
+
+def overall_of(
+    values: Mapping[str, float | None],
+    metrics: Sequence[Weighed],
+    weights: Mapping[str, float] | None = None,
+) -> tuple[str, ...]:
+    """The names of the metrics that take part in `overall`."""
+    return tuple(
+        one.name
+        for one in metrics
+        if one.counted
+        and values.get(one.name) is not None
+        and (weights is None or weights.get(one.name))
+    )
+
+
+def need_weights(weights: Mapping[str, float] | None, metrics: Sequence[Weighed]) -> None:
+    """Refuses weights of metrics that nobody measures, or that take no part, and what is no weight.
+
+    Raises:
+        UsageError: All that is wrong with them.
+    """
+    there = {one.name: one.counted for one in metrics}
+    wrong: list[str] = []
+    for name, weight in (weights or {}).items():
+        number = isinstance(weight, (int, float)) and not isinstance(weight, bool)  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+        if name not in there:
+            wrong.append(f"weights: {name!r} is not measured")
+        elif not there[name]:
+            wrong.append(f"weights: {name!r} is not from 0 to 1, and takes no part")
+        elif not number or not 0 <= weight < math.inf:
+            wrong.append(f"weights: {name!r} has {weight!r}, not a number from 0")
+    if wrong:
+        takes = ", ".join(name for name, counted in there.items() if counted)
+        raise UsageError("\n".join(wrong), hint=f"There are: {takes or 'none'}.")
 
 
 def names() -> list[str]:
