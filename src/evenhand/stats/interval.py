@@ -104,6 +104,8 @@ def wilson_of_shares(
     mean = min(1.0, max(0.0, fmean(shares)))
     squares = math.fsum((share - mean) ** 2 for share in shares)
     full = (n - 1) * mean * (1 - mean)
+    if n > 1:
+        squares *= (t_quantile(confidence, n - 1) / z_of(confidence)) ** 2
     worth = 1.0 if full <= 0 else most if squares <= full / most else max(1.0, full / squares)
     return mean, *wilson(mean * n * worth, n * worth, confidence)
 
@@ -124,7 +126,8 @@ def wilson_of_clusters(
         The interval; (0, 1) for nothing.
 
     Source: the clustered variance as in Miller, "Adding Error Bars to Evals" (2024), arXiv:2411.00640, §2.2, with the
-        correction G/(G−1); the effective sample size is Kish's (Survey Sampling, 1965).
+        correction G/(G−1) and Student's quantile for the normal's: the variance was seen in G clusters; the effective
+        sample size is Kish's (Survey Sampling, 1965).
     """
     kept = [(passed, n) for passed, n in clusters if n]
     n = sum(size for _, size in kept)
@@ -140,6 +143,7 @@ def wilson_of_clusters(
     else:
         groups = len(kept)
         clustered = sum((count - size * p) ** 2 for count, size in kept) * groups / (groups - 1)
+        clustered *= (t_quantile(confidence, groups - 1) / z_of(confidence)) ** 2
         effect = min(mean_size, max(1.0, clustered / (n * p * (1 - p))))
     return wilson(passed / effect, n / effect, confidence)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from evenhand.stats.beta import beta_share
 
@@ -30,6 +31,7 @@ def t_tail(t: float, df: float) -> float:
     return beta_share(df / 2, 0.5, df / (df + t * t))
 
 
+@lru_cache(1024)
 def t_quantile(confidence: float, df: float) -> float:
     """How many standard errors an interval reaches to each side, for a mean with so many degrees of freedom.
 
