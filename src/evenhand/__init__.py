@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from evenhand.authoring.batch import score_batch as score_batch
     from evenhand.authoring.dataset import Dataset as Dataset
     from evenhand.authoring.evalset import EvalSet as EvalSet
     from evenhand.authoring.expect import Expect as Expect
@@ -42,6 +43,7 @@ _HOMES = {
     "run_async": "authoring.running",
     "score": "authoring.scoring",
     "score_async": "authoring.scoring",
+    "score_batch": "authoring.batch",
 }
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import EvalPlan, plan_of
-from evenhand.core.plan import Selection
+from evenhand.core.plan import Plan, Selection
 from evenhand.engine.door import Settings, settle, waited_for
 from evenhand.engine.runner import ShowProgress
 from evenhand.report.run import Run
@@ -51,7 +51,7 @@ def run(
     """
     plan = _planned(sets, Selection(first=first, repeats=repeats), strict)
     settings = Settings(home, concurrency, cache, max_cost_usd)
-    with _shown(plan, progress) as show:
+    with shown(plan, progress) as show:
         finished = waited_for(settle(plan, _recorded(settings, plan), progress=show))
     return Run.open(finished.path)
 
@@ -73,7 +73,7 @@ async def run_async(
     """
     plan = _planned(sets, Selection(first=first, repeats=repeats), strict)
     settings = Settings(home, concurrency, cache, max_cost_usd)
-    with _shown(plan, progress) as show:
+    with shown(plan, progress) as show:
         finished = await settle(plan, _recorded(settings, plan), progress=show)
     return Run.open(finished.path)
 
@@ -98,7 +98,7 @@ def _recorded(settings: Settings, plan: EvalPlan) -> Settings:
 
 
 @contextmanager
-def _shown(plan: EvalPlan, wanted: bool | None) -> Iterator[ShowProgress | None]:
+def shown(plan: Plan, wanted: bool | None) -> Iterator[ShowProgress | None]:
     """What is told how far the run is, where somebody looks."""
     err = sys.__stderr__ if sys.stderr is None else sys.stderr  # pyright: ignore[reportUnnecessaryComparison] (there may be none)
     live = err is not None and err.isatty()

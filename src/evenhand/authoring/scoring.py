@@ -144,9 +144,20 @@ def chosen_metrics(metrics: Sequence[str | Scorer]) -> list[Metric]:
 
 
 def expect_metrics(
-    trial: Trial, metrics: Sequence[Metric], answered: Answered, embedder: Embedder | None = None
+    trial: Trial,
+    metrics: Sequence[Metric],
+    answered: Answered,
+    embedder: Embedder | None = None,
+    at_least: Mapping[str, float] | None = None,
+    at_most: Mapping[str, float] | None = None,
 ) -> None:
-    """Records the metrics of an answer as expectations of a trial, one for each, in their order, without a bound."""
+    """Records the metrics of an answer as expectations of a trial, one for each, in their order.
+
+    Args:
+        at_least: Bounds by metric; those without one only measure.
+        at_most: The same for what must not be above.
+    """
+    least, most = at_least or {}, at_most or {}
     for one in metrics:
         output: Any = None
         try:
@@ -155,7 +166,16 @@ def expect_metrics(
             scorer = Raised(one.name, error)
         if embedder is not None and getattr(scorer, "embedder", embedder) is None:
             scorer = replace(cast("Any", scorer), embedder=embedder)
-        trial.expect(Expectation(output, scorer, label=one.name))
+        trial.expect(
+            Expectation(
+                output,
+                scorer,
+                least.get(one.name),
+                most.get(one.name),
+                metric=one.name,
+                label=one.name,
+            )
+        )
 
 
 def _own(scorer: Any) -> Metric:

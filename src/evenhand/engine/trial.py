@@ -151,6 +151,8 @@ class LiveTrial:
         self.prompt_text = ""
         self.vars: Mapping[str, Any] = step.case.vars
         self.metadata: Mapping[str, Any] = step.case.metadata
+        if step.case.tags:  # for slices
+            self.metadata = {"tags": list(step.case.tags), **step.case.metadata}
         self.spending = Spending()
         self.log: Sink | None = None
         self.home: Home | None = None

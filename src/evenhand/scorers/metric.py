@@ -121,31 +121,6 @@ def metric(name: str) -> Metric:
     )
 
 
-def metrics(names_: Sequence[str]) -> list[Metric]:
-    """The metrics of these names, each once.
-
-    Raises:
-        UsageError: All that is wrong with the names.
-    """
-    if isinstance(names_, str):
-        names_ = [names_]
-    found: dict[str, Metric] = {}
-    wrong: list[UsageError] = []
-    for name in names_:
-        try:
-            one = metric(name)
-        except UsageError as error:
-            wrong.append(error)
-        else:
-            found[one.name] = one
-    if wrong:
-        hint = wrong[0].hint if len(wrong) == 1 else "\n  ".join(error.hint for error in wrong)
-        raise UsageError("\n".join(error.message for error in wrong), hint=hint)
-    if not found:
-        raise UsageError("metrics: there are none", hint=f"There are: {', '.join(names())}.")
-    return list(found.values())
-
-
 class Weighed(Protocol):
     """What takes part in an overall number."""
 
