@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, assert_type
 
 import evenhand
-from evenhand import EvalSet, Expect, Message, Run, run_async
+from evenhand import EvalSet, Expect, Message, Run, compare, run_async
 from evenhand.core.case import Case
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.plan import Plan, Selection
 from evenhand.core.score import Outcome, Score, State, check
 from evenhand.engine.door import Finished, Settings, run
 from evenhand.promptfoo.load import load
+from evenhand.report.comparing import Comparison
 from evenhand.scorers import (
     CLARITY,
     CallsTools,
@@ -32,6 +33,7 @@ from evenhand.scorers import (
     Preferred,
     Rating,
 )
+from evenhand.stats.paired import Word
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script, Scripted, example
 
@@ -146,3 +148,16 @@ async def judges(expect: Expect) -> None:
     CallsTools(["search"], order="some")  # pyright: ignore[reportArgumentType]
     Jury([Scripted(), "openai:gpt-5"], of=Rating(CLARITY))
     Jury(["openai:gpt-5"], of=Contains("x"))  # pyright: ignore[reportArgumentType]
+
+
+def comparisons(before: Run, after: Run) -> None:
+    """Runs, their columns, files and texts are compared; a verdict is one of five words."""
+    found = compare(before, after, metric="faithfulness", margin=0.05)
+    assert_type(found, Comparison)
+    assert_type(found.verdict, Word)
+    assert_type(found.results[0].difference, float | None)
+    compare(before.column("plain"), after.column("plain"), metric=["passed", "latency"])
+    compare(Path("a.db"), ":strict", cluster="document", lower=["words"])
+    compare(before)  # pyright: ignore[reportCallIssue]
+    compare(before, after, "passed")  # pyright: ignore[reportCallIssue]
+    compare(before, 3)  # pyright: ignore[reportArgumentType]

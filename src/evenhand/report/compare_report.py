@@ -52,11 +52,16 @@ def amount(result: Compared, value: float) -> str:
     if math.isinf(value):
         return "-∞" if value < 0 else "+∞"
     if result.data.rates:
-        return points(value)
+        return f"{value * 100:+.1f}" if _narrow(result) else points(value)
     reach = (result.high - result.low) / 2
     scale = reach if 0 < reach < math.inf else abs(result.difference or 0) or 1
     digits = max(0 if scale >= 10 else 2, 1 - math.floor(math.log10(scale * 2)))
     return f"{value:+,.{digits}f}"
+
+
+def _narrow(result: Compared) -> bool:
+    """Whether so much is known of a rate that tenths of a point say something."""
+    return result.high - result.low < 0.05
 
 
 def p_value(p: float) -> str:
@@ -142,7 +147,9 @@ def _below(result: Compared) -> Iterator[str]:
 
 
 def _level(result: Compared, value: float) -> str:
-    return percent(value) if result.data.rates else f"{value:,.4g}"
+    if not result.data.rates:
+        return f"{value:,.4g}"
+    return f"{value * 100:.1f} %" if _narrow(result) and 0 < value < 1 else percent(value)
 
 
 def _short(name: str) -> str:

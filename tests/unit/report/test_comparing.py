@@ -349,3 +349,14 @@ async def test_a_file_is_as_good_as_a_run(runs: Pair, monkeypatch: pytest.Monkey
     assert compare(Column(a, 0), Column(b, 0)).verdict == "better"
     monkeypatch.setenv("EVENHAND_HOME", str(a.path.parents[1]))
     assert compare("latest", b).first == a.meta.id[:10]
+
+
+async def test_what_many_cases_know_is_told_to_tenths(runs: Pair):
+    """2,000 cases, 22 for the second and 10 for the first: not +1 points of 50 % to 50 %."""
+    first = passes([True] * 10 + [False] * 22 + [True] * 968 + [False] * 1000)
+    second = passes([False] * 10 + [True] * 22 + [True] * 968 + [False] * 1000)
+    lines = str(compare(*await runs(first, second), metric="passed")).splitlines()
+    assert lines[0].startswith(
+        "passed: +0.6 points [+0.0, +1.2] over 2,000 cases (paired), p = 0.050"
+    )
+    assert lines[1].startswith("  48.9 % → 49.5 % · 22 better, 10 worse, 1,968 the same")
