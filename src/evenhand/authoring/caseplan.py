@@ -111,14 +111,18 @@ def models_for(
     return models
 
 
-def begun(home: Path, fingerprint: str) -> Path | None:
-    """The latest run of a plan, where it did not finish or has errors, and nobody is writing it; else None."""
+def begun(home: Path, fingerprint: str, *, errors: bool = True) -> Path | None:
+    """The latest run of a plan, where it did not finish, and nobody is writing it; else None.
+
+    Args:
+        errors: One that finished with errors counts as well: they are tried again.
+    """
     for path in paths(home):
         try:
             with RunFile.open(path) as run:
                 if run.meta.fingerprint != fingerprint:
                     continue
-                done = run.meta.status == "finished" and not run.totals().errors
+                done = run.meta.status == "finished" and not (errors and run.totals().errors)
                 return None if done or run.alive else path
         except StoreError:
             continue

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.expect import Raised
 from evenhand.authoring.models import Models
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest
@@ -159,11 +158,7 @@ def expect_metrics(
     """
     least, most = at_least or {}, at_most or {}
     for one in metrics:
-        output: Any = None
-        try:
-            output, scorer = one.asked(answered)
-        except EvenhandError as error:  # its material is of the wrong kind
-            scorer = Raised(one.name, error)
+        output, scorer = one.asked(answered)
         if embedder is not None and getattr(scorer, "embedder", embedder) is None:
             scorer = replace(cast("Any", scorer), embedder=embedder)
         trial.expect(

@@ -210,7 +210,10 @@ def resume(
         meta = earlier.meta
     record = meta.settings
     if "asked" not in record:
-        raise UsageError(f"run {meta.id} cannot be resumed: what it was made from is not known")
+        raise UsageError(
+            f"run {meta.id} cannot be resumed: what it was made from is not known",
+            hint="Ask again as before: `evenhand dataset` goes on from there, as does score_batch(…, resume=True).",
+        )
     settings = Settings(
         concurrency=concurrency or record["concurrency"],
         cache=False if no_cache or not record["cache"] else None,

@@ -27,6 +27,10 @@ _COMMANDS = {
     ),
     "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
     "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt to start from."),
+    "dataset": (
+        "evenhand.cli.dataset",
+        "Look at a dataset, convert, split, enrich or generate one.",
+    ),
     "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
     "scorers": ("evenhand.cli.setup", "List what can be expected of an output."),
     "cache": ("evenhand.cli.cache", "Look into the cache of replies, or clear it."),
