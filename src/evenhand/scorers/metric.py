@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score
 from evenhand.metrics.ranking import parse
@@ -74,7 +74,12 @@ class Metric:
         missing = answered.lacks(self.needs)
         if missing:
             return None, Missing(self.name, tuple(missing))
-        return self.ask(answered)
+        try:
+            return self.ask(answered)
+        except (
+            EvenhandError
+        ) as error:  # the material is of the wrong kind: the error of this metric alone
+            return None, Unasked(self.name, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,20 @@ class Missing:
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         return Score(None, reason=f"there is no {' and no '.join(self.missing)}")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """Stands for a metric whose material is of the wrong kind: an error, wherever it is asked."""
+
+    name: str
+    error: EvenhandError
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+        raise self.error
 
     def __str__(self) -> str:
         return self.name

@@ -129,7 +129,7 @@ class Analysis:
         claims = any(group.claims and any(group.passages) for group in groups)
         if not claims and not (question and any(p for group in groups for p in group.passages)):
             empty = tuple(claim for group in groups for claim in group.claims)
-            return Support(empty, (), 0, None)
+            return Support(empty, (Verdict("not_found"),) * len(empty), 0, None)
         return await self._once(
             ("support", question, groups), lambda model: _support(model, question, groups)
         )
@@ -166,7 +166,7 @@ async def _statements(model: Model, question: str, numbered: Sequence[str]) -> S
         sentence = cast("int", item["id"])
         return tuple(_statement(one, sentence, question) for one in given)
 
-    topic = {"topic": {"enum": list(_TOPICS)}} if question else {}
+    topic = {"topic": {"type": "string", "enum": list(_TOPICS)}} if question else {}
     one = strict_object(statement={"type": "string"}, claim={"type": "boolean"}, **topic)
     items = {"statements": {"type": "array", "items": one}}
     ids = tuple(range(1, len(numbered) + 1))

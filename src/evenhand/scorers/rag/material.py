@@ -27,7 +27,7 @@ def text_in(value: object) -> str:
 
 
 def passages_in(given: object) -> tuple[str, ...]:
-    """The texts of passages, in the order given; an empty one keeps its place. None, NaN and no text at all are none.
+    """The texts of passages, in the order given; one without a letter is empty, and keeps its place.
 
     Raises:
         ScoreError: One of them is no passage, or they are too much for any judge.
@@ -41,7 +41,8 @@ def passages_in(given: object) -> tuple[str, ...]:
             f"contexts are a list of texts, and this is a {type(given).__name__}",
             hint="Give the retrieved passages, best first.",
         )
-    found = tuple(_passage(one, rank) for rank, one in enumerate(cast("Sequence[Any]", given), 1))
+    texts = [_passage(one, rank) for rank, one in enumerate(cast("Sequence[Any]", given), 1)]
+    found = tuple(text if any(map(str.isalnum, text)) else "" for text in texts)
     if not any(found):
         return ()
     checked_length("the contexts", *found)

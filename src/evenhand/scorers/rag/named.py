@@ -143,7 +143,7 @@ _TABLE: dict[str, Named] = {
         Named("faithfulness", _ANSWERED, _of_answer(Faithfulness, "contexts")),
         Named("hallucination", _ANSWERED, _of_answer(Hallucination, "contexts"), "low"),
         Named("answer_relevance", ("answer", "question"), _of_answer(AnswerRelevance)),
-        Named("completeness", ("answer",), _of_answer(Completeness, SUB_QUESTIONS)),
+        Named("completeness", ("answer",), _of_answer(Completeness, "reference", SUB_QUESTIONS)),
         Named("correctness", ("answer",), _of_answer(Correctness, "reference", REFERENCE_CLAIMS)),
         Named("context_precision", ("context",), _precision(ranked=False, k=None)),
         Named("context_average_precision", ("context",), _precision(ranked=True, k=None)),

@@ -102,6 +102,8 @@ class Completeness:
     Args:
         question: What was asked; the case's `input` by default.
         sub_questions: Its parts; those that the case stores by default.
+        reference: What a right answer is; what the case expects by default. It shares its judge call with metrics of
+            the reference, and does not count here.
         judge: Who judges; the set's judge by default.
 
     Raises:
@@ -113,12 +115,14 @@ class Completeness:
 
     question: str | None = None
     sub_questions: Sequence[str] | None = field(default=None, kw_only=True, hash=False)
+    reference: str | None = field(default=None, kw_only=True)
     judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         check_judge(self.judge)
         need_optional_text("Completeness", "question", self.question)
+        need_optional_text("Completeness", "reference", self.reference)
         need_definitions("Completeness", self.metric, self.definitions)
 
     async def score(self, output: Any, trial: Trial) -> Score:
@@ -131,7 +135,7 @@ class Completeness:
         if given is not None:
             parts = sub_questions_in(given)
         elif question:
-            facts = await analysis.facts(question, reference_of(None, trial))
+            facts = await analysis.facts(question, reference_of(self.reference, trial))
             parts, asked = facts.sub_questions or (), facts.asked
         else:
             return nothing("there is no question")

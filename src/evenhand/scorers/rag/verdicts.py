@@ -16,7 +16,7 @@ _STANDS: tuple[Stand, ...] = ("supported", "contradicted", "not_found")
 _EVIDENCE = strict_object(passage={"type": "integer"}, quote={"type": "string"})
 _ITEMS = {
     "reasoning": {"type": "string"},
-    "verdict": {"enum": list(_STANDS)},
+    "verdict": {"type": "string", "enum": list(_STANDS)},
     "evidence": {"type": "array", "items": _EVIDENCE},
 }
 KEPT = 300
