@@ -90,12 +90,14 @@ class Correctness:
         agreed = await agreement(analysis, question, answer, reference, claims)
         asked = asked_by(found_by, agreed.statements.asked, agreed.support.asked, definitions=whose)
         precision, recall = agreed.precision, agreed.recall
+        rows = agreed.support.rows()
         kept = {
             "recall": recall,
             **({} if precision is None else {"precision": precision}),
             "contradictions": agreed.contradicted,
             "n": len(agreed.verdicts) + len(claims),
-            "claims": agreed.support.rows(),
+            "claims": rows[: len(agreed.verdicts)],
+            "reference_claims": rows[len(agreed.verdicts) :],
             **asked,
         }
         if whose == "ragas":

@@ -89,6 +89,12 @@ async def test_correctness_is_f_of_precision_and_recall_over_claims(settled: Any
     assert plain.score == pytest.approx(2 * precision / 3 / (precision + 1 / 3))
     assert recall.score == pytest.approx(5 * precision / 3 / (4 * precision + 1 / 3))
     assert plain.metadata["contradictions"] == 1
+    assert len(plain.metadata["claims"]) == 4
+    assert [row["verdict"] for row in plain.metadata["reference_claims"]] == [
+        "supported",
+        "not_found",
+        "not_found",
+    ]
     assert str(Correctness(beta=2)) == "correctness:F2"
 
 
