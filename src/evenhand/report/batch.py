@@ -13,7 +13,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.report.run import Run
 from evenhand.report.words import clip, count, money, number, safe, seconds
-from evenhand.stats.interval import mean_of_clusters
+from evenhand.stats.interval import mean_of_clusters, wilson_of_shares
 
 OVERALL = "overall"
 _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
@@ -27,8 +27,9 @@ class Summary:
         metric: Its name; `overall` for the weighted mean of each case.
         n: How many cases have a number.
         mean: Their mean; None for none.
-        low: The lower end of its 95 % interval, not below 0 where no number can be; None for fewer than two cases.
-        high: The upper end, not above 1 where no number can be.
+        low: The lower end of its 95 % interval, Student's, within what numbers there can be; Wilson's where all cases
+            are equal. None for fewer than two cases.
+        high: The upper end.
         sd: The standard deviation of the cases, n − 1 below; None for fewer than two.
         least: The lowest number.
         most: The highest.
@@ -91,7 +92,9 @@ class _Seen:
         if mean is not None and n > 1:
             sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
             _, low, high = mean_of_clusters([[value] for value in values]) or (mean, mean, mean)
-            if self.counted:
+            if self.counted and not sd and 0 <= mean <= 1:  # equal cases do not make it certain
+                _, low, high = wilson_of_shares(values)
+            elif self.counted:
                 low, high = max(0.0, low), min(1.0, high)
         least, most = (min(values), max(values)) if values else (None, None)
         return Summary(
@@ -234,7 +237,8 @@ class BatchReport(Run):
         return "\n".join([*lines, "", self._last_line()]) + "\n"
 
     def __str__(self) -> str:
-        cells = [_HEADS, *map(_cells, self.summary())]
+        summaries = self.summary()
+        cells = [_HEADS, *map(_cells, summaries)]
         widths = [max(len(line[i]) for line in cells) for i in range(len(_HEADS))]
         lines = [f"{safe(self.meta.title)} · {count(self.meta.case_count, 'case')}", ""]
         for line in cells:
@@ -243,8 +247,9 @@ class BatchReport(Run):
                 for i, (cell, width) in enumerate(zip(line, widths, strict=True))
             )
             lines.append("  " + "   ".join([first, *rest]).rstrip())
-        worst = self.worst(3)
-        if worst and self.meta.case_count > 1:
+        best = summaries[-1].most
+        worst = [one for one in self.worst(3) if one.overall != best]
+        if worst:
             lines += ["", "  worst"]
             for one in worst:
                 why = next(iter(one.reasons.values()), "")
