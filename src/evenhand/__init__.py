@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evenhand.core.score import Score as Score
     from evenhand.report.comparing import compare as compare
     from evenhand.report.run import Run as Run
+    from evenhand.report.scored import Scored as Scored
     from evenhand.scorers.rubric import Rubric as Rubric
 
 __version__ = "0.1.0"
@@ -38,6 +39,7 @@ _HOMES = {
     "Rubric": "scorers.rubric",
     "Run": "report.run",
     "Score": "core.score",
+    "Scored": "report.scored",
     "compare": "report.comparing",
     "run": "authoring.running",
     "run_async": "authoring.running",

@@ -172,12 +172,16 @@ def kept(
         found["confidence"] = confidence
         if confidence < unsure_below:
             found["warning"] = f"low confidence: {confidence:g}"
-    for text in texts:
-        suspect = _TO_THE_JUDGE.search(text)
-        if suspect:
-            found["suspect"] = suspect[0]
-            break
+    suspect = suspect_in(*texts)
+    if suspect:
+        found["suspect"] = suspect
     return found
+
+
+def suspect_in(*texts: str) -> str:
+    """The first words in what is judged that speak to the judge; empty for none."""
+    found = next(filter(None, map(_TO_THE_JUDGE.search, texts)), None)
+    return found[0] if found else ""
 
 
 async def side_by_side(questions: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

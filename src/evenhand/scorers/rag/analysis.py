@@ -26,7 +26,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Model, Prompt
 from evenhand.scorers.judge_prompt import judge_prompt, mark_of, template
 from evenhand.scorers.judge_reply import the_object, yes_or_no
-from evenhand.scorers.judging import Judge, asked, chosen_judge, lent_judge
+from evenhand.scorers.judging import Judge, asked, chosen_judge, lent_judge, suspect_in
 from evenhand.scorers.rag.claims import (
     Asked,
     Facts,
@@ -183,7 +183,7 @@ async def _statements(model: Model, question: str, numbered: Sequence[str]) -> S
     return Statements(
         tuple(one for i in ids for one in said_all[i]),
         refusal=refusal is not None and yes_or_no(refusal),
-        asked=_by(found, "rag/statements"),
+        asked=_by(found, "rag/statements", *numbered),
     )
 
 
@@ -236,7 +236,9 @@ async def find_facts(model: Model, question: str, reference: str) -> Facts:
     reply, (claims, entities, parts) = await asked(
         model, prompt, read, keys, strict_object(**wanted)
     )
-    return Facts(claims, entities, parts, Asked(reply.model or model.name, version))
+    return Facts(
+        claims, entities, parts, Asked(reply.model or model.name, version, suspect_in(reference))
+    )
 
 
 async def _support(model: Model, question: str, groups: tuple[Group, ...]) -> Support:
@@ -280,7 +282,7 @@ async def _support(model: Model, question: str, groups: tuple[Group, ...]) -> Su
         claims,
         tuple(verdicts.get(i, Verdict("not_found")) for i in range(1, len(claims) + 1)),
         len(passages),
-        _by(found, "rag/support"),
+        _by(found, "rag/support", *passages),
         _relevant(split, firsts, found.found.get("passages", {})),
         float(said) if isinstance(said, (int, float)) and not isinstance(said, bool) else None,
     )
@@ -351,7 +353,7 @@ async def _answered(model: Model, question: str, parts: tuple[str, ...], answer:
         tuple(
             (part, verdicts[i].answered, verdicts[i].reasoning) for i, part in enumerate(parts, 1)
         ),
-        _by(found, "rag/sub_questions"),
+        _by(found, "rag/sub_questions", answer),
     )
 
 
@@ -361,5 +363,5 @@ class _Part:
     reasoning: str = field(default="", compare=False)
 
 
-def _by(found: Itemised, name: str) -> Asked:
-    return Asked(found.model, template(name)[0])
+def _by(found: Itemised, name: str, *texts: str) -> Asked:
+    return Asked(found.model, template(name)[0], suspect_in(*texts))

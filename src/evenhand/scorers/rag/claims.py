@@ -17,10 +17,11 @@ REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS = "reference_claims", "entities", "sub
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who answered a question of an analysis, and by which prompt."""
+    """Who answered a question of an analysis, by which prompt, and words in its texts that speak to the judge."""
 
     judge: str
     prompt: str
+    suspect: str = ""
 
 
 @dataclass(frozen=True, slots=True)

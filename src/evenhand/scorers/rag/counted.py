@@ -26,12 +26,18 @@ def nothing(reason: str, **kept: Any) -> Score:
 
 
 def asked_by(*asked: Asked | None, definitions: str = OURS) -> dict[str, str]:
-    """Who was asked, the versions of the prompts, and whose definitions were used where they are not ours."""
+    """Who was asked, the versions of the prompts, and whose definitions were used where they are not ours.
+
+    Words in what was judged that speak to the judge are kept as `suspect`: the number stands, and is worth a look.
+    """
     there = [one for one in asked if one is not None]
     found = {} if definitions == OURS else {"definitions": definitions}
     if there:
         found["judge"] = ", ".join(dict.fromkeys(one.judge for one in there))
         found["prompt"] = ", ".join(dict.fromkeys(one.prompt for one in there))
+    suspect = next((one.suspect for one in there if one.suspect), "")
+    if suspect:
+        found["suspect"] = suspect
     return found
 
 
