@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenhand.authoring.batch import score_batch as score_batch
+    from evenhand.authoring.batch import score_batch_async as score_batch_async
     from evenhand.authoring.dataset import Dataset as Dataset
     from evenhand.authoring.evalset import EvalSet as EvalSet
     from evenhand.authoring.expect import Expect as Expect
@@ -46,6 +47,7 @@ _HOMES = {
     "score": "authoring.scoring",
     "score_async": "authoring.scoring",
     "score_batch": "authoring.batch",
+    "score_batch_async": "authoring.batch",
 }
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
 

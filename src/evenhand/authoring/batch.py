@@ -23,6 +23,7 @@ from evenhand.core.expect import Scorer, Trial, all_pass
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
 from evenhand.engine.door import Settings, settle, waited_for
+from evenhand.engine.runner import ShowProgress
 from evenhand.report.batch import BatchReport
 from evenhand.scorers.judging import NAME_A_JUDGE
 from evenhand.scorers.metric import Answered, Metric, need_weights, overall
@@ -71,8 +72,8 @@ def score_batch(
         cache: Whether replies may come from the cache.
         max_cost_usd: No call is sent that could take the run past this.
         progress: Whether a line on stderr says how far it is; by default where that is a terminal.
-        resume: Go on with the latest run of the same cases, metrics and file, if it stopped or has errors.
-        home: The folder that keeps runs; `.evenhand` beside the file that asks by default.
+        resume: Go on with the latest run of the same cases, metrics and pipeline, if it stopped or has errors.
+        home: The folder that keeps runs; `.evenhand` in the current folder by default.
 
     Returns:
         The run, with its metrics summed up: print it, or take `summary()`, `worst()`, `failures()`, `by_tag()`.
@@ -81,8 +82,75 @@ def score_batch(
         UsageError: A metric, a bound or a weight that nobody knows; nobody is named to judge; there are no cases.
         StoreError: The run cannot be kept.
     """
-    frame = inspect.currentframe()
-    caller = Path(frame.f_back.f_code.co_filename) if frame and frame.f_back else Path()
+    plan, settings = _planned(
+        data,
+        pipeline,
+        metrics,
+        judge,
+        at_least,
+        at_most,
+        weights,
+        definitions,
+        embedder,
+        name,
+        Settings(home, concurrency, cache, max_cost_usd, LIMIT_S),
+    )
+    with shown(plan, progress) as show:
+        path = waited_for(_settled(plan, settings, definitions, resume, show))
+    return BatchReport.open(path)  # in this thread, whose it is
+
+
+async def score_batch_async(
+    data: Dataset | Iterable[Case | Mapping[str, Any]] | Any,
+    pipeline: Callable[..., Any] | Any = None,
+    *,
+    metrics: Sequence[str | Scorer] = DEFAULT,
+    judge: str | Provider | None = None,
+    at_least: Bounds = None,
+    at_most: Bounds = None,
+    weights: Mapping[str, float] | None = None,
+    definitions: str = OURS,
+    embedder: Embedder | None = None,
+    name: str = "",
+    concurrency: int | None = None,
+    cache: bool | None = None,
+    max_cost_usd: float | None = None,
+    progress: bool | None = None,
+    resume: bool = False,
+    home: Path | None = None,
+) -> BatchReport:
+    """The same on the running loop, to be awaited, for an application that shares it; see `score_batch`."""
+    plan, settings = _planned(
+        data,
+        pipeline,
+        metrics,
+        judge,
+        at_least,
+        at_most,
+        weights,
+        definitions,
+        embedder,
+        name,
+        Settings(home, concurrency, cache, max_cost_usd, LIMIT_S),
+    )
+    with shown(plan, progress) as show:
+        path = await _settled(plan, settings, definitions, resume, show)
+    return BatchReport.open(path)
+
+
+def _planned(
+    data: Any,
+    pipeline: Any,
+    metrics: Sequence[str | Scorer],
+    judge: str | Provider | None,
+    at_least: Bounds,
+    at_most: Bounds,
+    weights: Mapping[str, float] | None,
+    definitions: str,
+    embedder: Embedder | None,
+    name: str,
+    settings: Settings,
+) -> tuple[CasePlan, Settings]:
     dataset = data if isinstance(data, Dataset) else Dataset(data)
     if not len(dataset):
         raise UsageError("score_batch: there are no cases")
@@ -91,7 +159,7 @@ def score_batch(
     need_weights(weights, chosen)
     low, high = _bounds("at_least", at_least, chosen), _bounds("at_most", at_most, chosen)
     ask = None if pipeline is None else _asking(pipeline)
-    source = caller if caller.is_file() else Path.cwd()
+    source = Path.cwd()
     models = models_for(source, judge=judge)
     if models.judge is None and any(one.judged for one in chosen):
         raise UsageError("score_batch: nobody is named to judge", hint=NAME_A_JUDGE)
@@ -108,17 +176,22 @@ def score_batch(
         str(source),
         dataset,
         _Measuring(chosen, ask, low, high, embedder),
-        [encode(config), *_says(source, pipeline)],
+        [encode(config), *_says(pipeline)],
         models,
         rule=partial(_verdict, metrics=chosen, weights=weights),
         config={**config, "data": dataset.fingerprint},
     )
-    folder = home or home_for(source)
-    earlier = begun(folder, plan.fingerprint) if resume else None
-    settings = Settings(folder, concurrency, cache, max_cost_usd, LIMIT_S)
-    with shown(plan, progress) as show, using_definitions(definitions):
-        finished = waited_for(settle(plan, settings, resume=earlier, progress=show))
-    return BatchReport.open(finished.path)
+    return plan, replace(settings, home=settings.home or home_for(source))
+
+
+async def _settled(
+    plan: CasePlan, settings: Settings, definitions: str, resume: bool, show: ShowProgress | None
+) -> Path:
+    assert settings.home is not None  # noqa: S101 (it was filled in)
+    earlier = begun(settings.home, plan.fingerprint) if resume else None
+    with using_definitions(definitions):  # in here: a loop of its own runs in a thread of its own
+        finished = await settle(plan, settings, resume=earlier, progress=show)
+    return finished.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,14 +286,12 @@ def _bounds(what: str, given: Bounds, chosen: Sequence[Metric]) -> dict[str, flo
     return {name: float(bound) for name, bound in given.items()}
 
 
-def _says(source: Path, pipeline: Any) -> list[bytes | str]:
-    """The code that decides what comes out: the file that asks, and the one that the pipeline stands in."""
-    files = {source}
+def _says(pipeline: Any) -> list[bytes | str]:
+    """The code that decides what is answered: the pipeline's name, and the file that it stands in."""
     function = getattr(pipeline, "query", pipeline)
     code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
-    if code is not None:
-        files.add(Path(code.co_filename))
-    return [_name(pipeline), *(file.read_bytes() for file in sorted(files) if file.is_file())]
+    file = Path(code.co_filename) if code is not None else Path()
+    return [_name(pipeline), file.read_bytes() if file.is_file() else b""]
 
 
 def _name(pipeline: Any) -> str:

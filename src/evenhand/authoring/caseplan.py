@@ -98,13 +98,13 @@ class CasePlan:
 def models_for(
     source: Path, *, judge: str | Provider | None = None, model: str | Provider | None = None
 ) -> Models:
-    """The models that are named, as a set beside this file would find them.
+    """The models that are named, as a set beside this file, or in this folder, would find them.
 
     Raises:
         ConfigError: All that is wrong with the names.
     """
     evals = EvalSet("models", judge=judge, model=model)
-    evals.path, evals.line = source, 0
+    evals.path, evals.line = (source / "dataset" if source.is_dir() else source), 0
     models = Models(evals, os.environ)
     if models.problems:
         raise ConfigError(models.problems)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenhand import Dataset, score_batch
+from evenhand import Dataset, score_batch, score_batch_async
 from evenhand.core.errors import UsageError
 from evenhand.testing import Scripted
 
@@ -236,3 +236,38 @@ def test_a_report_is_written_for_people_and_for_programs(home: Path, tmp_path: P
         assert '"token_f1"' in report.write(tmp_path / "r.json").read_text()
         with pytest.raises(UsageError):
             report.write(tmp_path / "none" / "r.md")
+
+
+async def test_an_application_that_shares_a_loop_is_awaited(home: Path):
+    """On the running loop, and from inside of one without waiting for it to end."""
+    with await score_batch_async(DATA, answers, metrics=["exact_match"], home=home) as report:
+        assert report.summary()[0].mean == pytest.approx(2 / 3)
+    with score_batch(DATA, answers, metrics=["exact_match"], home=home) as report:
+        assert report.summary()[0].mean == pytest.approx(2 / 3)
+
+
+async def test_definitions_hold_inside_a_running_loop_too(home: Path):
+    """There the run has a thread of its own."""
+    rows = [{"id": "a", "question": "q", "answer": "Hello!", "context": ["x"]}]
+    reply = (
+        '{"refusal": false, "sentences": [{"id": 1, "statements": '
+        '[{"statement": "Hello!", "claim": false, "topic": "on"}]}]}'
+    )
+    with score_batch(
+        rows,
+        metrics=["faithfulness"],
+        judge=Scripted((reply,)),
+        definitions="deepeval",
+        home=home,
+    ) as report:
+        assert report.summary()[0].mean == 1
+    with score_batch(rows, metrics=["faithfulness"], judge=Scripted((reply,)), home=home) as report:
+        assert report.summary()[0].not_applicable == 1
+
+
+def test_runs_are_kept_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Where nobody says otherwise."""
+    monkeypatch.delenv("EVENHAND_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with score_batch(DATA, pipeline, metrics=METRICS) as report:
+        assert report.path.is_relative_to(tmp_path / ".evenhand")
