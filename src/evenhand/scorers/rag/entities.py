@@ -40,6 +40,7 @@ class EntityRecall:
 
     measures: ClassVar[bool] = True
     of_contexts: ClassVar[bool] = True
+    may_ask_nobody: ClassVar[bool] = True
     metric: ClassVar[str] = "entity_recall"
 
     reference: str | None = None

@@ -43,6 +43,7 @@ class Summarisation:
     """
 
     measures: ClassVar[bool] = True
+    may_ask_nobody: ClassVar[bool] = True
     metric: ClassVar[str] = "summarisation"
 
     source: Contexts = field(default=None, hash=False)

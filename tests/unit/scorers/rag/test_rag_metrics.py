@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from evenhand.authoring.evalset import EvalSet
+from evenhand.authoring.plan import plan_of
 from evenhand.core.case import Case
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import ConfigError, UsageError
 from evenhand.scorers import (
     AnswerRelevance,
     Completeness,
@@ -224,6 +226,25 @@ async def test_entities_are_looked_for_by_code(
     case = Case("1", expected="…", metadata={"entities": entities})
     (one,) = await settled(([page], EntityRecall()), case=case)
     assert (one.score, judge.asked) == (share, [])
+
+
+def test_what_may_ask_nobody_wants_no_judge_to_be_named():
+    """Entities that are given, and a length, need none; the others are told before anything runs."""
+    evals = EvalSet("nobody judges")
+
+    @evals.eval
+    def asks_nobody(expect: Any) -> None:
+        expect(["ruby"], EntityRecall("x", entities=["Ruby"]), at_least=1)
+        expect("ab", Summarisation("abcd", of="compression"), at_most=1)
+
+    assert plan_of([evals], env={}).size == 1
+
+    @evals.eval
+    def asks_somebody(expect: Any) -> None:
+        expect("ab", Faithfulness(["abcd"]), at_least=1)
+
+    with pytest.raises(ConfigError, match="nobody is named to judge"):
+        plan_of([evals], env={})
 
 
 async def test_a_summary_has_three_numbers(settled: Any, judge: Any):
