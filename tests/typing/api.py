@@ -20,6 +20,7 @@ from evenhand.core.plan import Plan, Selection
 from evenhand.core.score import Outcome, Score, State, check
 from evenhand.engine.door import Finished, Settings, run
 from evenhand.promptfoo.load import load
+from evenhand.report.batch import Summary
 from evenhand.report.comparing import Comparison
 from evenhand.scorers import (
     CLARITY,
@@ -32,6 +33,7 @@ from evenhand.scorers import (
     Passes,
     Preferred,
     Rating,
+    nDCG,
 )
 from evenhand.stats.paired import Word
 from evenhand.store.runfile import RunFile
@@ -161,3 +163,14 @@ def comparisons(before: Run, after: Run) -> None:
     compare(before)  # pyright: ignore[reportCallIssue]
     compare(before, after, "passed")  # pyright: ignore[reportCallIssue]
     compare(before, 3)  # pyright: ignore[reportArgumentType]
+
+
+def batches(rows: list[dict[str, Any]]) -> None:
+    """Rows, datasets and frames are measured; bounds are one number or some by name."""
+    report = evenhand.score_batch(rows, str.upper, metrics=["token_f1"], at_least=0.5)
+    assert_type(report.summary(), list[Summary])
+    evenhand.score_batch(evenhand.Dataset(rows), metrics=["RR"], at_most={"RR": 1})
+    evenhand.score_batch(rows, metrics="RR", weights=3)  # pyright: ignore[reportArgumentType]
+    nDCG({"a": 2.0}, k=10, exponential=True)
+    nDCG(["a"], 10)  # pyright: ignore[reportCallIssue]
+    assert_type(evenhand.Dataset(rows).split({"a": 1}), dict[str, evenhand.Dataset])
