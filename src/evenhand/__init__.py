@@ -6,18 +6,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from evenhand.authoring.batch import score_batch as score_batch
+    from evenhand.authoring.batch import score_batch_async as score_batch_async
     from evenhand.authoring.dataset import Dataset as Dataset
     from evenhand.authoring.evalset import EvalSet as EvalSet
     from evenhand.authoring.expect import Expect as Expect
     from evenhand.authoring.prompt import Prompt as Prompt
     from evenhand.authoring.running import run as run
     from evenhand.authoring.running import run_async as run_async
+    from evenhand.authoring.scoring import score as score
+    from evenhand.authoring.scoring import score_async as score_async
     from evenhand.core.case import Case as Case
     from evenhand.core.message import Message as Message
     from evenhand.core.message import Model as Model
     from evenhand.core.message import Reply as Reply
     from evenhand.core.score import Score as Score
+    from evenhand.report.comparing import compare as compare
     from evenhand.report.run import Run as Run
+    from evenhand.report.scored import Scored as Scored
     from evenhand.scorers.rubric import Rubric as Rubric
 
 __version__ = "0.1.0"
@@ -34,8 +40,14 @@ _HOMES = {
     "Rubric": "scorers.rubric",
     "Run": "report.run",
     "Score": "core.score",
+    "Scored": "report.scored",
+    "compare": "report.comparing",
     "run": "authoring.running",
     "run_async": "authoring.running",
+    "score": "authoring.scoring",
+    "score_async": "authoring.scoring",
+    "score_batch": "authoring.batch",
+    "score_batch_async": "authoring.batch",
 }
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
 

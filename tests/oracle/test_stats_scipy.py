@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from evenhand.stats.compare import mcnemar, mcnemar_mid, paired_means, paired_rates
-from evenhand.stats.interval import mean_of_clusters, wilson, z_of
+from evenhand.stats.beta import beta_quantile, beta_share
+from evenhand.stats.compare import mcnemar, mcnemar_mid, paired_rates
+from evenhand.stats.interval import clopper_pearson, mean_of_clusters, wilson, z_of
+from evenhand.stats.multiple import benjamini_hochberg
+from evenhand.stats.paired import Differences
+from evenhand.stats.permutation import sign_flip, t_test
 from evenhand.stats.power import detectable_mean
 from evenhand.stats.student import t_quantile, t_tail
 
@@ -83,15 +88,57 @@ def test_tango_is_the_constrained_maximum_likelihood(n: int, b: int, c: int) -> 
         assert statistic(found.high) == pytest.approx(-z_of(), abs=1e-4)
 
 
-def test_paired_means_are_scipys_t_test() -> None:
-    """Mean, interval and p-value."""
-    first = [0.9, 0.4, 0.7, 0.65, 0.8, 0.3, 1.0, 0.55]
-    second = [0.8, 0.35, 0.75, 0.4, 0.6, 0.35, 0.9, 0.5]
-    theirs = stats.ttest_rel(first, second)
+FIRST = [0.9, 0.4, 0.7, 0.65, 0.8, 0.3, 1.0, 0.55]
+SECOND = [0.8, 0.35, 0.75, 0.4, 0.6, 0.35, 0.9, 0.5]
+
+
+def test_paired_scores_are_scipys_t_test() -> None:
+    """Mean and interval, and the p-value beyond 1,000 cases."""
+    theirs = stats.ttest_rel(FIRST, SECOND)
     interval = theirs.confidence_interval(0.95)
-    ours = paired_means(list(zip(first, second, strict=True)))
-    assert (ours.low, ours.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
-    assert ours.p == pytest.approx(theirs.pvalue, rel=1e-9)
+    differences = [a - b for a, b in zip(FIRST, SECOND, strict=True)]
+    ours = Differences([(d,) for d in differences])
+    assert ours.mean == pytest.approx(0.08125)
+    assert ours.interval() == pytest.approx((interval.low, interval.high), rel=1e-9)
+    assert t_test(differences) == pytest.approx(theirs.pvalue, rel=1e-9)
+
+
+def test_sign_flips_are_scipys_permutation_test() -> None:
+    """Exactly, for eight cases with ties among the sums; by random throws, for sixty, as near as throws come."""
+    differences = [a - b for a, b in zip(FIRST, SECOND, strict=True)]
+    theirs = stats.permutation_test(
+        (FIRST, SECOND), lambda a, b, axis: (a - b).mean(axis), permutation_type="samples"
+    )
+    assert sign_flip(differences) == pytest.approx(theirs.pvalue, abs=1e-12)
+    random = Random(11)
+    many = [random.gauss(0.3, 1) for _ in range(60)]
+    assert sign_flip(many) == pytest.approx(stats.ttest_1samp(many, 0).pvalue, abs=0.01)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (1, 7), (9, 2), (46, 6), (2_000, 3)])
+def test_the_beta_distribution_is_scipys(a: float, b: float) -> None:
+    """Shares and quantiles, in the middle and at the ends."""
+    for share in (1e-6, 0.025, 0.5, 0.975):
+        point = stats.beta.ppf(share, a, b)
+        assert beta_quantile(a, b, share) == pytest.approx(point, rel=1e-8)
+        assert beta_share(a, b, point) == pytest.approx(stats.beta.cdf(point, a, b), rel=1e-8)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize("n", [1, 2, 10, 57, 1000])
+def test_clopper_pearson_is_scipys(n: int, confidence: float) -> None:
+    """For every count of small samples and some of large ones."""
+    for k in {*range(min(n, 12) + 1), n // 2, n - 1, n}:
+        theirs = stats.binomtest(k, n).proportion_ci(confidence, method="exact")
+        ours = clopper_pearson(k, n, confidence)
+        assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-10)
+
+
+def test_false_discoveries_are_scipys() -> None:
+    """Benjamini and Hochberg's correction, with ties and in any order."""
+    p_values = [0.04, 0.001, 0.04, 0.9, 0.03, 1.0, 0.0]
+    theirs = stats.false_discovery_control(p_values, method="bh")
+    assert benjamini_hochberg(p_values) == pytest.approx(list(theirs), rel=1e-12)
 
 
 def test_a_mean_is_scipys() -> None:
@@ -102,25 +149,43 @@ def test_a_mean_is_scipys() -> None:
 
 
 def test_recorded_proportions() -> None:
-    """Wilson intervals that statsmodels and SciPy agree on."""
+    """Wilson's and Clopper and Pearson's intervals, on which statsmodels and SciPy agree."""
     for vector in vectors("proportion_ci_95"):
-        ours = wilson(vector["input"]["k"], vector["input"]["n"])
-        assert ours == pytest.approx(vector["expected"]["wilson"], abs=1e-9)
+        k, n = vector["input"]["k"], vector["input"]["n"]
+        assert wilson(k, n) == pytest.approx(vector["expected"]["wilson"], abs=1e-9)
+        exact = vector["expected"]["clopper_pearson"]
+        assert clopper_pearson(k, n) == pytest.approx(exact, abs=1e-9)
+
+
+def test_recorded_corrections() -> None:
+    """Many p-values at once, as statsmodels corrects them."""
+    for vector in vectors("multiplicity"):
+        assert vector["input"]["method"] == "fdr_bh"
+        ours = benjamini_hochberg(vector["input"]["p"])
+        assert ours == pytest.approx(vector["expected"], abs=1e-9)
 
 
 def test_recorded_paired_tests() -> None:
     """McNemar's test, exact and mid-p, and Tango's interval."""
     for vector in vectors("mcnemar"):
         b, c = vector["input"]["b"], vector["input"]["c"]
-        assert mcnemar(b, c) == pytest.approx(vector["expected"]["exact"])
-        assert mcnemar_mid(b, c) == pytest.approx(vector["expected"]["midp"])
+        assert mcnemar(b, c) == pytest.approx(vector["expected"]["exact"], abs=1e-9)
+        assert mcnemar_mid(b, c) == pytest.approx(vector["expected"]["midp"], abs=1e-9)
+        flips = [1.0] * b + [-1.0] * c
+        assert sign_flip(flips) == pytest.approx(vector["expected"]["exact"], abs=1e-9)
     for vector in vectors("tango_ci_95"):
         found = paired_rates(*(vector["input"][name] for name in "nbc"))
-        assert (found.low, found.high) == pytest.approx(vector["expected"], abs=1e-7)
+        assert (found.low, found.high) == pytest.approx(vector["expected"], abs=1e-8)  # as recorded
 
 
 def test_recorded_power() -> None:
-    """The smallest difference that so many cases detect, with and without repeats."""
+    """The smallest difference that so many cases detect, with and without repeats, and the cases that one takes."""
+    for vector in vectors("miller_power"):
+        given = vector["input"]
+        n = vector["expected"]
+        within = (given["sA2"], given["sB2"])
+        found = detectable_mean(1, given["omega2"], within, power=given["power"]) / math.sqrt(n)
+        assert found == pytest.approx(given["delta"], rel=1e-9)
     for vector in vectors("miller_mde"):
         given = vector["input"]
         ours = detectable_mean(

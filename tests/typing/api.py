@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any, assert_type
 
 import evenhand
-from evenhand import EvalSet, Expect, Message, Run, run_async
+from evenhand import EvalSet, Expect, Message, Run, compare, run_async
 from evenhand.core.case import Case
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.plan import Plan, Selection
 from evenhand.core.score import Outcome, Score, State, check
 from evenhand.engine.door import Finished, Settings, run
 from evenhand.promptfoo.load import load
+from evenhand.report.batch import Summary
+from evenhand.report.comparing import Comparison
 from evenhand.scorers import (
     CLARITY,
     CallsTools,
@@ -31,7 +33,9 @@ from evenhand.scorers import (
     Passes,
     Preferred,
     Rating,
+    nDCG,
 )
+from evenhand.stats.paired import Word
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script, Scripted, example
 
@@ -146,3 +150,27 @@ async def judges(expect: Expect) -> None:
     CallsTools(["search"], order="some")  # pyright: ignore[reportArgumentType]
     Jury([Scripted(), "openai:gpt-5"], of=Rating(CLARITY))
     Jury(["openai:gpt-5"], of=Contains("x"))  # pyright: ignore[reportArgumentType]
+
+
+def comparisons(before: Run, after: Run) -> None:
+    """Runs, their columns, files and texts are compared; a verdict is one of five words."""
+    found = compare(before, after, metric="faithfulness", margin=0.05)
+    assert_type(found, Comparison)
+    assert_type(found.verdict, Word)
+    assert_type(found.results[0].difference, float | None)
+    compare(before.column("plain"), after.column("plain"), metric=["passed", "latency"])
+    compare(Path("a.db"), ":strict", cluster="document", lower=["words"])
+    compare(before)  # pyright: ignore[reportCallIssue]
+    compare(before, after, "passed")  # pyright: ignore[reportCallIssue]
+    compare(before, 3)  # pyright: ignore[reportArgumentType]
+
+
+def batches(rows: list[dict[str, Any]]) -> None:
+    """Rows, datasets and frames are measured; bounds are one number or some by name."""
+    report = evenhand.score_batch(rows, str.upper, metrics=["token_f1"], at_least=0.5)
+    assert_type(report.summary(), list[Summary])
+    evenhand.score_batch(evenhand.Dataset(rows), metrics=["RR"], at_most={"RR": 1})
+    evenhand.score_batch(rows, metrics="RR", weights=3)  # pyright: ignore[reportArgumentType]
+    nDCG({"a": 2.0}, k=10, exponential=True)
+    nDCG(["a"], 10)  # pyright: ignore[reportCallIssue]
+    assert_type(evenhand.Dataset(rows).split({"a": 1}), dict[str, evenhand.Dataset])

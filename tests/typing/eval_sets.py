@@ -11,17 +11,35 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import assert_type
 
-from evenhand import Case, Dataset, EvalSet, Expect, Message, Model, Prompt, Reply, Rubric, run
+from evenhand import (
+    Case,
+    Dataset,
+    EvalSet,
+    Expect,
+    Message,
+    Model,
+    Prompt,
+    Reply,
+    Rubric,
+    run,
+    score,
+    score_async,
+)
 from evenhand.core.score import Outcome
 from evenhand.report.run import Run
+from evenhand.report.scored import Scored
 from evenhand.scorers import (
     CLARITY,
     CallsTool,
     CallsTools,
     Contains,
     ContainsAny,
+    ContextPrecision,
+    ContextRecall,
+    Correctness,
     CustomJudge,
     Equals,
+    Faithfulness,
     Graded,
     Judgement,
     Jury,
@@ -109,6 +127,22 @@ def results() -> None:
     """What a run gives."""
     found = run(evals, first=3, repeats=2)
     assert_type(found, Run)
+
+
+async def measures(pages: list[str], expect: Expect) -> None:
+    """RAG metrics are expected of an answer or of passages; `score` gives all of one answer's."""
+    expect("an answer", Faithfulness(pages), at_least=0.8)
+    expect(pages, ContextRecall("a reference", reference_claims=["it is so"]), at_least=0.9)
+    expect(pages, ContextPrecision(k=5, ranked=True, definitions="ragas"), at_least=0.5)
+    scored = score(question="?", answer="!", context=pages, metrics=["faithfulness"])
+    assert_type(scored, Scored)
+    assert_type(scored["faithfulness"].value, float | None)
+    assert_type(await score_async(answer="!", metrics=[Faithfulness(pages)]), Scored)
+    Faithfulness(7)  # pyright: ignore[reportArgumentType]
+    ContextPrecision(k="5")  # pyright: ignore[reportArgumentType]
+    Correctness("a reference", 2.0)  # pyright: ignore[reportCallIssue]
+    score("?")  # pyright: ignore[reportCallIssue]
+    score(answer="!", metrics=[7])  # pyright: ignore[reportArgumentType]
 
 
 def bounds_that_are_none(text: str, expect: Expect) -> None:

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
-import io
-import json
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from evenhand.core.case import Case, case_id
-from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import ConfigError, Problem, UsageError
-
-_FIELDS = frozenset(
-    {"id", "input", "expected", "context", "description", "tags", "metadata", "vars"}
-)
+from evenhand.authoring.rowcase import case_of, row_of
+from evenhand.authoring.rows import rows_in, rows_of, told
+from evenhand.authoring.streamed import CasesInFile
+from evenhand.core.case import Case
+from evenhand.core.encoding import digest_of, encode
+from evenhand.core.errors import Problem, UsageError
 
 
 class Dataset(Sequence[Case]):
     """Cases in their order, each with an id of its own.
 
     Args:
-        cases: The cases, or rows to make them of (see `Dataset.of`).
+        cases: The cases, or rows to make them of (see `Dataset.of`): a list, a frame of pandas or polars, a table of
+            pyarrow, or a dataset of Hugging Face.
         name: For reports.
 
     Raises:
-        UsageError: Two cases have the same id.
+        UsageError: Two cases have the same id, or what is given holds no cases.
     """
 
-    def __init__(self, cases: Iterable[Case | Mapping[str, Any]], name: str = "") -> None:
+    def __init__(self, cases: Iterable[Case | Mapping[str, Any]] | Any, name: str = "") -> None:
         self.name = name
-        self._cases = tuple(case if isinstance(case, Case) else _case(case) for case in cases)
+        if isinstance(cases, CasesInFile):
+            self._cases: Sequence[Case] = cases
+            return
+        self._cases = tuple(map(case_of, rows_of(cases)))
         twice = _twice([case.id for case in self._cases])
         if twice:
             raise UsageError(
@@ -46,12 +48,16 @@ class Dataset(Sequence[Case]):
         return Dataset(rows, name)
 
     @staticmethod
-    def read(path: str | Path) -> Dataset:
-        """A dataset from a file: CSV with a header, JSON (a list), or JSONL.
+    def read(path: str | Path, *, stream: bool = False) -> Dataset:
+        """A dataset from a file: CSV or TSV with a header, JSON, JSONL, YAML or Parquet.
 
         The columns `id`, `input`, `expected`, `context`, `description`, `tags` and `metadata` are the case's fields;
         all others are its variables. A case without an id is called by a hash of its row; one with an id and no
         description is described by it. The file is looked for beside the file that says so, then where one stands.
+
+        Args:
+            path: The file.
+            stream: Leave the cases in their file, a JSONL file of any size, and read each when it is asked for.
 
         Raises:
             ConfigError: All that is wrong with the file, row by row.
@@ -61,37 +67,64 @@ class Dataset(Sequence[Case]):
         asker = Path(frame.f_back.f_code.co_filename) if frame and frame.f_back else Path()
         beside = asker.parent / path
         file = beside if asker.is_file() and beside.is_file() else Path(path)
-        problems: list[Problem] = []
-        cases: list[Case] = []
-        places: list[int] = []
-        for line, row in _rows(file, problems):
-            try:
-                cases.append(_case(row))
-                places.append(line)
-            except UsageError as error:
-                problems.append(Problem(str(file), line, 0, error.message, error.hint))
-        seen: dict[str, int] = {}
-        for case, line in zip(cases, places, strict=True):
-            if case.id in seen:
-                problems.append(
-                    Problem(
-                        str(file),
-                        line,
-                        0,
-                        f"the id {case.id!r} is taken already, in line {seen[case.id]}",
-                    )
-                )
-            seen.setdefault(case.id, line)
-        if not cases and not problems:
-            problems.append(Problem(str(file), 0, 0, "holds no cases"))
-        if problems:
-            raise ConfigError(problems)
-        return Dataset(cases, file.stem)
+        return Dataset(_streamed(file) if stream else _held(file), file.stem)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of all that the cases say, in their order."""
-        return digest(*(encode(_said(case)) for case in self._cases))
+        return digest_of(encode(_said(case)) for case in self._cases)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each case, as it would be written: `pandas.DataFrame(dataset.rows())`."""
+        return [row_of(case) for case in self]
+
+    def write(self, path: str | Path) -> Path:
+        """Writes the cases to a file, in the format that its ending says; `read` gives the same cases back.
+
+        Raises:
+            UsageError: The ending says no format, or a case holds what the format cannot.
+        """
+        from evenhand.authoring.writing import write_cases  # noqa: PLC0415 (when something is written)
+
+        to = Path(path)
+        write_cases(self._cases, to)
+        return to
+
+    def split(
+        self, parts: Mapping[str, float], *, seed: int = 0, by: str = ""
+    ) -> dict[str, Dataset]:
+        """Parts of the dataset, drawn at random, each with its cases in their order.
+
+        Args:
+            parts: A share for each part by name, `{"dev": 0.2, "test": 0.8}`; they are taken relative to their sum.
+            seed: Another draw for another number. The draw hangs on the ids, not on their order.
+            by: A tag list, variable or key of the metadata, each value of which is split by the same shares: `tags`.
+
+        Raises:
+            UsageError: A share is not above 0, or there are more parts than cases.
+        """
+        if not parts or any(
+            isinstance(s, bool) or not 0 < s < float("inf") for s in parts.values()
+        ):
+            raise UsageError(
+                f"split: the parts are {dict(parts)!r}", hint='Write {"dev": 0.2, "test": 0.8}.'
+            )
+        if len(parts) > len(self):
+            raise UsageError(f"split: {len(self)} cases cannot be split into {len(parts)} parts")
+        groups: dict[str, list[str]] = {}
+        for case in self:
+            groups.setdefault(_value(case, by), []).append(case.id)
+        drawn: list[str] = []
+        for value in sorted(groups):
+            ids = sorted(groups[value])
+            random.Random(f"{seed} {value}").shuffle(ids)  # noqa: S311 (a draw, no secret)
+            drawn += ids
+        part_of = _dealt(drawn, parts)
+        name = self.name or "dataset"
+        return {
+            part: Dataset((c for c in self if part_of[c.id] == part), f"{name}-{part}")
+            for part in parts
+        }
 
     def __getitem__(self, place: Any) -> Any:
         return self._cases[place]
@@ -106,94 +139,60 @@ class Dataset(Sequence[Case]):
         return f"<Dataset {self.name or 'unnamed'}: {len(self)} cases>"
 
 
-def _rows(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    suffix = file.suffix.lower()
-    if suffix not in (".csv", ".tsv", ".json", ".jsonl"):
-        raise UsageError(f"{file}: a dataset ends in .csv, .json or .jsonl, not '{file.suffix}'")
-    try:
-        text = file.read_text("utf-8-sig")
-    except FileNotFoundError:
-        problems.append(
-            Problem(str(file), 0, 0, "does not exist", f"Looked in {file.absolute().parent}.")
-        )
-        return
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        problems.append(Problem(str(file), line, 0, "is not UTF-8", "Save it as UTF-8."))
-        return
-    if suffix in (".csv", ".tsv"):
-        yield from _table(file, text, "\t" if suffix == ".tsv" else ",", problems)
-        return
-    if suffix == ".jsonl":
-        for line, row in enumerate(text.split("\n"), 1):
-            if row.strip():
-                value = _json(file, line, row, problems)
-                if value is not None:
-                    yield line, value
-        return
-    try:
-        items = json.loads(text)
-    except json.JSONDecodeError as error:
-        problems.append(Problem(str(file), error.lineno, error.colno, f"is not JSON: {error.msg}"))
-        return
-    for item in items if isinstance(items, list) else [items]:
-        if isinstance(item, dict):
-            yield 0, item
-        else:
-            problems.append(Problem(str(file), 0, 0, f"a case is {item!r}, not an object"))
-
-
-def _table(
-    file: Path, text: str, delimiter: str, problems: list[Problem]
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The rows of a table with a header, each with its first line."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    header = [name.strip() for name in next(reader, [])]
-    before = reader.line_num
-    for cells in reader:
-        line, before = before + 1, reader.line_num
-        if not any(cells):
+def _held(file: Path) -> list[Case]:
+    """All cases of a file."""
+    problems: list[Problem] = []
+    cases: list[Case] = []
+    seen: dict[str, int] = {}
+    for line, row in rows_in(file, problems):
+        try:
+            case = case_of(row)
+        except UsageError as error:
+            problems.append(Problem(str(file), line, 0, error.message, error.hint))
             continue
-        if len(cells) != len(header):
-            what = f"the row has {len(cells)} cells, the header has {len(header)}"
+        if case.id in seen:
+            what = f"the id {case.id!r} is taken already, in line {seen[case.id]}"
             problems.append(Problem(str(file), line, 0, what))
-            continue
-        yield line, dict(zip(header, cells, strict=True))
+        seen.setdefault(case.id, line)
+        cases.append(case)
+    if not cases and not problems:
+        problems.append(Problem(str(file), 0, 0, "holds no cases"))
+    if problems:
+        raise told(problems)
+    return cases
 
 
-def _json(file: Path, line: int, text: str, problems: list[Problem]) -> Mapping[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        problems.append(Problem(str(file), line, error.colno, f"is not JSON: {error.msg}"))
-        return None
-    if not isinstance(value, dict):
-        problems.append(Problem(str(file), line, 0, f"a case is {value!r}, not an object"))
-        return None
-    return cast("dict[str, Any]", value)
+def _streamed(file: Path) -> Sequence[Case]:
+    if file.suffix.lower() != ".jsonl":
+        raise UsageError(
+            f"{file}: only .jsonl can be streamed",
+            hint=f"Make it one: evenhand dataset convert {file} {file.with_suffix('.jsonl')}",
+        )
+    if not file.is_file():
+        raise told(
+            [Problem(str(file), 0, 0, "does not exist", f"Looked in {file.absolute().parent}.")]
+        )
+    return CasesInFile(file)
 
 
-def _case(row: Mapping[str, Any]) -> Case:
-    given = dict(row)
-    context = given.get("context") or ()
-    tags = given.get("tags") or ()
-    metadata = given.get("metadata") or {}
-    if not isinstance(metadata, Mapping):
-        raise UsageError(f"metadata is {metadata!r}, not an object")
-    variables = {key: value for key, value in given.items() if key not in _FIELDS}
-    variables.update(given.get("vars") or {})
-    return Case(
-        id=str(given["id"]) if given.get("id") not in (None, "") else case_id(given),
-        vars=variables,
-        input=given.get("input"),
-        expected=given.get("expected"),
-        context=(context,) if isinstance(context, str) else tuple(map(str, context)),
-        description=str(given.get("description") or given.get("id") or ""),
-        tags=tuple(t.strip() for t in tags.split(","))
-        if isinstance(tags, str)
-        else tuple(map(str, tags)),
-        metadata=cast("Mapping[str, Any]", metadata),
-    )
+def _dealt(ids: Sequence[str], parts: Mapping[str, float]) -> dict[str, str]:
+    """Which part each id is in: along the list, always the part that is furthest behind its share."""
+    total = sum(parts.values())
+    have = dict.fromkeys(parts, 0)
+    found: dict[str, str] = {}
+    for number, id_ in enumerate(ids, 1):
+        part = max(parts, key=lambda name: parts[name] / total * number - have[name])
+        have[part] += 1
+        found[id_] = part
+    return found
+
+
+def _value(case: Case, by: str) -> str:
+    if not by:
+        return ""
+    if by == "tags":
+        return ",".join(sorted(case.tags))
+    return str(case.vars.get(by, case.metadata.get(by, "")))
 
 
 def _said(case: Case) -> dict[str, Any]:

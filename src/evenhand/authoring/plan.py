@@ -128,8 +128,7 @@ class EvalPlan:
         if not self._fingerprint:
             parts: list[bytes | str] = [f"{name} {hashed}" for name, hashed in self.files.items()]
             for evals, columns in self.columns:
-                parts += [case.id for case in self.cases[id(evals)]]
-                if evals.data is not None:
+                if evals.data is not None:  # with the selection, it says which cases are run
                     parts.append(evals.data.fingerprint)
                 parts += [str(column.variant) for column in columns]
                 parts += [str(_id(column.body.judge)) for column in columns[:1]]
@@ -306,7 +305,7 @@ def _wanted(
 def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:
     if evals.data is None:
         return (Case(evals.name),)
-    cases = list(evals.data)
+    cases: Sequence[Case] = evals.data  # not as a list: it may be larger than memory
     if selection.filter:
         try:
             pattern = re.compile(selection.filter)

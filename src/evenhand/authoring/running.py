@@ -13,7 +13,7 @@ from typing import cast
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import EvalPlan, plan_of
 from evenhand.core.errors import UsageError
-from evenhand.core.plan import Selection
+from evenhand.core.plan import Plan, Selection
 from evenhand.engine.door import Settings, settle, waited_for
 from evenhand.engine.runner import ShowProgress
 from evenhand.report.run import Run
@@ -54,7 +54,7 @@ def run(
     """
     settings = Settings(home, concurrency, cache, max_cost_usd)
     plan = _planned(sets, Selection(first=first, repeats=repeats), settings, strict)
-    with _shown(plan, progress) as show:
+    with shown(plan, progress) as show:
         finished = waited_for(settle(plan, _recorded(settings, plan), progress=show))
     return Run.open(finished.path)
 
@@ -76,7 +76,7 @@ async def run_async(
     """
     settings = Settings(home, concurrency, cache, max_cost_usd)
     plan = _planned(sets, Selection(first=first, repeats=repeats), settings, strict)
-    with _shown(plan, progress) as show:
+    with shown(plan, progress) as show:
         finished = await settle(plan, _recorded(settings, plan), progress=show)
     return Run.open(finished.path)
 
@@ -115,7 +115,7 @@ def _recorded(settings: Settings, plan: EvalPlan) -> Settings:
 
 
 @contextmanager
-def _shown(plan: EvalPlan, wanted: bool | None) -> Iterator[ShowProgress | None]:
+def shown(plan: Plan, wanted: bool | None) -> Iterator[ShowProgress | None]:
     """What is told how far the run is, where somebody looks."""
     err = sys.__stderr__ if sys.stderr is None else sys.stderr  # pyright: ignore[reportUnnecessaryComparison] (there may be none)
     live = err is not None and err.isatty()

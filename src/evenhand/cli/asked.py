@@ -60,6 +60,7 @@ class Asked:
         failing: Only cases that failed in an earlier run.
         prompts: This, and what follows: see `evenhand.promptfoo.overrides.Overrides`.
         strict: What would be warned of is an error.
+        definitions: Whose definitions of RAG metrics; empty for ours.
     """
 
     paths: tuple[str, ...]
@@ -92,6 +93,7 @@ class Asked:
     delay_ms: float | None = None
     env_files: tuple[str, ...] = ()
     strict: bool = False
+    definitions: str = ""
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:

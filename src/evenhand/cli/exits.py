@@ -13,6 +13,7 @@ from evenhand.core.errors import (
     StoreError,
 )
 from evenhand.core.run import RunStatus, VerdictWord
+from evenhand.stats.paired import Word
 
 PASSED = 0
 FAILED = 1
@@ -62,6 +63,11 @@ def failed_code(env: Mapping[str, str]) -> int | None:
     """What PROMPTFOO_FAILED_TEST_EXIT_CODE says; None where it says no number."""
     text = env.get("PROMPTFOO_FAILED_TEST_EXIT_CODE") or ""
     return int(text) & 0xFF if text.strip().isdecimal() else None
+
+
+def code_for_comparison(word: Word) -> int:
+    """The exit code of a comparison: FAILED where something is worse, NO_VERDICT where that is left open."""
+    return {"worse": FAILED, "undecided": NO_VERDICT}.get(word, PASSED)
 
 
 def code_of(error: EvenhandError) -> int:

@@ -16,6 +16,7 @@ from evenhand.cli.exits import code_for, failed_code
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import set_apart, tell
 from evenhand.core.errors import UsageError
+from evenhand.scorers.rag.definitions import OURS, SYSTEMS, using_definitions
 
 if TYPE_CHECKING:
     from evenhand.cli.asked import Asked
@@ -139,6 +140,11 @@ def _spending(command: F) -> F:
     metavar="[RUN]",
     help="Go on with RUN, by default the latest, as `evenhand resume` does.",
 )
+@click.option(
+    "--definitions",
+    type=click.Choice(SYSTEMS),
+    help="Whose definitions of RAG metrics count, for those that name none.",
+)
 @_looks
 def run(
     paths: tuple[str, ...],
@@ -154,6 +160,7 @@ def run(
     fail_on_empty: bool,
     retry_errors: bool,
     resumed: str,
+    definitions: str | None,
     as_json: bool,
     verbose: bool,
     no_table: bool,
@@ -189,6 +196,7 @@ def run(
         which = resumed or None
         return redo(which, looks, concurrency, max_cost, time_limit, no_cache=no_cache)
     asked = replace(asked_for(paths, said), offline=offline, names=names, strict=strict)
+    asked = replace(asked, definitions=definitions or "")
     record: dict[str, Any] = {
         "asked": asked.record(),
         "concurrency": concurrency,
@@ -327,7 +335,10 @@ def _again(
         meta = earlier.meta
     record = meta.settings
     if "asked" not in record:
-        raise UsageError(f"run {meta.id} cannot be resumed: what it was made from is not known")
+        raise UsageError(
+            f"run {meta.id} cannot be resumed: what it was made from is not known",
+            hint="Ask again as before: `evenhand dataset` goes on from there, as does score_batch(…, resume=True).",
+        )
     settings = Settings(
         concurrency=concurrency or record["concurrency"],
         cache=False if no_cache or not record["cache"] else None,
@@ -355,7 +366,8 @@ class _Looks:
 def _run(asked: Asked, settings: Settings, file: Path | None, looks: _Looks) -> int:
     from evenhand.cli.exits import USAGE  # noqa: PLC0415 (see above)
 
-    with _offline(asked.folder) if asked.offline else contextlib.nullcontext():
+    offline = _offline(asked.folder) if asked.offline else contextlib.nullcontext()
+    with offline, using_definitions(asked.definitions or OURS):
         plan, broken = asked.plan()
         for problem in broken:
             tell(_safe(str(problem)))

@@ -23,8 +23,16 @@ _COMMANDS = {
     ),
     "export": ("evenhand.cli.show", "Write a run's results to a file."),
     "import": ("evenhand.cli.importing", "Make a run of promptfoo's results."),
+    "compare": (
+        "evenhand.cli.compare",
+        "Say whether one run is better than another, on the same cases.",
+    ),
     "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
     "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt to start from."),
+    "dataset": (
+        "evenhand.cli.dataset",
+        "Look at a dataset, convert, split, enrich or generate one.",
+    ),
     "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
     "scorers": ("evenhand.cli.setup", "List what can be expected of an output."),
     "providers": ("evenhand.cli.setup", "List what can be asked, and how its id is written."),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import msgspec
@@ -61,6 +61,11 @@ def decode(data: bytes | str) -> object:
 
 def digest(*parts: bytes | str) -> str:
     """A 128-bit name for these parts, in 32 hex digits; where one part ends and the next begins counts."""
+    return digest_of(parts)
+
+
+def digest_of(parts: Iterable[bytes | str]) -> str:
+    """The same for parts that come one by one, and need not fit into memory."""
     h = hashlib.blake2b(digest_size=16)
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part

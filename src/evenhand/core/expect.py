@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -13,6 +13,7 @@ from evenhand.core.score import Outcome, Score, State, Verdict
 from evenhand.core.variant import Variant
 
 Answer_co = TypeVar("Answer_co", covariant=True)
+T = TypeVar("T")
 
 
 class Trial(Host, Protocol):
@@ -69,6 +70,13 @@ class Trial(Host, Protocol):
 
     def model(self, provider: Provider, role: CallRole) -> Model:
         """A model to ask, with the run's journal, cache, limits and budget behind it."""
+        ...
+
+    async def once(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What `ask` comes to, for scorers of one trial that build on the same answer.
+
+        Whoever comes first asks, and those who come with the same key, at the same time or later, are given the same.
+        """
         ...
 
     def expect(self, expectation: Expectation) -> None:

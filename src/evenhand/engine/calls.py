@@ -26,6 +26,7 @@ from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.engine.budget import NOTHING, Budget, Reservation
+from evenhand.engine.flight import Flight
 from evenhand.engine.limits import Account, Limits
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.cache import Cache
@@ -63,7 +64,7 @@ class CallDesk:
         self._host = host
         self._replaying = replaying
         self._delay_s = delay_s
-        self._under_way: dict[tuple[str, str], _Flight] = {}
+        self._under_way: dict[tuple[str, str], Flight[Reply]] = {}
         self.counts = CallCounts()
 
     async def ask(
@@ -124,7 +125,7 @@ class CallDesk:
             reply = replace(await flight.landed(), origin="cache", attempts=0)
             self.counts.cached += 1
             return reply
-        flight = _Flight(asyncio.ensure_future(self._pay(start, provider, request, cache)))
+        flight = Flight(asyncio.ensure_future(self._pay(start, provider, request, cache)))
         self._under_way[name] = flight
         flight.task.add_done_callback(lambda done: self._landed(name, done))
         return await flight.landed()
@@ -251,29 +252,6 @@ class CallDesk:
             self.counts.in_flight -= 1
         account.release(error, answer.rates if answer else None, tokens)
         return (None, error) if error else (answer, None)
-
-
-class _Flight:
-    """A call under way, and how many wait for it."""
-
-    __slots__ = ("task", "waiters")
-
-    def __init__(self, task: asyncio.Task[Reply]) -> None:
-        self.task = task
-        self.waiters = 0
-
-    async def landed(self) -> Reply:
-        """Its reply. When all who wait are cancelled, so is the call; it is over when this returns."""
-        self.waiters += 1
-        try:
-            return await asyncio.shield(self.task)
-        except asyncio.CancelledError:
-            if self.waiters == 1 and not self.task.done():
-                self.task.cancel()
-                await asyncio.wait([self.task])
-            raise
-        finally:
-            self.waiters -= 1
 
 
 class _Attempts:

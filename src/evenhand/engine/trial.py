@@ -12,7 +12,7 @@ import asyncio
 import inspect
 import math
 import numbers
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +36,7 @@ from evenhand.core.run import Judged, TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
+from evenhand.engine.flight import Flight
 from evenhand.engine.present import Home, OwnCalls, during, phase
 
 T = TypeVar("T")
@@ -177,6 +178,7 @@ class LiveTrial:
         "_kept",
         "_seen",
         "_settled",
+        "_shared",
         "asker",
         "home",
         "limit_s",
@@ -203,10 +205,13 @@ class LiveTrial:
         self._expectations: list[Expectation] = []
         self._seen: dict[str, int] = {}
         self._settled: dict[int, Outcome] = {}
+        self._shared: dict[Hashable, Flight[Any]] | None = None  # made when scorers share something
         self.reply: Reply | None = None
         self.prompt_text = ""
         self.vars: Mapping[str, Any] = step.case.vars
         self.metadata: Mapping[str, Any] = step.case.metadata
+        if step.case.tags:  # for slices
+            self.metadata = {"tags": list(step.case.tags), **step.case.metadata}
         self.spending = Spending()
         self.log: Sink | None = None
         self.home: Home | None = None
@@ -269,6 +274,14 @@ class LiveTrial:
 
     def kept(self, index: int) -> Any:
         return self._earlier(index) if self._earlier is not None else None
+
+    async def once(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if self._shared is None:
+            self._shared = {}
+        flight = self._shared.get(key)
+        if flight is None or flight.task.cancelled() or flight.task.cancelling():
+            flight = self._shared[key] = Flight(asyncio.ensure_future(ask()))
+        return await flight.landed()
 
     async def load(self, path: Path, name: str) -> Callable[..., Any]:
         return await self._host.load(path, name)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from evenhand.report.grid import Grid
 from evenhand.report.words import count
-from evenhand.stats.compare import PairedRates, paired_rates, smallest_shown
+from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.paired import Differences, verdict
 
 MOST_COLUMNS = 6
 
@@ -15,7 +17,7 @@ def sentences(grid: Grid) -> list[str]:
     """The best column against each of the others, on the cases that both have a verdict on.
 
     Columns of different evals ask different questions, and are not compared. More than MOST_COLUMNS columns are not
-    either: nobody reads so many sentences, and one in twenty would be wrong.
+    either: nobody reads so many sentences.
     """
     found: list[str] = []
     for name in dict.fromkeys(grid.evals):
@@ -35,45 +37,41 @@ def _compared(grid: Grid, places: Sequence[int]) -> list[str]:
         return []
     order = sorted(rates, key=lambda i: (rates[i], i))
     best = order[-1]
+    # The best was picked after a look at all of them: it has been compared with each, as each has with the others.
+    pairs = math.comb(len(rates), 2)
     lines: list[str] = []
-    alike: dict[int, list[str]] = {}
+    alike: dict[str, list[str]] = {}
     for other in order[:-1]:
-        pair = compared(grid, best, other)
-        if pair.detected:
+        found = compared(grid, best, other)
+        low, high = found.interval()
+        if verdict(found, min(1.0, found.p() * pairs), of=pairs) == "better":
             lines.append(
-                f"{grid.names[best]} beats {grid.names[other]}: {points(pair.difference)} points "
-                f"[{points(pair.low)}, {points(pair.high)}] over {count(pair.n, 'case')} (paired)"
+                f"{grid.names[best]} beats {grid.names[other]}: {points(found.mean or 0)} points "
+                f"[{points(low)}, {points(high)}] over {count(found.n, 'case')} (paired)"
             )
         else:
-            alike.setdefault(pair.n, []).append(grid.names[other])
-    for n, names in alike.items():
-        smallest = smallest_shown(n)
-        if not n:
-            can = "no case has a verdict on both"
-        elif smallest is None:
-            can = f"{count(n, 'case')} can show no difference, however large"
-        else:
-            can = f"{count(n, 'case')} could show {smallest * 100:.{0 if n < 500 else 1}f} points or more"
+            can = could_show(found.n, found.smallest((1 - CONFIDENCE) / pairs))
+            alike.setdefault(can, []).append(grid.names[other])
+    for can, names in alike.items():
         lines.append(f"{grid.names[best]} and {_listed(names)}: no detectable difference ({can})")
     return lines
 
 
-def compared(grid: Grid, first: int, second: int) -> PairedRates:
-    """Two columns on the cases that both have a verdict on; a case with repeats counts once, with its own pass rate."""
-    ahead = behind = 0.0
-    n = 0
+def could_show(n: int, smallest: float | None) -> str:
+    """What so many cases could have shown of two pass rates, in words."""
+    if not n:
+        return "no case has a verdict on both"
+    if smallest is None:
+        return f"{count(n, 'case')} can show no difference, however large"
+    return f"{count(n, 'case')} could show {smallest * 100:.{0 if n < 500 else 1}f} points or more"
+
+
+def compared(grid: Grid, first: int, second: int) -> Differences:
+    """How much more often each case passed in the first column, for the cases that both have a verdict on."""
     theirs = grid.passed[second]
-    for case, (passed, size) in grid.passed[first].items():
-        other = theirs.get(case)
-        if other is None:
-            continue
-        n += 1
-        difference = passed / size - other[0] / other[1]
-        if difference > 0:
-            ahead += difference
-        else:
-            behind -= difference
-    return paired_rates(n, ahead, behind)
+    both = [(*pair, *theirs[case]) for case, pair in grid.passed[first].items() if case in theirs]
+    repeats = sum(n + m for _, n, _, m in both) / 2 / len(both) if both else 1.0
+    return Differences([(won / n - lost / m,) for won, n, lost, m in both], True, repeats)
 
 
 def points(share: float) -> str:

@@ -6,6 +6,7 @@ Trials are written one at a time, so a run of any size passes through in flat me
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -18,7 +19,7 @@ from evenhand.core.run import Totals, TrialResult, verdict
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.findings import low_confidence, warnings
-from evenhand.report.rates import Rate, rates
+from evenhand.report.rates import Rate, mean_scores, rates
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
@@ -146,13 +147,16 @@ def _head(run: RunFile) -> dict[str, Any]:
             "config": meta.config,
         },
         "usage": [asdict(used) for used in run.usage()],
-        "rates": [_rate_row(run, rate) for rate in rates(run)],
+        "rates": [
+            _rate_row(run, rate, score)
+            for rate, score in zip(rates(run), mean_scores(run), strict=True)
+        ],
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),
     }
 
 
-def _rate_row(run: RunFile, rate: Rate) -> dict[str, Any]:
+def _rate_row(run: RunFile, rate: Rate, score: tuple[float, float, float] | None) -> dict[str, Any]:
     variant = run.meta.variants[rate.variant]
     known = rate.trials > 0
     return {
@@ -163,6 +167,16 @@ def _rate_row(run: RunFile, rate: Rate) -> dict[str, Any]:
         "rate": rate.rate,
         "low": rate.low if known else None,
         "high": rate.high if known else None,
+        "score": None if score is None else _interval("mean", score),
+        "tries": [
+            {
+                "k": tries.k,
+                "cases": tries.cases,
+                "at_least_once": _interval("rate", tries.once),
+                "every_time": _interval("rate", tries.always),
+            }
+            for tries in rate.tries
+        ],
         "flaky": [
             {
                 "case": (run.trial(tally.first) or tally).case,
@@ -171,4 +185,14 @@ def _rate_row(run: RunFile, rate: Rate) -> dict[str, Any]:
             }
             for tally in rate.flaky
         ],
+    }
+
+
+def _interval(name: str, found: tuple[float, float, float]) -> dict[str, float | None]:
+    """A number and the ends of its interval; null where an end is not known."""
+    value, low, high = found
+    return {
+        name: value,
+        "low": low if math.isfinite(low) else None,
+        "high": high if math.isfinite(high) else None,
     }

@@ -9,7 +9,7 @@ from evenhand.report.comparison import sentences
 from evenhand.report.grid import Grid
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.rates import rates
-from evenhand.report.words import clip, count, money, safe, tokens
+from evenhand.report.words import clip, count, interval, money, percent, safe, tokens
 from evenhand.store.runfile import RunFile, Tally, Usage, added
 
 NAMED = 3
@@ -19,7 +19,7 @@ _ROLES = {"setup": "set-up"}
 
 def findings(run: RunFile, grid: Grid) -> list[str]:
     """The sentences below the table."""
-    return [*sentences(grid), *_flaky(run, grid), *_unsure(run, grid)]
+    return [*sentences(grid), *_repeats(run, grid), *_unsure(run, grid)]
 
 
 def warnings(run: RunFile) -> list[str]:
@@ -37,14 +37,14 @@ def warnings(run: RunFile) -> list[str]:
         passed[eval_] = passed.get(eval_, 0) + unasked
         trials[eval_] = trials.get(eval_, 0) + totals.trials
     return [
-        f"{_near(where)}: {safe(name)} expects nothing{_share(unasked, trials[where, name])}: "
+        f"{_near(where)}: {safe(name)} expects nothing{_part(unasked, trials[where, name])}: "
         "it passes whatever happens; --strict makes that an error"
         for (where, name), unasked in passed.items()
         if unasked
     ]
 
 
-def _share(part: int, whole: int) -> str:
+def _part(part: int, whole: int) -> str:
     return "" if part == whole else f" in {part:,} of {count(whole, 'trial')}"
 
 
@@ -83,11 +83,17 @@ def _used(used: Usage) -> str:
     return ", ".join(parts)
 
 
-def _flaky(run: RunFile, grid: Grid) -> list[str]:
+def _repeats(run: RunFile, grid: Grid) -> list[str]:
     if run.meta.repeats < 2:
         return []
     lines: list[str] = []
     for name, rate in zip(grid.names, rates(run), strict=True):
+        if rate.tries:
+            tries = rate.tries[-1]
+            lines.append(
+                f"{name}: pass@{tries.k} {_share(*tries.once)}, pass^{tries.k} {_share(*tries.always)} over "
+                f"{count(tries.cases, 'case')} (at least once, and every time, in {tries.k} tries)"
+            )
         if rate.flaky:
             told = ", ".join(_tally(run, tally) for tally in rate.flaky[:NAMED])
             more = len(rate.flaky) - NAMED
@@ -96,6 +102,10 @@ def _flaky(run: RunFile, grid: Grid) -> list[str]:
                 f"others: {told}{f' and {more:,} more' if more > 0 else ''}"
             )
     return lines
+
+
+def _share(rate: float, low: float, high: float) -> str:
+    return f"{percent(rate)} [{interval(low, high)}]"
 
 
 def _tally(run: RunFile, tally: Tally) -> str:

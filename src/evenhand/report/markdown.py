@@ -44,7 +44,7 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
             *([tokens(totals.tokens_in, totals.tokens_out)] if totals.tokens_in else []),
             "cost not known" if cost is None else money(cost),
         ]
-    lines = [f"## {_MARKS[word]} {_code(meta.title)}", "", " · ".join(facts)]
+    lines = [f"## {_MARKS[word]} {code(meta.title)}", "", " · ".join(facts)]
     if totals.trials:
         grid = Grid(run)
         lines += ["", *_table(run, grid)]
@@ -64,10 +64,10 @@ def _when(finished_at: float | None, created_at: float) -> str:
 
 
 def _table(run: RunFile, grid: Grid) -> Iterator[str]:
-    yield _row(HEADS)
-    yield _row(["---"] + ["---:"] * (len(HEADS) - 1))
+    yield row(HEADS)
+    yield row(["---"] + ["---:"] * (len(HEADS) - 1))
     for name, *cells in rate_cells(run, grid.names):
-        yield _row([_code(name).replace("|", "\\|"), *cells])
+        yield row([code(name).replace("|", "\\|"), *cells])
 
 
 def _in_full(run: RunFile, totals: Totals) -> Iterator[str]:
@@ -85,11 +85,12 @@ def _in_full(run: RunFile, totals: Totals) -> Iterator[str]:
         yield from ("", "</details>")
 
 
-def _row(cells: Sequence[str]) -> str:
+def row(cells: Sequence[str]) -> str:
+    """A row of a table."""
     return f"| {' | '.join(cells)} |"
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Foreign text as a code span, in more backticks than it has in a row itself."""
     text = safe(text) or "–"
     ticks = "`" * (_longest(text) + 1)

@@ -1,12 +1,14 @@
-"""Pass rates with their intervals, and the cases that passed in some repeats and failed in others."""
+"""Pass rates and mean scores with their intervals, and what repeats say: pass@k, pass^k, and which cases waver."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evenhand.report.words import interval, money, percent, seconds
-from evenhand.stats.interval import wilson_of_clusters
+from evenhand.stats.interval import mean_of_sums, wilson_of_clusters
+from evenhand.stats.repeats import OfTries, of_tries
 from evenhand.store.runfile import RunFile, Tally
 
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
@@ -24,6 +26,8 @@ class Rate:
         low: The lower end of the interval, 95 %; 0 where nothing is known.
         high: The upper end; 1 where nothing is known.
         flaky: Its cases that passed in some repeats and failed in others, the ones that passed least first.
+        tries: For each number of tries up to the most repeats that a case has: how many cases pass at least once, and
+            how many every time. Empty without repeats.
     """
 
     variant: int
@@ -33,6 +37,7 @@ class Rate:
     low: float
     high: float
     flaky: tuple[Tally, ...]
+    tries: tuple[OfTries, ...] = ()
 
     @property
     def rate(self) -> float | None:
@@ -60,22 +65,46 @@ def rates(run: RunFile) -> list[Rate]:
             len(found),
             *wilson_of_clusters(found),
             tuple(sorted(flaky[variant], key=lambda tally: tally.passed / tally.n)),
+            _tries(found),
         )
         for variant, found in enumerate(clusters)
     ]
 
 
+def _tries(tallies: Sequence[tuple[int, int]]) -> tuple[OfTries, ...]:
+    most = max((n for _, n in tallies), default=0)
+    if most < 2:
+        return ()
+    return tuple(found for k in range(1, most + 1) if (found := of_tries(tallies, k)))
+
+
+def mean_scores(run: RunFile) -> list[tuple[float, float, float] | None]:
+    """The mean score of each column and its interval, 95 %, repeats of a case not taken for more cases.
+
+    The ends are infinite where one case leaves the spread unknown; None for a column without scores.
+    """
+    return [mean_of_sums(sums) for sums in run.score_sums()]
+
+
+def score_cell(found: tuple[float, float, float] | None) -> str:
+    """A mean score for a table, with half the width of its interval where that is known."""
+    if found is None:
+        return "–"
+    mean, _, high = found
+    return f"{mean:.2f}" if math.isinf(high) else f"{mean:.2f} ±{high - mean:.2f}"
+
+
 def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """A row of texts for each column, under HEADS, for reports that have a table of their own; the name comes first."""
-    for name, rate, totals, (score, latency) in zip(
-        names, rates(run), run.by_variant(), run.means(), strict=True
+    for name, rate, totals, score, (_, latency) in zip(
+        names, rates(run), run.by_variant(), mean_scores(run), run.means(), strict=True
     ):
         yield (
             name,
             f"{rate.passed:,}/{rate.trials:,}",
             "–" if rate.rate is None else percent(rate.rate),
             interval(rate.low, rate.high) if rate.trials else "–",
-            "–" if score is None else f"{score:.2f}",
+            score_cell(score),
             seconds(latency),
             money(totals.cost_usd),
             f"{totals.errors:,}",

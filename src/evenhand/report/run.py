@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.core.run import VerdictWord, verdict
 from evenhand.report.words import short_id
 from evenhand.store.runfile import RunFile
+
+if TYPE_CHECKING:
+    from evenhand.report.sides import Column
 
 
 class Run(RunFile):
@@ -21,6 +24,19 @@ class Run(RunFile):
     def verdict(self) -> VerdictWord:
         """What its trials come to: passed, failed, or undecided where errors leave it open."""
         return verdict(self.totals(), self.meta.planned, self.meta.pass_rate)
+
+    def column(self, name: str) -> Column:
+        """One of its columns, to be compared: `compare(run.column("plain"), run.column("strict"))`.
+
+        Args:
+            name: The column's name in the table, its prompt or model, or its number from 1.
+
+        Raises:
+            UsageError: There is no such column.
+        """
+        from evenhand.report.sides import Column, column_index  # noqa: PLC0415 (when it is asked for)
+
+        return Column(self, column_index(self, name))
 
     def rows(self) -> list[dict[str, Any]]:
         """A flat dict for each trial, in the plan's order, the same keys in all: `pandas.DataFrame(run.rows())`.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evenhand.core.run import Totals
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
+from evenhand.report.rates import mean_scores, score_cell
 from evenhand.report.words import clip, columns, interval, money, padded, percent, seconds
 from evenhand.stats.interval import wilson_of_clusters
 from evenhand.store.runfile import RunFile
@@ -39,7 +40,7 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         _Column(" passed", _rates(totals, grid), left=True),
     ]
     extra = [
-        _Column("score", ["–" if score is None else f"{score:.2f}" for score, _ in means]),
+        _Column("score", [score_cell(found) for found in mean_scores(run)]),
         *_words(run, sum(t.trials for t in totals)),
         _Column("latency", [seconds(latency) for _, latency in means]),
         _Column("cost", [money(t.cost_usd) for t in totals]),

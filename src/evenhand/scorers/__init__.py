@@ -14,7 +14,26 @@ if TYPE_CHECKING:
     from evenhand.scorers.limits import Latency as Latency
     from evenhand.scorers.passes import Passes as Passes
     from evenhand.scorers.preferred import Preferred as Preferred
+    from evenhand.scorers.rag.contexts import ContextPrecision as ContextPrecision
+    from evenhand.scorers.rag.contexts import ContextRecall as ContextRecall
+    from evenhand.scorers.rag.contexts import ContextRelevance as ContextRelevance
+    from evenhand.scorers.rag.contexts import ContextUtilization as ContextUtilization
+    from evenhand.scorers.rag.correctness import Correctness as Correctness
+    from evenhand.scorers.rag.correctness import NoiseSensitivity as NoiseSensitivity
+    from evenhand.scorers.rag.entities import EntityRecall as EntityRecall
+    from evenhand.scorers.rag.faithfulness import Faithfulness as Faithfulness
+    from evenhand.scorers.rag.faithfulness import Hallucination as Hallucination
+    from evenhand.scorers.rag.relevance import AnswerRelevance as AnswerRelevance
+    from evenhand.scorers.rag.relevance import Completeness as Completeness
+    from evenhand.scorers.rag.similarity import SemanticSimilarity as SemanticSimilarity
+    from evenhand.scorers.rag.summarisation import Summarisation as Summarisation
     from evenhand.scorers.rating import Rating as Rating
+    from evenhand.scorers.retrieval import AveragePrecision as AveragePrecision
+    from evenhand.scorers.retrieval import HitAt as HitAt
+    from evenhand.scorers.retrieval import PrecisionAt as PrecisionAt
+    from evenhand.scorers.retrieval import RecallAt as RecallAt
+    from evenhand.scorers.retrieval import ReciprocalRank as ReciprocalRank
+    from evenhand.scorers.retrieval import nDCG as nDCG
     from evenhand.scorers.rubric import ACCURACY as ACCURACY
     from evenhand.scorers.rubric import CLARITY as CLARITY
     from evenhand.scorers.rubric import HELPFULNESS as HELPFULNESS
@@ -29,31 +48,64 @@ if TYPE_CHECKING:
     from evenhand.scorers.text import StartsWith as StartsWith
     from evenhand.scorers.tools import CallsTool as CallsTool
     from evenhand.scorers.tools import CallsTools as CallsTools
+    from evenhand.scorers.wording import BLEU as BLEU
+    from evenhand.scorers.wording import METEOR as METEOR
+    from evenhand.scorers.wording import ROUGE as ROUGE
+    from evenhand.scorers.wording import EditDistance as EditDistance
+    from evenhand.scorers.wording import ExactMatch as ExactMatch
+    from evenhand.scorers.wording import TokenF1 as TokenF1
+    from evenhand.scorers.wording import chrF as chrF
 
 _HOMES = {
     "ACCURACY": "rubric",
+    "AnswerRelevance": "rag.relevance",
+    "AveragePrecision": "retrieval",
+    "BLEU": "wording",
     "CLARITY": "rubric",
     "CallsTool": "tools",
     "CallsTools": "tools",
+    "Completeness": "rag.relevance",
     "Contains": "text",
     "ContainsAll": "text",
     "ContainsAny": "text",
     "ContainsJson": "structured",
+    "ContextPrecision": "rag.contexts",
+    "ContextRecall": "rag.contexts",
+    "ContextRelevance": "rag.contexts",
+    "ContextUtilization": "rag.contexts",
+    "Correctness": "rag.correctness",
     "Cost": "limits",
     "CustomJudge": "custom_judge",
+    "EditDistance": "wording",
+    "EntityRecall": "rag.entities",
     "Equals": "text",
+    "ExactMatch": "wording",
+    "Faithfulness": "rag.faithfulness",
     "Graded": "judge_schema",
     "HELPFULNESS": "rubric",
+    "Hallucination": "rag.faithfulness",
+    "HitAt": "retrieval",
     "IsJson": "structured",
     "Judgement": "judge_schema",
     "Jury": "jury",
     "Latency": "limits",
+    "METEOR": "wording",
     "Matches": "text",
+    "NoiseSensitivity": "rag.correctness",
     "Passes": "passes",
+    "PrecisionAt": "retrieval",
     "Preferred": "preferred",
+    "ROUGE": "wording",
     "Rating": "rating",
+    "RecallAt": "retrieval",
+    "ReciprocalRank": "retrieval",
     "Rubric": "rubric",
+    "SemanticSimilarity": "rag.similarity",
     "StartsWith": "text",
+    "Summarisation": "rag.summarisation",
+    "TokenF1": "wording",
+    "chrF": "wording",
+    "nDCG": "retrieval",
 }
 __all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)  # noqa: PLE0604 (names)
 

@@ -32,7 +32,15 @@ _CHECK, _MEASURE, _TOOL = (
     "nouns: they measure, and want at_least or at_most",
     "tools",
 )
+_RAG = "nouns about an answer and its passages: a judge gives itemised verdicts, and we count"
+_RETRIEVED = "nouns about retrieved passages: a list of texts, the best first; a judge reads them"
+_RANKING = "nouns about a ranking: a list of ids, the best first; no model is asked"
+_WORDING = "nouns about wording; no model is asked"
 _LIST = "list of texts"
+_IDS = "relevant ids, or grades by id"
+_REFERENCES = "text, or list of texts"
+_A_BOUND = "a bound"
+_BOTH = "a judge, a bound"
 _A_JUDGE = "a judge"
 
 _PYTHON = (
@@ -55,6 +63,128 @@ _PYTHON = (
         _A_JUDGE,
     ),
     Entry("Rating", _MEASURE, "a judge's score by a rubric", "Rubric or text", "a judge, a bound"),
+    Entry(
+        "Faithfulness", _RAG, "which share of its claims the contexts support", "contexts", _BOTH
+    ),
+    Entry(
+        "Hallucination", _RAG, "which share they do not support; less is better", "contexts", _BOTH
+    ),
+    Entry("AnswerRelevance", _RAG, "which share of it is about the question", "question", _BOTH),
+    Entry(
+        "Completeness", _RAG, "which share of the question's parts it answers", "question", _BOTH
+    ),
+    Entry("Correctness", _RAG, "Fβ over its claims and the reference's", "reference", _BOTH),
+    Entry(
+        "NoiseSensitivity",
+        _RAG,
+        "which share of its claims is wrong and comes from the contexts; less is better",
+        "contexts, reference=",
+        _BOTH,
+    ),
+    Entry("ContextUtilization", _RAG, "which share of the contexts it uses", "contexts", _BOTH),
+    Entry(
+        "Summarisation",
+        _RAG,
+        "a summary's faithfulness, its coverage of key claims, or its compression",
+        "source, of=",
+        _BOTH,
+    ),
+    Entry(
+        "SemanticSimilarity",
+        _RAG,
+        "the cosine of its embedding and the reference's",
+        "reference, embedder=",
+        "an embedder, a bound",
+    ),
+    Entry(
+        "ContextRecall",
+        _RETRIEVED,
+        "which share of the reference's claims they support",
+        "reference",
+        _BOTH,
+    ),
+    Entry(
+        "ContextPrecision",
+        _RETRIEVED,
+        "how many of the first k are useful; with ranked=, average precision",
+        "reference, k=",
+        _BOTH,
+    ),
+    Entry(
+        "ContextRelevance",
+        _RETRIEVED,
+        "which share of their text bears on the question",
+        "question",
+        _BOTH,
+    ),
+    Entry(
+        "EntityRecall",
+        _RETRIEVED,
+        "which share of the reference's entities stands in them",
+        "reference, entities=",
+        _BOTH,
+    ),
+    Entry("nDCG", _RANKING, "how near the order comes to the best one: nDCG@k", _IDS, _A_BOUND),
+    Entry("PrecisionAt", _RANKING, "which share of the first k is relevant: P@k", _IDS, _A_BOUND),
+    Entry(
+        "RecallAt",
+        _RANKING,
+        "which share of what is relevant is among the first k: R@k",
+        _IDS,
+        _A_BOUND,
+    ),
+    Entry(
+        "HitAt", _RANKING, "1 where something relevant is among the first k: hit@k", _IDS, _A_BOUND
+    ),
+    Entry(
+        "ReciprocalRank",
+        _RANKING,
+        "1 divided by the rank of the first that is relevant: RR",
+        _IDS,
+        _A_BOUND,
+    ),
+    Entry(
+        "AveragePrecision",
+        _RANKING,
+        "precision at each relevant rank, over all relevant: AP",
+        _IDS,
+        _A_BOUND,
+    ),
+    Entry(
+        "ExactMatch", _WORDING, "1 where its words are those of a reference", _REFERENCES, _A_BOUND
+    ),
+    Entry("TokenF1", _WORDING, "F1 of the words shared with a reference", _REFERENCES, _A_BOUND),
+    Entry(
+        "ROUGE",
+        _WORDING,
+        "F1 of words, pairs, or the longest subsequence shared",
+        _REFERENCES,
+        _A_BOUND,
+    ),
+    Entry(
+        "BLEU", _WORDING, "sentence BLEU as sacrebleu has it, from 0 to 1", _REFERENCES, _A_BOUND
+    ),
+    Entry(
+        "chrF",
+        _WORDING,
+        "n-grams of characters shared with a reference, from 0 to 1",
+        _REFERENCES,
+        _A_BOUND,
+    ),
+    Entry(
+        "METEOR",
+        _WORDING,
+        "how well its words align with a reference's, by form and stem",
+        _REFERENCES,
+        _A_BOUND,
+    ),
+    Entry(
+        "EditDistance",
+        _WORDING,
+        "characters to change to get a reference",
+        _REFERENCES,
+        _A_BOUND,
+    ),
     Entry(
         "CustomJudge",
         _MEASURE,

@@ -53,8 +53,8 @@ def check_judge(judge: object) -> None:
     )
 
 
-def lent_judge(judge: Judge | None, trial: Trial) -> Model:
-    """The model that judges: the scorer's own, or the one that the trial has.
+def chosen_judge(judge: Judge | None, trial: Trial) -> Provider | Model:
+    """Who judges: whom the scorer names, or the trial's judge; for one id, the same one each time.
 
     Raises:
         UsageError: Nobody is named, or nobody knows the id.
@@ -62,8 +62,16 @@ def lent_judge(judge: Judge | None, trial: Trial) -> Model:
     chosen = trial.judge if judge is None else judge
     if chosen is None:
         raise UsageError("nobody is named to judge", hint=NAME_A_JUDGE)
-    if isinstance(chosen, str):
-        chosen = trial.provider(chosen)
+    return trial.provider(chosen) if isinstance(chosen, str) else chosen
+
+
+def lent_judge(judge: Judge | None, trial: Trial) -> Model:
+    """The model that judges: the scorer's own, or the one that the trial has.
+
+    Raises:
+        UsageError: Nobody is named, or nobody knows the id.
+    """
+    chosen = chosen_judge(judge, trial)
     if hasattr(chosen, "generate"):
         return cast("Model", chosen)
     return trial.model(cast("Provider", chosen), "judge")
@@ -164,12 +172,16 @@ def kept(
         found["confidence"] = confidence
         if confidence < unsure_below:
             found["warning"] = f"low confidence: {confidence:g}"
-    for text in texts:
-        suspect = _TO_THE_JUDGE.search(text)
-        if suspect:
-            found["suspect"] = suspect[0]
-            break
+    suspect = suspect_in(*texts)
+    if suspect:
+        found["suspect"] = suspect
     return found
+
+
+def suspect_in(*texts: str) -> str:
+    """The first words in what is judged that speak to the judge; empty for none."""
+    found = next(filter(None, map(_TO_THE_JUDGE.search, texts)), None)
+    return found[0] if found else ""
 
 
 async def side_by_side(questions: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

@@ -1,14 +1,15 @@
-"""Whether one variant is better than another on the same cases: paired, so that easy and hard cases cancel out."""
+"""Two pass rates on the same cases: Tango's interval of their difference, and McNemar's exact test."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import fmean
 
-from evenhand.stats.interval import CONFIDENCE, mean_of_clusters, z_of
-from evenhand.stats.student import t_tail
+from evenhand.stats.beta import beta_share
+from evenhand.stats.interval import CONFIDENCE, z_of
+
+_COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,35 +17,26 @@ class PairedRates:
     """Two pass rates on the same cases.
 
     Attributes:
-        n: Cases that both have a verdict on.
-        only_first: Cases that the first alone passed; with repeats, how much more often it did, summed over cases.
+        n: Cases that both have a verdict on; need not be whole (effective counts).
+        only_first: Cases that the first alone passed.
         only_second: The same of the second.
         difference: First minus second, from −1 to 1.
         low: Lower end of its interval.
         high: Upper end.
     """
 
-    n: int
+    n: float
     only_first: float
     only_second: float
     difference: float
     low: float
     high: float
 
-    @property
-    def detected(self) -> bool:
-        """Whether the interval leaves no difference out."""
-        return self.low > 0 or self.high < 0
-
 
 def paired_rates(
-    n: int, only_first: float, only_second: float, confidence: float = CONFIDENCE
+    n: float, only_first: float, only_second: float, confidence: float = CONFIDENCE
 ) -> PairedRates:
     """The difference of two pass rates on the same cases, with Tango's score interval.
-
-    Cases with repeats count once, with their own pass rates: `only_first` is then the sum of the cases' differences in
-    favour of the first, and `only_second` that of the others. The interval is a little wide then, never narrow: it
-    takes the variance of a difference d for that of one that is always 0 or 1, and d² is never more than |d|.
 
     Args:
         n: Pairs. With none: a difference of 0, from −1 to 1.
@@ -98,6 +90,10 @@ def mcnemar(only_first: int, only_second: int) -> float:
     differing = only_first + only_second
     if not differing:
         return 1.0
+    if differing > _COUNTED:
+        fewer = min(only_first, only_second)
+        tail_share = beta_share(differing - fewer, fewer + 1, 0.5)
+        return min(1.0, 2 * tail_share)
     tail = term = 1
     for k in range(min(only_first, only_second)):
         term = term * (differing - k) // (k + 1)
@@ -119,71 +115,6 @@ def mcnemar_mid(only_first: int, only_second: int) -> float:
         return 1.0
     seen = math.comb(differing, min(only_first, only_second)) / 2**differing
     return mcnemar(only_first, only_second) - seen
-
-
-def smallest_shown(n: int, confidence: float = CONFIDENCE) -> float | None:
-    """The smallest difference of pass rates, from 0 to 1, that so many cases can show.
-
-    It is the difference at which the interval of `paired_rates` just leaves 0 out when no case goes the other way; None
-    where no difference could, however large. (At a difference of 0 Tango's statistic is (b − c)/√(b + c).)
-
-    >>> smallest_shown(8)
-    0.5
-    """
-    differing = math.floor(z_of(confidence) ** 2) + 1
-    return differing / n if differing <= n else None
-
-
-@dataclass(frozen=True, slots=True)
-class PairedMeans:
-    """Two mean scores on the same cases, in the scores' own unit.
-
-    Attributes:
-        n: Cases that both have a score on.
-        difference: First minus second; None for no cases.
-        low: Lower end of its interval; infinite where one case leaves the spread unknown.
-        high: Upper end.
-        p: The two-sided p-value that there is no difference; 1 where nothing can be said.
-    """
-
-    n: int
-    difference: float | None
-    low: float
-    high: float
-    p: float
-
-
-def paired_means(
-    pairs: Sequence[tuple[float, float]], confidence: float = CONFIDENCE
-) -> PairedMeans:
-    """The difference of two mean scores on the same cases, with the paired t interval and p-value.
-
-    Where all differences are the same the spread is not known, and the interval is that one point; p is then the exact
-    one of flipping signs, 2/2ⁿ, or 1 where they are all 0.
-
-    Args:
-        pairs: For each case its score by the first and by the second; with repeats, its mean scores.
-        confidence: Of the interval, two-sided.
-
-    Source: Student, Biometrika 6 (1908), doi:10.1093/biomet/6.1.1; for evals Miller (2024), arXiv:2411.00640, §4.
-
-    >>> found = paired_means([(5, 3), (4, 4), (5, 2), (3, 2)])
-    >>> found.difference, round(found.low, 2), round(found.high, 2), round(found.p, 3)
-    (1.5, -0.55, 3.55, 0.103)
-    """
-    differences = [first - second for first, second in pairs]
-    n = len(differences)
-    found = mean_of_clusters([[d] for d in differences], confidence)
-    if found is None:
-        return PairedMeans(0, None, -math.inf, math.inf, 1.0)
-    mean, low, high = found
-    if n == 1:
-        return PairedMeans(1, mean, low, high, 1.0)
-    squares = math.fsum((d - fmean(differences)) ** 2 for d in differences)
-    if squares == 0:
-        return PairedMeans(n, mean, mean, mean, min(1.0, 2 / 2**n) if mean else 1.0)
-    error = math.sqrt(squares / (n - 1) / n)
-    return PairedMeans(n, mean, low, high, t_tail(mean / error, n - 1))
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
-_TINY = 1e-300
+from evenhand.stats.beta import beta_share
 
 
 def t_tail(t: float, df: float) -> float:
@@ -27,9 +28,10 @@ def t_tail(t: float, df: float) -> float:
         raise ValueError(msg)
     if math.isinf(t):
         return 0.0
-    return _beta_share(df / 2, 0.5, df / (df + t * t))
+    return beta_share(df / 2, 0.5, df / (df + t * t))
 
 
+@lru_cache(1024)
 def t_quantile(confidence: float, df: float) -> float:
     """How many standard errors an interval reaches to each side, for a mean with so many degrees of freedom.
 
@@ -55,37 +57,3 @@ def t_quantile(confidence: float, df: float) -> float:
         else:
             high = middle
     return (low + high) / 2
-
-
-def _beta_share(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function, from 0 to 1."""
-    if x <= 0 or x >= 1:
-        return min(1.0, max(0.0, x))
-    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    front = math.exp(log_front + a * math.log(x) + b * math.log1p(-x))
-    if x < (a + 1) / (a + b + 2):
-        return front * _fraction(a, b, x) / a
-    return 1 - front * _fraction(b, a, 1 - x) / b
-
-
-def _fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of it, by Lentz's method.
-
-    Source: Thompson and Barnett, J. Comput. Phys. 64 (1986), doi:10.1016/0021-9991(86)90046-X.
-    """
-    c, d = 1.0, 1 - (a + b) * x / (a + 1)
-    d = 1 / (d if abs(d) > _TINY else _TINY)
-    total = d
-    for m in range(1, 500):
-        for step in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1 + step * d
-            d = 1 / (d if abs(d) > _TINY else _TINY)
-            c = 1 + step / c
-            c = c if abs(c) > _TINY else _TINY
-            total *= c * d
-        if abs(c * d - 1) < 1e-15:
-            break
-    return total

@@ -287,6 +287,19 @@ class RunFile:
             ):
                 yield Tally(*row)
 
+    def score_sums(self) -> list[list[tuple[float, int]]]:
+        """For each variant, in the order of `meta.variants`, each case's sum of scores, and of how many trials."""
+        found: dict[int, list[tuple[float, int]]] = {}
+        with _readable(self.path):
+            for variant, total, n in self._db.execute(
+                """
+                select variant, sum(score), count(*) from latest where score is not null
+                group by variant, case_id order by variant, min(idx)
+                """
+            ):
+                found.setdefault(variant, []).append((total, n))
+        return [found.get(variant.index, []) for variant in self.meta.variants]
+
     def unasked(self) -> list[int]:
         """For each variant, in the order of `meta.variants`: how many trials passed though nothing was expected."""
         found = [0] * len(self.meta.variants)

@@ -110,7 +110,7 @@ def make_run(tmp_path: Path) -> Iterator[Make]:
         journal = Journal.create(
             tmp_path / f"home{len(opened)}" / "runs",
             RunMeta(
-                ID,
+                f"{ID[:9]}{len(opened)}{ID[10:]}" if opened else ID,
                 source="",
                 fingerprint="f",
                 variants=tuple(variants),

@@ -50,10 +50,10 @@ async def test_a_run_reads_like_a_page(
     assert rest == (
         "Science · 3 prompts × 1 model × 8 cases = 24 trials\n"
         "\n"
-        "  prompt    passed                    score   words   latency      cost   judge calls   cases 1–8\n"
-        "  basic        0/8    0 %  [0–32]      3.67     300    500 ms   $0.0096             8   ✗ ✗ ✗ ✗ ✗ ✗ ✗ ✗\n"
-        "  better       7/8   88 %  [53–98]     4.66     200    500 ms   $0.0096             8   ✓ ✓ ✗ ✓ ✓ ✓ ✓ ✓\n"
-        "  best         8/8  100 %  [68–100]    4.80     100    500 ms   $0.0096             8   ✓ ✓ ✓ ✓ ✓ ✓ ✓ ✓\n"
+        "  prompt    passed                         score   words   latency      cost   judge calls   cases 1–8\n"
+        "  basic        0/8    0 %  [0–32]     3.67 ±0.00     300    500 ms   $0.0096             8   ✗ ✗ ✗ ✗ ✗ ✗ ✗ ✗\n"
+        "  better       7/8   88 %  [53–98]    4.66 ±0.33     200    500 ms   $0.0096             8   ✓ ✓ ✗ ✓ ✓ ✓ ✓ ✓\n"
+        "  best         8/8  100 %  [68–100]   4.80 ±0.00     100    500 ms   $0.0096             8   ✓ ✓ ✓ ✓ ✓ ✓ ✓ ✓\n"
         "\n"
         "  ✗ better · 3 neural networks\n"
         "      python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
@@ -61,7 +61,7 @@ async def test_a_run_reads_like_a_page(
         "      score 3.67, e.g. python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
         "\n"
         "  best beats basic: +100 points [+35, +100] over 8 cases (paired)\n"
-        "  best and better: no detectable difference (8 cases could show 50 points or more)\n"
+        "  best and better: no detectable difference (8 cases could show 88 points or more)\n"
         "\n"
     )
     assert last.startswith("15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288 · ")
@@ -228,7 +228,8 @@ async def test_repeats_count_as_one_case(make_run: Make) -> None:
     assert "2 prompts × 1 model × 4 cases × 2 repeats = 16 trials" in text
     assert "8/8  100 %  [51–100]" in text
     assert (
-        "first and second: no detectable difference (4 cases could show 100 points or more)" in text
+        "first and second: no detectable difference (4 cases can show no difference, however large)"
+        in text
     )
     assert "second: 4 of 4 cases passed in some repeats and failed in others" in text
     assert "± ± ± ±" in text

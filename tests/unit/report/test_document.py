@@ -178,6 +178,34 @@ async def test_numbers_that_json_has_no_word_for_never_appear(make_run: Make) ->
     assert read["trials"][0]["error"]["slug"] == "code"
 
 
+async def test_repeats_tell_how_many_pass_once_and_every_time(make_run: Make) -> None:
+    """pass@k and pass^k for each number of tries, over cases; a case with fewer verdicts is left out."""
+    passes = {"a": 3, "b": 3, "c": 1, "d": 0}
+    trials = [
+        result(3 * i + r, case=case, ok=r < n, repeat=r, score=float(r < n))
+        for i, (case, n) in enumerate(passes.items())
+        for r in range(3)
+    ]
+    trials += [result(12 + r, case="e", ok=True if r else None, repeat=r) for r in range(3)]
+    read, _ = written(await make_run(trials, repeats=3))
+    one, two, three = read["rates"][0]["tries"]
+    assert [(tries["k"], tries["cases"]) for tries in (one, two, three)] == [(1, 5), (2, 5), (3, 4)]
+    assert one["at_least_once"] == one["every_time"]
+    assert two["at_least_once"]["rate"] == pytest.approx((1 + 1 + 2 / 3 + 0 + 1) / 5)
+    assert three["every_time"]["rate"] == 0.5
+    assert three["every_time"]["low"] == pytest.approx(0.15, abs=0.005)
+    score = read["rates"][0]["score"]
+    assert score["mean"] == pytest.approx(9 / 14)
+    assert score["low"] < score["mean"] < score["high"]
+
+
+async def test_without_repeats_there_are_no_tries(make_run: Make) -> None:
+    """And the mean score of a single case has no ends."""
+    read, _ = written(await make_run([result(0)]))
+    assert read["rates"][0]["tries"] == []
+    assert read["rates"][0]["score"] == {"mean": 1, "low": None, "high": None}
+
+
 def test_json_text_keeps_the_order_of_keys() -> None:
     """Keys stand in the document's order, unlike in what is hashed."""
     assert json_text({"b": 1, "a": "\ud800"}) == '{"b":1,"a":"\\ud800"}'

@@ -7,7 +7,19 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "module", ["stats.interval", "stats.student", "stats.compare", "stats.power", "report.words"]
+    "module",
+    [
+        "stats.beta",
+        "stats.compare",
+        "stats.interval",
+        "stats.multiple",
+        "stats.permutation",
+        "stats.power",
+        "stats.repeats",
+        "stats.student",
+        "report.compare_report",
+        "report.words",
+    ],
 )
 def test_the_examples_in_docstrings_are_right(module: str) -> None:
     """Each number that a docstring gives is what the function gives."""

@@ -6,4 +6,6 @@ def call_api(prompt, options, context):
         found.append("Billing")
     if "box" in prompt and "<complaint>" in prompt:
         found.append("Shipping")
-    return {"output": f"<thinking>hm</thinking><categories>{', '.join(found) or 'None'}</categories>"}
+    return {
+        "output": f"<thinking>hm</thinking><categories>{', '.join(found) or 'None'}</categories>"
+    }

@@ -5,6 +5,7 @@ def answer(prompt, options, context):
         return {"output": "In Settings."}
     return {"output": "Soup today"}
 
+
 def grade(prompt, options, context):
     label = context["prompt"]["label"]
     if label == "context-recall":
@@ -16,6 +17,7 @@ def grade(prompt, options, context):
     if label == "context-faithfulness-nli":
         return {"output": "Final verdict for each statement in order: Yes. No."}
     return {"output": "How many days of leave?"}
+
 
 def call_embedding_api(text, options=None, context=None):
     return {"embedding": [1.0, len(text) / 1000]}

@@ -1,0 +1,94 @@
+"""What there is to measure an answer by: what a case says, and what a pipeline returned.
+
+Columns have the names that people give them: a question may be the case's `input`, or its `question`, `query` or
+`user_input`. The case's own fields come first, then its variables, then its metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from evenhand.core.case import Case
+from evenhand.core.encoding import decode
+from evenhand.core.errors import CodeError
+from evenhand.scorers.metric import Answered
+
+NAMES: Mapping[str, Sequence[str]] = {
+    "question": ("question", "query", "user_input"),
+    "answer": ("answer", "response", "actual_output", "output"),
+    "context": ("context", "contexts", "retrieved_contexts", "retrieval_context", "passages"),
+    "expected": ("expected", "ground_truth", "reference", "expected_output"),
+    "retrieved": ("retrieved", "retrieved_ids", "retrieved_context_ids"),
+    "relevant": ("relevant", "relevant_ids", "relevance", "qrels", "reference_context_ids"),
+}
+"""For each part of an answer the columns that may hold it, the first one that is there counts."""
+
+_LISTS = ("context", "retrieved", "relevant")
+_RETURNED: Mapping[str, Sequence[str]] = {
+    "answer": ("answer", "text", "response", "output", "content"),
+    "context": NAMES["context"],
+    "retrieved": ("retrieved", "retrieved_ids", "ids"),
+}
+
+
+def answered_of(case: Case) -> Answered:
+    """What a case says of an answer to it. What it does not say is None."""
+    found = {part: _stored(case, part) for part in NAMES}
+    own = {"question": case.input, "expected": case.expected, "context": case.context or None}
+    given = {part: value for part, value in own.items() if value is not None}
+    return Answered(**{**found, **given}, metadata=case.metadata)
+
+
+def with_reply(answered: Answered, returned: object) -> Answered:
+    """The same with what a pipeline returned: an answer; an answer and its passages; or a dict or object of them.
+
+    Raises:
+        CodeError: It returned nothing, or something without an answer in it.
+    """
+    if isinstance(returned, str):
+        return replace(answered, answer=returned)
+    if isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 2:
+        answer, context = cast("tuple[object, object]", returned)
+        return replace(answered, answer=answer, context=context)
+    found: dict[str, Any] = {}
+    for part, names in _RETURNED.items():
+        for name in names:
+            value = _part(returned, name)
+            if value is not None:
+                found[part] = value
+                break
+    if not found:
+        what = "nothing" if returned is None else f"a {type(returned).__name__}"
+        raise CodeError(
+            f"the pipeline returned {what}, which has no answer in it",
+            hint="Return a text, (answer, passages), or {'answer': …, 'context': […], 'retrieved': […]}.",
+        )
+    return replace(answered, **found)
+
+
+def _part(returned: object, name: str) -> Any:
+    if isinstance(returned, Mapping):
+        return cast("Mapping[str, Any]", returned).get(name)
+    value = getattr(returned, name, None)
+    return None if callable(value) else value
+
+
+def _stored(case: Case, part: str) -> Any:
+    for name in NAMES[part]:
+        for place in (case.vars, case.metadata):
+            value = place.get(name)
+            if value is not None and value != "":
+                return _unpacked(value) if part in _LISTS else value
+    return None
+
+
+def _unpacked(value: Any) -> Any:
+    """A list or dict that a table keeps as JSON."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        try:
+            return decode(value)
+        except ValueError:
+            return value
+    return value

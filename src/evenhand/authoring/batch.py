@@ -1,0 +1,299 @@
+"""`score_batch`: the metrics of every answer of a dataset, as a run like any other."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from evenhand.authoring.answered import answered_of, with_reply
+from evenhand.authoring.body import parameters_of
+from evenhand.authoring.caseplan import CasePlan, begun, models_for
+from evenhand.authoring.dataset import Dataset
+from evenhand.authoring.plan import LIMIT_S
+from evenhand.authoring.running import shown
+from evenhand.authoring.scoring import DEFAULT, chosen_metrics, expect_metrics
+from evenhand.core.case import Case
+from evenhand.core.encoding import encode
+from evenhand.core.errors import UsageError
+from evenhand.core.expect import Scorer, Trial, all_pass
+from evenhand.core.provider import Provider
+from evenhand.core.score import Outcome, Verdict
+from evenhand.engine.door import Settings, settle, waited_for
+from evenhand.engine.runner import ShowProgress
+from evenhand.report.batch import BatchReport
+from evenhand.scorers.judging import NAME_A_JUDGE
+from evenhand.scorers.metric import Answered, Metric, need_weights, overall
+from evenhand.scorers.rag.definitions import OURS, check_system, using_definitions
+from evenhand.scorers.rag.similarity import Embedder
+from evenhand.store.catalogue import home_for
+
+Bounds = float | Mapping[str, float] | None
+
+
+def score_batch(
+    data: Dataset | Iterable[Case | Mapping[str, Any]] | Any,
+    pipeline: Callable[..., Any] | Any = None,
+    *,
+    metrics: Sequence[str | Scorer] = DEFAULT,
+    judge: str | Provider | None = None,
+    at_least: Bounds = None,
+    at_most: Bounds = None,
+    weights: Mapping[str, float] | None = None,
+    definitions: str = OURS,
+    embedder: Embedder | None = None,
+    name: str = "",
+    concurrency: int | None = None,
+    cache: bool | None = None,
+    max_cost_usd: float | None = None,
+    progress: bool | None = None,
+    resume: bool = False,
+    home: Path | None = None,
+) -> BatchReport:
+    """Measures every answer of a dataset, and waits for it, in a script, a notebook cell or inside a running loop.
+
+    Args:
+        data: The cases: a dataset, rows, or a frame. Without a pipeline they hold the answers, and what was retrieved.
+        pipeline: What answers: a function of the question, plain or async, or an object with `query`. A parameter
+            called `case` is given the case. It returns a text; (answer, passages); or a dict or object with `answer`,
+            `context` and `retrieved`.
+        metrics: Their names, `["faithfulness", "token_f1", "nDCG@10"]`, or scorers.
+        judge: Who judges; the project's judge by default.
+        at_least: A bound for each metric by name, or one for all of which more is better: a case below it fails.
+        at_most: The same for what must not be above; one for all is for those of which less is better.
+        weights: What each metric counts in `overall`; by default each the same.
+        definitions: Whose definitions: evenhand, ragas, deepeval, eval-ruby or promptfoo.
+        embedder: What makes embeddings: anything with `embed(texts)`.
+        name: For reports; the pipeline's name by default.
+        concurrency: Cases in flight.
+        cache: Whether replies may come from the cache.
+        max_cost_usd: No call is sent that could take the run past this.
+        progress: Whether a line on stderr says how far it is; by default where that is a terminal.
+        resume: Go on with the latest run of the same cases, metrics and pipeline, if it stopped or has errors.
+        home: The folder that keeps runs; `.evenhand` in the current folder by default.
+
+    Returns:
+        The run, with its metrics summed up: print it, or take `summary()`, `worst()`, `failures()`, `by_tag()`.
+
+    Raises:
+        UsageError: A metric, a bound or a weight that nobody knows; nobody is named to judge; there are no cases.
+        StoreError: The run cannot be kept.
+    """
+    plan, settings = _planned(
+        data,
+        pipeline,
+        metrics,
+        judge,
+        at_least,
+        at_most,
+        weights,
+        definitions,
+        embedder,
+        name,
+        Settings(home, concurrency, cache, max_cost_usd, LIMIT_S),
+    )
+    with shown(plan, progress) as show:
+        path = waited_for(_settled(plan, settings, definitions, resume, show))
+    return BatchReport.open(path)  # in this thread, whose it is
+
+
+async def score_batch_async(
+    data: Dataset | Iterable[Case | Mapping[str, Any]] | Any,
+    pipeline: Callable[..., Any] | Any = None,
+    *,
+    metrics: Sequence[str | Scorer] = DEFAULT,
+    judge: str | Provider | None = None,
+    at_least: Bounds = None,
+    at_most: Bounds = None,
+    weights: Mapping[str, float] | None = None,
+    definitions: str = OURS,
+    embedder: Embedder | None = None,
+    name: str = "",
+    concurrency: int | None = None,
+    cache: bool | None = None,
+    max_cost_usd: float | None = None,
+    progress: bool | None = None,
+    resume: bool = False,
+    home: Path | None = None,
+) -> BatchReport:
+    """The same on the running loop, to be awaited, for an application that shares it; see `score_batch`."""
+    plan, settings = _planned(
+        data,
+        pipeline,
+        metrics,
+        judge,
+        at_least,
+        at_most,
+        weights,
+        definitions,
+        embedder,
+        name,
+        Settings(home, concurrency, cache, max_cost_usd, LIMIT_S),
+    )
+    with shown(plan, progress) as show:
+        path = await _settled(plan, settings, definitions, resume, show)
+    return BatchReport.open(path)
+
+
+def _planned(
+    data: Any,
+    pipeline: Any,
+    metrics: Sequence[str | Scorer],
+    judge: str | Provider | None,
+    at_least: Bounds,
+    at_most: Bounds,
+    weights: Mapping[str, float] | None,
+    definitions: str,
+    embedder: Embedder | None,
+    name: str,
+    settings: Settings,
+) -> tuple[CasePlan, Settings]:
+    dataset = data if isinstance(data, Dataset) else Dataset(data)
+    if not len(dataset):
+        raise UsageError("score_batch: there are no cases")
+    check_system("definitions", definitions)
+    chosen = chosen_metrics(metrics)
+    need_weights(weights, chosen)
+    low, high = _bounds("at_least", at_least, chosen), _bounds("at_most", at_most, chosen)
+    ask = None if pipeline is None else _asking(pipeline)
+    source = Path.cwd()
+    models = models_for(source, judge=judge)
+    if models.judge is None and any(one.judged for one in chosen):
+        raise UsageError("score_batch: nobody is named to judge", hint=NAME_A_JUDGE)
+    config = {
+        "metrics": [{"name": m.name, "best": m.best, "counted": m.counted} for m in chosen],
+        "weights": weights,
+        "at_least": low,
+        "at_most": high,
+        "definitions": definitions,
+        "judge": None if models.judge is None else models.judge.id,
+    }
+    plan = CasePlan(
+        name or _name(pipeline) or dataset.name or "score_batch",
+        str(source),
+        dataset,
+        _Measuring(chosen, ask, low, high, embedder),
+        [encode(config), *_says(pipeline)],
+        models,
+        rule=partial(_verdict, metrics=chosen, weights=weights),
+        config={**config, "data": dataset.fingerprint},
+    )
+    return plan, replace(settings, home=settings.home or home_for(source))
+
+
+async def _settled(
+    plan: CasePlan, settings: Settings, definitions: str, resume: bool, show: ShowProgress | None
+) -> Path:
+    assert settings.home is not None  # noqa: S101 (it was filled in)
+    earlier = begun(settings.home, plan.fingerprint) if resume else None
+    with using_definitions(definitions):  # in here: a loop of its own runs in a thread of its own
+        finished = await settle(plan, settings, resume=earlier, progress=show)
+    return finished.path
+
+
+@dataclass(frozen=True, slots=True)
+class _Measuring:
+    """What happens to a case: the pipeline answers, and every metric is asked of the answer."""
+
+    metrics: Sequence[Metric]
+    ask: Callable[[Case, Any], partial[Any]] | None
+    at_least: Mapping[str, float]
+    at_most: Mapping[str, float]
+    embedder: Embedder | None
+
+    async def __call__(self, trial: Trial) -> object:
+        answered = answered_of(trial.case)
+        if self.ask is not None:
+            returned = await trial.call(
+                self.ask(trial.case, answered.question), name="pipeline", limit_s=LIMIT_S
+            )
+            answered = with_reply(answered, returned)
+            trial.show({**trial.case.vars, **_shown(answered)})
+        expect_metrics(trial, self.metrics, answered, self.embedder, self.at_least, self.at_most)
+        return answered.answer
+
+
+def _verdict(
+    outcomes: Sequence[Outcome], metrics: Sequence[Metric], weights: Mapping[str, float] | None
+) -> Verdict:
+    """Passed unless a bound is missed; the score is the overall number of what applied."""
+    verdict = all_pass(outcomes)
+    if verdict.outcome == "error":
+        return verdict
+    return replace(verdict, score=overall(verdict.named_scores, metrics, weights))
+
+
+def _shown(answered: Answered) -> dict[str, Any]:
+    """What a reader of the results wants to see beside the answer."""
+    parts = {
+        "question": answered.question,
+        "context": answered.context,
+        "retrieved": answered.retrieved,
+    }
+    return {name: _jsonable(value) for name, value in parts.items() if value is not None}
+
+
+def _jsonable(value: Any) -> Any:
+    try:
+        encode(value)
+    except (TypeError, ValueError):
+        return [str(one) for one in value] if isinstance(value, (list, tuple)) else str(value)
+    return value
+
+
+def _asking(pipeline: Any) -> Callable[[Case, Any], partial[Any]]:
+    """How a pipeline is asked: by its `query` or as a function, with the question or with the case."""
+    function = getattr(pipeline, "query", pipeline)
+    if not callable(function) or isinstance(function, type):
+        raise UsageError(
+            f"score_batch: the pipeline is {pipeline!r}, not a function",
+            hint="Give a function of the question, or an object with a method `query`.",
+        )
+    try:
+        takes_case = "case" in parameters_of(function)
+    except (TypeError, ValueError):  # one that is not written in Python
+        takes_case = False
+
+    def ask(case: Case, question: Any) -> partial[Any]:
+        return partial(function, case=case) if takes_case else partial(function, question)
+
+    return ask
+
+
+def _bounds(what: str, given: Bounds, chosen: Sequence[Metric]) -> dict[str, float]:
+    """The bounds by metric. One for all is for those that it can mean: highs have a least, lows a most."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        best = "high" if what == "at_least" else "low"
+        given = {one.name: given for one in chosen if one.best == best and one.counted}
+    there = [one.name for one in chosen]
+    wrong = [
+        f"score_batch: {what} names {name!r}, which is not measured"
+        if name not in there
+        else f"score_batch: {what} of {name} is {bound!r}, not a number"
+        for name, bound in given.items()
+        if name not in there
+        or isinstance(bound, bool)
+        or not isinstance(bound, (int, float))  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+        or not isfinite(bound)
+    ]
+    if wrong:
+        raise UsageError("\n".join(wrong), hint=f"Measured are: {', '.join(there)}.")
+    return {name: float(bound) for name, bound in given.items()}
+
+
+def _says(pipeline: Any) -> list[bytes | str]:
+    """The code that decides what is answered: the pipeline's name, and the file that it stands in."""
+    function = getattr(pipeline, "query", pipeline)
+    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+    file = Path(code.co_filename) if code is not None else Path()
+    return [_name(pipeline), file.read_bytes() if file.is_file() else b""]
+
+
+def _name(pipeline: Any) -> str:
+    return "" if pipeline is None else str(getattr(pipeline, "__name__", type(pipeline).__name__))

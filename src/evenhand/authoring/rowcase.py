@@ -1,0 +1,100 @@
+"""Rows and cases: a case of a row, and the row of a case again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from evenhand.core.case import Case, case_id
+from evenhand.core.errors import UsageError
+
+FIELDS = ("id", "input", "expected", "context", "description", "tags", "metadata", "vars")
+
+
+def case_of(row: Case | Mapping[str, Any]) -> Case:
+    """The case that a row says: its own fields by their names, all others its variables.
+
+    Raises:
+        UsageError: A field is of the wrong kind, or the row holds what cannot be kept.
+    """
+    if isinstance(row, Case):
+        return row
+    if not isinstance(row, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] (rows are users')
+        raise UsageError(f"a case is {row!r}, not an object")
+    given = dict(row)
+    metadata = given.get("metadata") or {}
+    variables = {key: value for key, value in given.items() if key not in FIELDS}
+    more = given.get("vars") or {}
+    for name, value in (("metadata", metadata), ("vars", more)):
+        if not isinstance(value, Mapping):
+            raise UsageError(f"{name} is {_shown(value)}, not an object")
+    variables.update(more)
+    tags = given.get("tags") or ()
+    id_ = given.get("id")
+    named = id_ is not None and id_ != ""
+    description = given.get("description")
+    return Case(
+        id=str(id_) if named else _own_id(given),
+        vars=variables,
+        input=given.get("input"),
+        expected=given.get("expected"),
+        context=_texts("context", given.get("context")),
+        description=str((id_ if named else "") if description is None else description),
+        tags=tuple(filter(None, (tag.strip() for tag in tags.split(","))))
+        if isinstance(tags, str)
+        else _texts("tags", tags),
+        metadata=cast("Mapping[str, Any]", metadata),
+    )
+
+
+def row_of(case: Case) -> dict[str, Any]:
+    """The row that says this case: `case_of` gives it back."""
+    row: dict[str, Any] = {"id": case.id}
+    if case.input is not None:
+        row["input"] = case.input
+    if case.expected is not None:
+        row["expected"] = case.expected
+    if case.context:
+        row["context"] = list(case.context)
+    if case.description != case.id:
+        row["description"] = case.description
+    if case.tags:
+        row["tags"] = list(case.tags)
+    if case.metadata:
+        row["metadata"] = dict(case.metadata)
+    row |= {name: value for name, value in case.vars.items() if name not in FIELDS}
+    clashing = {name: value for name, value in case.vars.items() if name in FIELDS}
+    return row | ({"vars": clashing} if clashing else {})
+
+
+def _texts(what: str, given: object) -> tuple[str, ...]:
+    """A list of texts; one text is a list of one, and nothing or an empty text a list of none.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    if given is None or given == "":
+        return ()
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Sequence):
+        raise UsageError(f"{what} is {_shown(given)}, not a list of texts")
+    items = cast("Sequence[object]", given)
+    for item in items:
+        if not isinstance(item, str):
+            raise UsageError(f"{what} has {_shown(item)} in it, not a text")
+    return tuple(cast("Sequence[str]", items))
+
+
+def _own_id(row: Mapping[str, Any]) -> str:
+    try:
+        return case_id(row)
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"the case cannot be kept: {error}", hint="Write texts, numbers, lists and objects."
+        ) from None
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,0 +1,319 @@
+"""`score(…)`: the metrics of one answer, from a script, a notebook or inside a running loop; `score_async` to await.
+
+How this works: one answer is a plan of one trial, so that its calls are journaled, cached, priced and limited like all
+others. The metrics are put into the trial as expectations without a bound, by `expect_metrics`, which a plan of many
+answers can use as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.authoring.evalset import EvalSet
+from evenhand.authoring.models import Models
+from evenhand.core.case import Case, case_id
+from evenhand.core.encoding import digest
+from evenhand.core.errors import BudgetStop, EvenhandError, Problem, ProviderError, UsageError
+from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.plan import CallEstimate, RunOptions, Step
+from evenhand.core.provider import Provider
+from evenhand.core.variant import Variant
+from evenhand.engine.door import Finished, Settings, settle, waited_for
+from evenhand.report.scored import Measured, Scored
+from evenhand.scorers.judging import Judge, check_judge
+from evenhand.scorers.metric import Answered, Metric, metric, need_weights
+from evenhand.scorers.rag.definitions import OURS, check_system, using_definitions
+from evenhand.scorers.rag.material import passages_in
+from evenhand.scorers.rag.similarity import Embedder
+from evenhand.store.runfile import RunFile
+
+DEFAULT = (
+    "faithfulness",
+    "answer_relevance",
+    "correctness",
+    "context_precision",
+    "context_recall",
+)
+"""The metrics that are measured where none are named; those whose material is missing do not apply."""
+
+
+def score(
+    *,
+    question: Any = None,
+    answer: Any = None,
+    context: Any = None,
+    expected: Any = None,
+    retrieved: Any = None,
+    relevant: Any = None,
+    metadata: Mapping[str, Any] | None = None,
+    metrics: Sequence[str | Scorer] = DEFAULT,
+    judge: Judge | None = None,
+    weights: Mapping[str, float] | None = None,
+    definitions: str = OURS,
+    embedder: Embedder | None = None,
+    cache: bool | None = None,
+    max_cost_usd: float | None = None,
+    home: Path | None = None,
+) -> Scored:
+    """The metrics of one answer, in a script, in a notebook cell, and inside a running loop too.
+
+    A metric whose material is missing does not apply; one that could not be settled is an error; neither is a number,
+    and neither ends the others.
+
+    Args:
+        question: What was asked.
+        answer: What was answered.
+        context: The retrieved passages, best first; one text is one passage.
+        expected: What a right answer is.
+        retrieved: The ids that were retrieved, best first, for nDCG@k and its like.
+        relevant: The ids that are relevant, or grades by id.
+        metadata: What a dataset stores for the case: reference_claims, entities, sub_questions.
+        metrics: Names, or scorers.
+        judge: Who judges: a model's id or a provider; by default the project's judge, or EVENHAND_JUDGE.
+        weights: What each metric counts in `overall`, by name; all alike by default.
+        definitions: Whose definitions: evenhand, ragas, deepeval, eval-ruby or promptfoo.
+        embedder: What makes embeddings: anything with `embed(texts)`.
+        cache: Whether replies may come from the cache.
+        max_cost_usd: No call is sent that could take this past so many dollars.
+        home: The folder that keeps runs; `.evenhand` in the current folder by default.
+
+    Raises:
+        UsageError: A name, a weight or the judge is none.
+        BudgetStop: The next call could pass `max_cost_usd`.
+        ProviderError: The judge cannot be asked at all: no key, no such model, no credit.
+        StoreError: The run cannot be kept.
+    """
+    given = Answered(question, answer, context, expected, retrieved, relevant, metadata or {})
+    asked = _asked(given, metrics, judge, weights, definitions, embedder)
+    return waited_for(_scored(asked, Settings(home, cache=cache, max_cost_usd=max_cost_usd)))
+
+
+async def score_async(
+    *,
+    question: Any = None,
+    answer: Any = None,
+    context: Any = None,
+    expected: Any = None,
+    retrieved: Any = None,
+    relevant: Any = None,
+    metadata: Mapping[str, Any] | None = None,
+    metrics: Sequence[str | Scorer] = DEFAULT,
+    judge: Judge | None = None,
+    weights: Mapping[str, float] | None = None,
+    definitions: str = OURS,
+    embedder: Embedder | None = None,
+    cache: bool | None = None,
+    max_cost_usd: float | None = None,
+    home: Path | None = None,
+) -> Scored:
+    """The same on the running loop, to be awaited; see `score`."""
+    given = Answered(question, answer, context, expected, retrieved, relevant, metadata or {})
+    asked = _asked(given, metrics, judge, weights, definitions, embedder)
+    return await _scored(asked, Settings(home, cache=cache, max_cost_usd=max_cost_usd))
+
+
+def chosen_metrics(metrics: Sequence[str | Scorer]) -> list[Metric]:
+    """The metrics that are asked for, each once: by name, or as the scorer that is given.
+
+    Raises:
+        UsageError: All that is wrong with them.
+    """
+    if isinstance(metrics, str) or hasattr(metrics, "score"):
+        metrics = [cast("str | Scorer", metrics)]
+    found: dict[str, Metric] = {}
+    wrong: list[UsageError] = []
+    for one in metrics:
+        try:
+            chosen = _own(one) if hasattr(one, "score") else metric(cast("str", one))
+        except UsageError as error:
+            wrong.append(error)
+        else:
+            found[chosen.name] = chosen
+    if wrong:
+        hints = dict.fromkeys(error.hint for error in wrong if error.hint)
+        raise UsageError("\n".join(e.message for e in wrong), hint="\n  ".join(hints))
+    if not found:
+        raise UsageError("metrics: there are none", hint=f"By default: {', '.join(DEFAULT)}.")
+    return list(found.values())
+
+
+def expect_metrics(
+    trial: Trial,
+    metrics: Sequence[Metric],
+    answered: Answered,
+    embedder: Embedder | None = None,
+    at_least: Mapping[str, float] | None = None,
+    at_most: Mapping[str, float] | None = None,
+) -> None:
+    """Records the metrics of an answer as expectations of a trial, one for each, in their order.
+
+    Args:
+        at_least: Bounds by metric; those without one only measure.
+        at_most: The same for what must not be above.
+    """
+    least, most = at_least or {}, at_most or {}
+    for one in metrics:
+        output, scorer = one.asked(answered)
+        if embedder is not None and getattr(scorer, "embedder", embedder) is None:
+            scorer = replace(cast("Any", scorer), embedder=embedder)
+        trial.expect(
+            Expectation(
+                output,
+                scorer,
+                least.get(one.name),
+                most.get(one.name),
+                metric=one.name,
+                label=one.name,
+            )
+        )
+
+
+def _own(scorer: Any) -> Metric:
+    """A scorer of the user's as a metric. It is told what is given, or else looks at the case."""
+    if isinstance(scorer, type):
+        raise UsageError(
+            f"metrics: {scorer.__name__} is a class", hint=f"Write {scorer.__name__}(…)."
+        )
+    of_contexts = getattr(scorer, "of_contexts", False)
+
+    def ask(answered: Answered) -> tuple[Any, Scorer]:
+        return (passages_in(answered.context) if of_contexts else answered.answer), scorer
+
+    best = "low" if getattr(scorer, "lower_is_better", False) else "high"
+    return Metric(str(scorer), (), ask, best)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    answered: Answered
+    metrics: Sequence[Metric]
+    models: Models
+    weights: Mapping[str, float] | None
+    definitions: str
+    embedder: Embedder | None
+
+
+def _asked(
+    answered: Answered,
+    metrics: Sequence[str | Scorer],
+    judge: Judge | None,
+    weights: Mapping[str, float] | None,
+    definitions: str,
+    embedder: Embedder | None,
+) -> _Asked:
+    check_judge(judge)
+    check_system("definitions", definitions)
+    chosen = chosen_metrics(metrics)
+    need_weights(weights, chosen)
+    # The project that a relative path and the default judge belong to is the one that is worked in.
+    evals = EvalSet("score", judge=cast("Any", judge))
+    evals.path = Path.cwd() / "score"
+    models = Models(evals, os.environ)
+    if models.problems:
+        first = models.problems[0]
+        raise UsageError(f"judge: {first.what}", hint=first.hint)
+    return _Asked(answered, chosen, models, weights, definitions, embedder)
+
+
+async def _scored(asked: _Asked, settings: Settings) -> Scored:
+    plan = ScorePlan(asked.answered, asked.metrics, asked.models, asked.embedder)
+    with using_definitions(asked.definitions):
+        finished = await settle(plan, settings)
+    with RunFile.open(finished.path) as run:
+        trial = run.trial(0)
+    if trial is None:
+        raise _unfinished(finished)
+    measures = [
+        Measured.of(outcome, one.best, one.counted)
+        for one, outcome in zip(asked.metrics, trial.outcomes, strict=True)
+    ]
+    return Scored.of(trial, measures, asked.weights, finished.path)
+
+
+def _unfinished(finished: Finished) -> EvenhandError:
+    ending = finished.ending
+    said = ending.message or "it was stopped"
+    return BudgetStop(said) if ending.status == "out_of_budget" else ProviderError(said)
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePlan:
+    """One answer, and the metrics of it. Implements `evenhand.core.plan.Plan`."""
+
+    answered: Answered
+    metrics: Sequence[Metric]
+    models: Models
+    embedder: Embedder | None = None
+    title: str = "score"
+    source: str = ""
+    size: int = 1
+    case_count: int = 1
+    repeats: int = 1
+    variants: Sequence[Variant] = (Variant(0, "score", ""),)
+    hints: Sequence[Problem] = ()
+    options: RunOptions = field(default_factory=RunOptions)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the case and of the names of its metrics."""
+        return digest(self.case.id, *(one.name for one in self.metrics))
+
+    @property
+    def providers(self) -> Sequence[Provider]:
+        """The models that are named so far."""
+        return [one for one in self.models.made if hasattr(one, "request")]
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The metrics."""
+        return {"metrics": [one.name for one in self.metrics]}
+
+    @property
+    def case(self) -> Case:
+        """The case that the answer is of."""
+        given = self.answered
+        kept = {
+            "input": given.question,
+            "expected": given.expected,
+            "metadata": dict(given.metadata),
+        }
+        try:
+            id_ = case_id([kept, str(given.answer), str(given.context)])
+        except (TypeError, ValueError):  # NaN or the like; it is told where it is looked at
+            id_ = "score"
+        context: tuple[str, ...] = ()
+        with contextlib.suppress(EvenhandError):  # told by each metric that looks at them
+            context = passages_in(given.context)
+        return Case(
+            id_,
+            input=given.question,
+            expected=given.expected,
+            context=context,
+            metadata=given.metadata,
+        )
+
+    def steps(self) -> Iterator[Step]:
+        """The one trial."""
+
+        async def body(trial: Trial) -> object:
+            expect_metrics(trial, self.metrics, self.answered, self.embedder)
+            return self.answered.answer
+
+        yield Step(
+            0,
+            self.case,
+            self.variants[0],
+            0,
+            body,
+            judge=self.models.judge,
+            models=self.models,
+        )
+
+    def estimate(self) -> Sequence[CallEstimate]:
+        """Nothing: what metrics ask for is known when they have run."""
+        return ()

@@ -1,0 +1,70 @@
+"""`evenhand compare`: whether one run, or column, is better than another on the same cases."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from evenhand.cli.exits import code_for_comparison
+from evenhand.cli.streams import printing
+
+
+@click.command(short_help="Say whether one run is better than another, on the same cases.")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="passed, score, latency, cost, a metric, or the label of an expectation; may be repeated.  "
+    "[default: passed, and every metric that both have]",
+)
+@click.option(
+    "--margin",
+    type=float,
+    metavar="X",
+    help="Accept that B is worse by so much: 0.05 is 5 points of a pass rate.",
+)
+@click.option(
+    "--cluster",
+    default="",
+    metavar="KEY",
+    help="The key of the cases' metadata that says which belong together.",
+)
+@click.option(
+    "--lower",
+    multiple=True,
+    metavar="NAME",
+    help="A metric of which less is better; may be repeated.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def compare(
+    a: str,
+    b: str,
+    metrics: tuple[str, ...],
+    margin: float | None,
+    cluster: str,
+    lower: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Say whether B is better than A, on the cases that both have.
+
+    A and B are runs (an id, the start of one, a file, or `latest`), columns of them, `RUN:COLUMN`, or columns of the
+    latest run, `:COLUMN`. The columns of whole runs are paired by eval, prompt and model.
+
+    Exits with 0 where B is not worse, with 1 where it is, and with 3 where the data leave it open.
+    """
+    from evenhand.report.comparing import compare as compared  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.report.words import put  # noqa: PLC0415 (see above)
+
+    found = compared(a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower)
+    with printing():
+        if as_json:
+            from evenhand.report.document import json_text, writer  # noqa: PLC0415 (see above)
+
+            writer(sys.stdout)(json_text(found.document()) + "\n")
+        else:
+            put(sys.stdout, f"{found.first} → {found.second}\n\n{found}\n")
+    return code_for_comparison(found.verdict)

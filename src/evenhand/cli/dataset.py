@@ -1,0 +1,268 @@
+"""`evenhand dataset`: look at cases, convert and split them, store what is counted against, write some."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from evenhand.cli.exits import NO_VERDICT, PASSED
+from evenhand.cli.streams import tell
+from evenhand.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from evenhand.authoring.dataset import Dataset
+    from evenhand.authoring.preparing import Prepared
+
+F = TypeVar("F", bound=Callable[..., object])
+_FILE = click.Path(path_type=Path)
+_SHOWN = 5
+
+
+def _asking(command: F) -> F:
+    """The options of what asks models."""
+    for option in reversed(
+        (
+            click.option("--to", required=True, type=_FILE, help="The file to write."),
+            click.option("-j", "--concurrency", type=click.IntRange(1), help="Calls in flight."),
+            click.option(
+                "--max-cost",
+                type=click.FloatRange(0),
+                metavar="USD",
+                help="Send no call that could take it past this.",
+            ),
+            click.option(
+                "--no-cache", is_flag=True, help="Neither read nor write the cache of replies."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.group(short_help="Look at a dataset, convert, split, enrich or generate one.")
+def dataset() -> None:
+    """Look at a dataset, convert, split, enrich or generate one.
+
+    A dataset is a file of cases: .csv, .tsv, .json, .jsonl, .yaml or .parquet.
+    """
+
+
+@dataset.command()
+@click.argument("file", type=_FILE)
+@click.option(
+    "--first", type=click.IntRange(0), default=_SHOWN, help="Show so many cases.  [default: 5]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def show(file: Path, first: int, as_json: bool) -> int:
+    """Say what a dataset holds: how many cases, which fields, which tags, its fingerprint, its first cases."""
+    from evenhand.authoring.rowcase import row_of  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.cli.streams import printing  # noqa: PLC0415 (see above)
+    from evenhand.report.words import clip, count, safe  # noqa: PLC0415 (see above)
+
+    data = _read(file, stream=True)
+    fields: dict[str, int] = {}
+    tags: dict[str, int] = {}
+    for case in data:
+        for name in row_of(case):
+            fields[name] = fields.get(name, 0) + 1
+        for tag in case.tags:
+            tags[tag] = tags.get(tag, 0) + 1
+    cases = [row_of(case) for case in data[:first]]
+    with printing():
+        if as_json:
+            said = {"name": data.name, "count": len(data), "fingerprint": data.fingerprint}
+            document = {**said, "fields": fields, "tags": tags, "cases": cases}
+            click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+            return PASSED
+        click.echo(
+            f"{safe(data.name)}: {count(len(data), 'case')} · fingerprint {data.fingerprint[:12]}\n"
+        )
+        for name, number in fields.items():
+            share = "" if number == len(data) else f"  in {number:,} of them"
+            click.echo(f"  {safe(name)}{share}")
+        if tags:
+            listed = ", ".join(f"{safe(tag)} ({number:,})" for tag, number in sorted(tags.items()))
+            click.echo(f"\n  tags: {listed}")
+        for row in cases:
+            more = {name: value for name, value in row.items() if name != "id"}
+            click.echo(f"\n  {safe(str(row['id']))}")
+            for name, value in more.items():
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                click.echo(f"    {safe(name)}  {clip(safe(text), 100)}")
+    return PASSED
+
+
+@dataset.command()
+@click.argument("file", type=_FILE)
+@click.argument("to", type=_FILE)
+def convert(file: Path, to: Path) -> int:
+    """Write the cases of FILE to another file, TO, in the format that its ending says.
+
+    Ids, tags, metadata and every value are kept: what is written reads back as the same cases.
+    """
+    from evenhand.report.words import count  # noqa: PLC0415 (once it is known what is asked)
+
+    data = _read(file, stream=True)
+    data.write(to)
+    click.echo(f"{to}: {count(len(data), 'case')} · fingerprint {data.fingerprint[:12]}")
+    return PASSED
+
+
+@dataset.command()
+@click.argument("file", type=_FILE)
+@click.option(
+    "--into",
+    required=True,
+    metavar="NAME=SHARE,…",
+    help="The parts and their shares: dev=0.2,test=0.8.",
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Another draw for another number."
+)
+@click.option(
+    "--by",
+    default="",
+    metavar="FIELD",
+    help="Split each value of this field alike: tags, or a column.",
+)
+def split(file: Path, into: str, seed: int, by: str) -> int:
+    """Split FILE into parts, drawn at random, and write each beside it: FILE-dev.csv, FILE-test.csv.
+
+    The draw hangs on the ids of the cases and the seed, not on their order.
+    """
+    from evenhand.report.words import count  # noqa: PLC0415 (once it is known what is asked)
+
+    data = _read(file)
+    parts: dict[str, float] = {}
+    for part in into.split(","):
+        name, _, share = part.partition("=")
+        try:
+            parts[name.strip()] = float(share)
+        except ValueError:
+            raise UsageError(
+                f"--into {into!r}: {part!r} is no part", hint="Write --into dev=0.2,test=0.8"
+            ) from None
+        if not name.strip() or any(sign in name for sign in "/\\."):
+            raise UsageError(f"--into {into!r}: {name!r} is no name for a part")
+    files = {name: file.with_name(f"{file.stem}-{name}{file.suffix}") for name in parts}
+    there = [str(to) for to in files.values() if to.exists()]
+    if there:
+        hint = "Move it away, or name the part otherwise."
+        raise UsageError(f"there already: {', '.join(there)}", hint=hint)
+    for name, found in data.split(parts, seed=seed, by=by).items():
+        found.write(files[name])
+        click.echo(f"{files[name]}: {count(len(found), 'case')}")
+    return PASSED
+
+
+@dataset.command()
+@click.argument("file", type=_FILE)
+@_asking
+@click.option("--judge", metavar="MODEL", help="Who is asked.  [default: the project's judge]")
+@click.option(
+    "--with",
+    "parts",
+    default="reference_claims,entities,sub_questions",
+    help="What to find.  [default: reference_claims,entities,sub_questions]",
+)
+def enrich(
+    file: Path,
+    to: Path,
+    judge: str | None,
+    parts: str,
+    concurrency: int | None,
+    max_cost: float | None,
+    no_cache: bool,
+) -> int:
+    """Store with each case what answers are counted against, found by a judge once and for all.
+
+    The claims and entities of the right answer and the parts of the question go into the case's metadata, so that every
+    run counts against the same. What a case has already is left alone. Stopped, the same command goes on from there.
+    """
+    from evenhand.authoring.preparing import enrich as find  # noqa: PLC0415 (once it is known what is asked)
+
+    data = _read(file)
+    found = find(
+        data,
+        judge=judge,
+        parts=[part.strip() for part in parts.split(",")],
+        source=file.absolute(),
+        concurrency=concurrency,
+        cache=False if no_cache else None,
+        max_cost_usd=max_cost,
+    )
+    found.data.write(to)
+    return _told(found, to, f"{found.asked:,} were asked about")
+
+
+@dataset.command()
+@click.argument("documents", nargs=-1, required=True)
+@_asking
+@click.option("--model", required=True, metavar="MODEL", help="Who writes.")
+@click.option(
+    "--per-document",
+    type=click.IntRange(1, 50),
+    default=5,
+    show_default=True,
+    help="Questions of each document.",
+)
+def generate(
+    documents: tuple[str, ...],
+    to: Path,
+    model: str,
+    per_document: int,
+    concurrency: int | None,
+    max_cost: float | None,
+    no_cache: bool,
+) -> int:
+    """Write questions with their answers and the passages that hold them, from DOCUMENTS: files and folders of text.
+
+    A pair is kept only if its quotes stand in the document, and if it asks what no other one asks. Stopped, the same
+    command goes on from there, and what was received is not paid for again. Read what came out before you rely on it.
+    """
+    from evenhand.authoring.generating import generate as write  # noqa: PLC0415 (once it is known what is asked)
+
+    found = write(
+        documents,
+        model=model,
+        per_document=per_document,
+        source=to.absolute().parent,
+        concurrency=concurrency,
+        cache=False if no_cache else None,
+        max_cost_usd=max_cost,
+    )
+    if not len(found.data):
+        _complain(found)
+        raise UsageError(f"no pair could be used; {to} was not written")
+    found.data.write(to)
+    return _told(found, to, f"{found.dropped:,} left out as doubles or without their words")
+
+
+def _read(file: Path, *, stream: bool = False) -> Dataset:
+    from evenhand.authoring.dataset import Dataset  # noqa: PLC0415 (once it is known what is asked)
+
+    return Dataset.read(file.absolute(), stream=stream and file.suffix.lower() == ".jsonl")
+
+
+def _told(found: Prepared, to: Path, what: str) -> int:
+    from evenhand.report.words import count, money  # noqa: PLC0415 (at the end)
+
+    cost = "cost not known" if found.cost_usd is None else money(found.cost_usd)
+    click.echo(
+        f"{to}: {count(len(found.data), 'case')} · {what} · {count(found.calls, 'call')} · {cost}"
+    )
+    _complain(found)
+    return NO_VERDICT if found.errors else PASSED
+
+
+def _complain(found: Prepared) -> None:
+    from evenhand.report.words import safe  # noqa: PLC0415 (seldom)
+
+    for case, why in [*found.errors.items()][:_SHOWN]:
+        tell(safe(f"{case}: {why}"))
+    if len(found.errors) > _SHOWN:
+        tell(f"… and {len(found.errors) - _SHOWN:,} more errors")

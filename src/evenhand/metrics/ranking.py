@@ -1,0 +1,237 @@
+"""How good a ranking is: P@k, R@k, hit@k, reciprocal rank, average precision, nDCG@k.
+
+A ranking is a list of ids, the best first, or a dict from ids to scores. What is relevant is a collection of ids, or a
+dict from ids to grades: a grade above 0 is relevant, and the higher the more. The numbers are those of trec_eval.
+
+An id that is retrieved again is left out where it comes again: what stands below moves up. Where nothing is relevant,
+there is nothing to find, and the answer is None: neither 0 nor 1. Retrieving nothing of what is relevant is 0.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Retrieved = Sequence[Hashable] | Mapping[str, float]
+Relevant = Collection[Hashable] | Mapping[Hashable, float]
+Kind = Literal["P", "R", "hit", "RR", "AP", "nDCG", "nDCG_exp"]
+
+_NAME = re.compile(r"([A-Za-z]+(?:_exp)?)(?:@([0-9]+))?")
+_WORDS: Mapping[str, Kind] = {
+    "p": "P",
+    "precision": "P",
+    "r": "R",
+    "recall": "R",
+    "hit": "hit",
+    "rr": "RR",
+    "mrr": "RR",
+    "ap": "AP",
+    "map": "AP",
+    "ndcg": "nDCG",
+    "ndcg_exp": "nDCG_exp",
+}
+_WANT_K = frozenset[Kind]({"P", "R", "hit"})
+_DISCOUNTS = [1 / math.log2(rank + 1) for rank in range(1, 1001)]
+
+
+@dataclass(frozen=True, slots=True)
+class RankMetric:
+    """A number about rankings, by the name that the field has for it: `P@5`, `nDCG@10`, `RR`.
+
+    Attributes:
+        kind: Which one; `nDCG_exp` is nDCG with gains of 2^grade - 1.
+        k: Only the first so many are looked at; None for all of them.
+
+    Raises:
+        ValueError: `k` is less than 1, or is None where the number cannot be had without it.
+    """
+
+    kind: Kind
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k is None and self.kind in _WANT_K:
+            msg = f"{self.kind} wants a cut: {self.kind}@5"
+            raise ValueError(msg)
+        if self.k is not None and self.k < 1:
+            msg = f"{self}: the cut is less than 1"
+            raise ValueError(msg)
+
+    def __call__(self, retrieved: Retrieved, relevant: Relevant) -> float | None:
+        """The number for one ranking; None where nothing is relevant."""
+        if self.kind == "nDCG":
+            return ndcg(retrieved, relevant, self.k)
+        if self.kind == "nDCG_exp":
+            return ndcg(retrieved, relevant, self.k, exponential=True)
+        if self.kind == "RR":
+            return reciprocal_rank(retrieved, relevant, self.k)
+        if self.kind == "AP":
+            return average_precision(retrieved, relevant, self.k)
+        cut = self.k or 0
+        if self.kind == "P":
+            return precision_at(retrieved, relevant, cut)
+        return (recall_at if self.kind == "R" else hit_at)(retrieved, relevant, cut)
+
+    def __str__(self) -> str:
+        return self.kind if self.k is None else f"{self.kind}@{self.k}"
+
+
+def parse(name: str) -> RankMetric:
+    """The number that this name means: what `str` gives, in upper or lower case.
+
+    `MRR` and `MAP`, which are means over cases, are `RR` and `AP` of each; `precision` and `recall` are P and R.
+
+    Raises:
+        ValueError: There is none of this name, or it lacks its cut.
+
+    >>> str(parse("ndcg@10"))
+    'nDCG@10'
+    """
+    found = _NAME.fullmatch(name.strip())
+    kind = _WORDS.get(found[1].lower()) if found else None
+    if found is None or kind is None:
+        msg = f"{name!r} is no name of a number about rankings"
+        raise ValueError(msg)
+    return RankMetric(kind, None if found[2] is None else int(found[2]))
+
+
+def ranked(scores: Mapping[str, float]) -> list[str]:
+    """Ids by their scores, the highest first; of equal scores the id that sorts last comes first, as in trec_eval.
+
+    >>> ranked({"a": 0.5, "b": 0.9, "c": 0.5})
+    ['b', 'c', 'a']
+    """
+    return sorted(scores, key=lambda name: (scores[name], name), reverse=True)
+
+
+def precision_at(retrieved: Retrieved, relevant: Relevant, k: int) -> float | None:
+    """P@k: the relevant among the first k, divided by k, also where fewer were retrieved.
+
+    Source: trec_eval, `P`.
+
+    >>> precision_at(["a", "b", "c"], {"a", "c"}, 2)
+    0.5
+    """
+    wanted = _relevant(relevant)
+    return _hits(retrieved, wanted, k) / k if wanted else None
+
+
+def recall_at(retrieved: Retrieved, relevant: Relevant, k: int) -> float | None:
+    """R@k: the relevant among the first k, divided by all that are relevant.
+
+    Source: trec_eval, `recall`.
+
+    >>> recall_at(["a", "b", "c"], {"a", "c"}, 2)
+    0.5
+    """
+    wanted = _relevant(relevant)
+    return _hits(retrieved, wanted, k) / len(wanted) if wanted else None
+
+
+def hit_at(retrieved: Retrieved, relevant: Relevant, k: int) -> float | None:
+    """hit@k: 1 where something relevant is among the first k, else 0.
+
+    Source: trec_eval, `success`.
+
+    >>> hit_at(["a", "b", "c"], {"c"}, 2)
+    0.0
+    """
+    wanted = _relevant(relevant)
+    return float(_hits(retrieved, wanted, k) > 0) if wanted else None
+
+
+def reciprocal_rank(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float | None:
+    """RR: 1 divided by the rank of the first that is relevant; 0 where none is. Its mean over cases is MRR.
+
+    Source: trec_eval, `recip_rank`.
+
+    >>> reciprocal_rank(["a", "b", "c"], {"b", "c"})
+    0.5
+    """
+    wanted = _relevant(relevant)
+    if not wanted:
+        return None
+    for rank, item in enumerate(_once(retrieved, k), 1):
+        if item in wanted:
+            return 1 / rank
+    return 0.0
+
+
+def average_precision(
+    retrieved: Retrieved, relevant: Relevant, k: int | None = None
+) -> float | None:
+    """AP: P@r summed over the ranks r of what is relevant, divided by all that are relevant. Its mean is MAP.
+
+    With a cut, what is relevant below it counts as not found, as in trec_eval's `map_cut`.
+
+    Source: trec_eval, `map` and `map_cut`.
+
+    >>> average_precision(["a", "b", "c"], {"a", "c"})
+    0.8333333333333333
+    """
+    wanted = _relevant(relevant)
+    if not wanted:
+        return None
+    hits, total = 0, 0.0
+    for rank, item in enumerate(_once(retrieved, k), 1):
+        if item in wanted:
+            hits += 1
+            total += hits / rank
+    return total / len(wanted)
+
+
+def ndcg(
+    retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, exponential: bool = False
+) -> float | None:
+    """nDCG@k: Σ gain / log2(rank + 1), divided by what the best possible order would give.
+
+    Args:
+        retrieved: The ranking.
+        relevant: Ids, each of grade 1, or grades by id.
+        k: Only the first so many, of the ranking and of the best order; None for all.
+        exponential: The gain is 2^grade - 1 and not the grade: what is very relevant counts much more.
+
+    Source: Järvelin and Kekäläinen, 2002, doi.org/10.1145/582415.582418, as trec_eval's `ndcg_cut`; exponential gains:
+    Burges et al., 2005, doi.org/10.1145/1102351.1102363.
+
+    >>> round(ndcg(["a", "b", "c"], {"a", "c"}) or 0, 4)
+    0.9197
+    """
+    if isinstance(relevant, Mapping):
+        gains = {item: grade for item, grade in relevant.items() if grade > 0}
+        if exponential:
+            gains = {item: 2.0**grade - 1 for item, grade in gains.items()}
+    else:
+        gains = dict.fromkeys(relevant, 1.0)
+    best = sorted(gains.values(), reverse=True)[:k]
+    if not best:
+        return None
+    found = [gains.get(item, 0.0) for item in _once(retrieved, k)]
+    return _discounted(found) / _discounted(best)
+
+
+def _discounted(gains: Sequence[float]) -> float:
+    if len(gains) > len(_DISCOUNTS):
+        _DISCOUNTS.extend(
+            1 / math.log2(rank + 1) for rank in range(len(_DISCOUNTS) + 1, len(gains) + 1)
+        )
+    return sum(map(float.__mul__, _DISCOUNTS, map(float, gains)))
+
+
+def _relevant(relevant: Relevant) -> Collection[Hashable]:
+    if isinstance(relevant, Mapping):
+        return {item for item, grade in relevant.items() if grade > 0}
+    return relevant if isinstance(relevant, (set, frozenset)) else set(relevant)
+
+
+def _once(retrieved: Retrieved, k: int | None) -> Sequence[Hashable]:
+    """The first k, each once, at its first rank."""
+    ranking: Iterable[Hashable] = ranked(retrieved) if isinstance(retrieved, Mapping) else retrieved
+    return list(dict.fromkeys(ranking))[:k]
+
+
+def _hits(retrieved: Retrieved, wanted: Collection[Hashable], k: int) -> int:
+    return sum(item in wanted for item in _once(retrieved, k))

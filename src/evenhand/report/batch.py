@@ -1,0 +1,362 @@
+"""What `score_batch` returns: metrics summed up, the worst cases, those that missed a bound, and slices by tag."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import UsageError
+from evenhand.core.run import TrialResult
+from evenhand.report.run import Run
+from evenhand.report.words import clip, count, money, number, safe, seconds
+from evenhand.stats.interval import mean_of_clusters, wilson_of_shares
+
+OVERALL = "overall"
+_HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One metric over all cases that it has a number for.
+
+    Attributes:
+        metric: Its name; `overall` for the weighted mean of each case.
+        n: How many cases have a number.
+        mean: Their mean; None for none.
+        low: The lower end of its 95 % interval, Student's, within what numbers there can be; Wilson's where all cases
+            are equal. None for fewer than two cases.
+        high: The upper end.
+        sd: The standard deviation of the cases, n − 1 below; None for fewer than two.
+        least: The lowest number.
+        most: The highest.
+        not_applicable: Cases to which it did not apply. They are in no mean.
+        errors: Cases of which it is not known. Neither are they.
+        failed: Cases that missed their bound.
+    """
+
+    metric: str
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    sd: float | None
+    least: float | None
+    most: float | None
+    not_applicable: int
+    errors: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case of a report.
+
+    Attributes:
+        case: Its id.
+        overall: The weighted mean of what applied; None where nothing did, or something is in error.
+        scores: Each metric's number; None where it did not apply or is in error.
+        reasons: Why, by metric, where there is something to say.
+        outcome: pass, fail, error or not_applicable.
+        answer: What was answered.
+        description: The case's line for people.
+    """
+
+    case: str
+    overall: float | None
+    scores: dict[str, float | None]
+    reasons: dict[str, str]
+    outcome: str
+    answer: Any
+    description: str
+
+
+@dataclass(slots=True)
+class _Seen:
+    """One metric's numbers as they come."""
+
+    counted: bool
+    values: list[float] = field(default_factory=list[float])
+    not_applicable: int = 0
+    errors: int = 0
+    failed: int = 0
+
+    def summed(self, metric: str) -> Summary:
+        values = self.values
+        n = len(values)
+        mean = math.fsum(values) / n if n else None
+        sd = low = high = None
+        if mean is not None and n > 1:
+            sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+            _, low, high = mean_of_clusters([[value] for value in values]) or (mean, mean, mean)
+            if self.counted and not sd and 0 <= mean <= 1:  # equal cases do not make it certain
+                _, low, high = wilson_of_shares(values)
+            elif self.counted:
+                low, high = max(0.0, low), min(1.0, high)
+        least, most = (min(values), max(values)) if values else (None, None)
+        return Summary(
+            metric,
+            n,
+            mean,
+            low,
+            high,
+            sd,
+            least,
+            most,
+            self.not_applicable,
+            self.errors,
+            self.failed,
+        )
+
+
+class BatchReport(Run):
+    """A run of `score_batch`: printed, it is its metrics; it has `rows()`, `trials()` and `totals()` as any run."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What was measured, in the order in which it was asked for."""
+        return tuple(one["name"] for one in self.meta.config.get("metrics", ()))
+
+    def summary(self) -> list[Summary]:
+        """Each metric over all cases, and `overall` at the end."""
+        return _summaries(self.trials(), self._counted())
+
+    def by_tag(self) -> dict[str, list[Summary]]:
+        """The same for the cases of each tag. A case with several tags counts under each; one without, under ''."""
+        tags: dict[str, None] = {}
+        for trial in self.trials():
+            tags.update(dict.fromkeys(_tags(trial)))
+        return {
+            tag: _summaries((t for t in self.trials() if tag in _tags(t)), self._counted())
+            for tag in sorted(tags)
+        }
+
+    def worst(self, n: int = 5, metric: str = OVERALL) -> list[Case]:
+        """The cases with the worst numbers, the worst first. Cases without a number are not among them.
+
+        Raises:
+            UsageError: Nothing of this name was measured.
+        """
+        value, sign = self._number(metric)
+        found = ((value(trial), trial) for trial in self.trials())
+        scored = (
+            (sign * number_, trial.index, trial) for number_, trial in found if number_ is not None
+        )
+        return [_case(trial) for _, _, trial in heapq.nsmallest(n, scored, key=lambda t: t[:2])]
+
+    def failures(self, below: float | None = None, metric: str = OVERALL) -> list[Case]:
+        """The cases that missed a bound; with `below`, those whose number is below it, in the order of the dataset.
+
+        Where less is better, those whose number is above it.
+
+        Raises:
+            UsageError: Nothing of this name was measured.
+        """
+        if below is None:
+            return [_case(trial) for trial in self.trials() if trial.outcome == "fail"]
+        value, sign = self._number(metric)
+        return [
+            _case(trial)
+            for trial in self.trials()
+            if (number_ := value(trial)) is not None and sign * number_ < sign * below
+        ]
+
+    def errors(self) -> dict[str, str]:
+        """The cases in error, by id: what went wrong. They are in no mean; `resume=True` tries them again."""
+        return {
+            trial.case: trial.error.message if trial.error else trial.reason
+            for trial in self.trials()
+            if trial.outcome == "error"
+        }
+
+    def summary_rows(self) -> list[dict[str, Any]]:
+        """A flat dict for each metric, and for each of each tag: `pandas.DataFrame(report.summary_rows())`."""
+        slices: dict[str | None, list[Summary]] = {None: self.summary(), **self.by_tag()}
+        return [
+            {"tag": tag, **{name: getattr(one, name) for name in Summary.__slots__}}
+            for tag, summaries in slices.items()
+            for one in summaries
+        ]
+
+    def write(self, path: str | Path) -> Path:
+        """Writes it to a file, in the format that its ending says.
+
+        `.md` has the metrics, slices and worst cases; `.csv`, `.jsonl`, `.json` and `.xml` have what `evenhand export`
+        writes, case by case.
+
+        Raises:
+            UsageError: The ending says no format, or there is no such folder.
+        """
+        from evenhand.report.export import export  # noqa: PLC0415 (when something is written)
+
+        to = Path(path)
+        if to.suffix != ".md":
+            export(self, to)
+        elif not to.parent.is_dir() or to.is_dir():
+            raise UsageError(f"{to} is a folder, or its folder is not there")
+        else:
+            to.write_text(self.markdown(), "utf-8")
+        return to
+
+    def markdown(self) -> str:
+        """The metrics, the slices and the worst cases, for a pull request."""
+        from evenhand.report.markdown import code, row  # noqa: PLC0415 (when it is asked for)
+
+        def table(summaries: Sequence[Summary]) -> Iterator[str]:
+            yield row(_HEADS)
+            yield row(["---"] + ["---:"] * (len(_HEADS) - 1))
+            for one in summaries:
+                name, *cells = _cells(one)
+                yield row([code(name).replace("|", "\\|"), *cells])
+
+        lines = [f"## {code(self.meta.title)}", "", *table(self.summary())]
+        tags = self.by_tag()
+        if set(tags) - {""}:
+            for tag, summaries in tags.items():
+                lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(summaries)]
+        worst = self.worst()
+        if worst:
+            lines += [
+                "",
+                "### worst",
+                "",
+                row(["case", OVERALL, "why"]),
+                row(["---", "---:", "---"]),
+            ]
+            for one in worst:
+                why = "; ".join(f"{name}: {said}" for name, said in one.reasons.items())
+                cells = [
+                    code(one.case),
+                    number(one.overall or 0.0),
+                    code(clip(why, 200)) if why else "",
+                ]
+                lines.append(row([cell.replace("|", "\\|") for cell in cells]))
+        return "\n".join([*lines, "", self._last_line()]) + "\n"
+
+    def __str__(self) -> str:
+        summaries = self.summary()
+        cells = [_HEADS, *map(_cells, summaries)]
+        widths = [max(len(line[i]) for line in cells) for i in range(len(_HEADS))]
+        lines = [f"{safe(self.meta.title)} · {count(self.meta.case_count, 'case')}", ""]
+        for line in cells:
+            first, *rest = (
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            lines.append("  " + "   ".join([first, *rest]).rstrip())
+        best = summaries[-1].most
+        worst = [one for one in self.worst(3) if one.overall != best]
+        if worst:
+            lines += ["", "  worst"]
+            for one in worst:
+                why = next(iter(one.reasons.values()), "")
+                lines.append(
+                    f"    {number(one.overall or 0.0):<6} {clip(safe(f'{one.case}  {why}'), 90)}"
+                )
+        errors = self.errors()
+        if errors:
+            lines += ["", "  errors"]
+            lines += [
+                f"    {clip(safe(f'{case}  {why}'), 97)}" for case, why in [*errors.items()][:3]
+            ]
+        return "\n".join([*lines, "", f"  {self._last_line()}"])
+
+    def _last_line(self) -> str:
+        totals = self.totals()
+        parts = [f"{totals.failed:,} of {totals.trials:,} below a bound"]
+        if totals.errors:
+            parts.append(count(totals.errors, "error"))
+        if self.meta.planned > totals.trials:
+            parts.append(f"{self.meta.planned - totals.trials:,} not run")
+        if totals.calls:
+            cost = self.spend().cost_usd
+            parts += [
+                count(totals.calls, "call"),
+                "cost not known" if cost is None else money(cost),
+            ]
+        if self.meta.finished_at is not None:
+            parts.append(seconds(self.meta.finished_at - self.meta.created_at))
+        return " · ".join(parts)
+
+    def _counted(self) -> dict[str, bool]:
+        """For each metric whether it is from 0 to 1."""
+        return {one["name"]: one["counted"] for one in self.meta.config["metrics"]}
+
+    def _number(self, metric: str) -> tuple[Callable[[TrialResult], float | None], int]:
+        """What a metric says of a trial, and -1 where less of it is better."""
+        if metric == OVERALL:
+            return lambda trial: trial.score, 1
+        if metric not in self.metrics:
+            raise UsageError(
+                f"{metric!r} was not measured",
+                hint=f"There are: {', '.join([*self.metrics, OVERALL])}.",
+            )
+        best = {one["name"]: one["best"] for one in self.meta.config["metrics"]}[metric]
+        return lambda trial: _scores(trial).get(metric), -1 if best == "low" else 1
+
+
+def _summaries(trials: Iterator[TrialResult], metrics: Mapping[str, bool]) -> list[Summary]:
+    seen = {metric: _Seen(counted) for metric, counted in {**metrics, OVERALL: True}.items()}
+    for trial in trials:
+        together = seen[OVERALL]
+        if trial.score is not None:
+            together.values.append(trial.score)
+        together.errors += trial.outcome == "error"
+        together.not_applicable += trial.score is None and trial.outcome != "error"
+        together.failed += trial.outcome == "fail"
+        for outcome in trial.outcomes:
+            one = seen.get(outcome.name)
+            if one is None:
+                continue
+            if outcome.score is not None:
+                one.values.append(outcome.score)
+            one.not_applicable += outcome.outcome == "not_applicable"
+            one.errors += outcome.outcome == "error"
+            one.failed += outcome.outcome == "fail"
+        if trial.error is not None and not trial.outcomes:  # the pipeline came to nothing
+            for metric in metrics:
+                seen[metric].errors += 1
+    return [one.summed(metric) for metric, one in seen.items()]
+
+
+def _cells(one: Summary) -> tuple[str, ...]:
+    def told(value: float | None) -> str:
+        return "–" if value is None or not math.isfinite(value) else f"{value:.3f}"
+
+    known = one.low is not None and one.high is not None
+    return (
+        one.metric,
+        f"{one.n:,}",
+        told(one.mean),
+        f"[{told(one.low)}, {told(one.high)}]" if known else "–",
+        told(one.sd),
+        told(one.least),
+        told(one.most),
+        f"{one.not_applicable:,}",
+        f"{one.errors:,}",
+        f"{one.failed:,}",
+    )
+
+
+def _case(trial: TrialResult) -> Case:
+    return Case(
+        trial.case,
+        trial.score,
+        _scores(trial),
+        {outcome.name: outcome.reason for outcome in trial.outcomes if outcome.reason},
+        trial.outcome,
+        trial.output,
+        trial.description,
+    )
+
+
+def _scores(trial: TrialResult) -> dict[str, float | None]:
+    return {outcome.name: outcome.score for outcome in trial.outcomes}
+
+
+def _tags(trial: TrialResult) -> Sequence[str]:
+    tags = trial.metadata.get("tags") or [""]
+    return [str(tag) for tag in tags] if isinstance(tags, list) else [str(tags)]

@@ -1,0 +1,357 @@
+"""`compare(a, b)`: whether the second of two runs, or columns, is better than the first, on the cases of both."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from evenhand.core.errors import UsageError
+from evenhand.report.compared import CaseChange, Compared, ComparedRuns
+from evenhand.report.grid import column_names
+from evenhand.report.sides import (
+    BUILT_IN,
+    LISTED,
+    LOWER,
+    PASSED,
+    Given,
+    Seen,
+    Side,
+    Tally,
+    matched,
+    read,
+    side_of,
+)
+from evenhand.report.words import safe, short_id
+from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.multiple import holm
+from evenhand.stats.paired import Differences, Word, verdict
+
+
+class Comparison(ComparedRuns):
+    """Two runs, or columns of runs, on the cases of both: printed, a line for each metric and what changed."""
+
+    def __str__(self) -> str:
+        from evenhand.report.compare_report import lines  # noqa: PLC0415 (when it is asked for)
+
+        return "\n".join(lines(self))
+
+    def _repr_html_(self) -> str:
+        """How notebooks show it."""
+        from evenhand.report.compare_report import html  # noqa: PLC0415 (when it is asked for)
+
+        return html(self)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A flat dict for each case that changed in a metric, the worst change first: `pandas.DataFrame(c.rows())`."""
+        return [
+            {
+                "metric": result.metric,
+                "first_column": result.columns[0],
+                "second_column": result.columns[1],
+                "case": change.case,
+                "name": change.name,
+                "first": change.first,
+                "second": change.second,
+                "difference": change.difference,
+            }
+            for result in self.results
+            for change in result.changed
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """All of it as plain values, `evenhand.compare/1`: what `evenhand compare --json` prints."""
+        from evenhand.report.compare_report import document  # noqa: PLC0415 (when it is asked for)
+
+        return document(self)
+
+
+def compare(
+    a: Given,
+    b: Given,
+    *,
+    metric: str | Sequence[str] = (),
+    margin: float | None = None,
+    cluster: str = "",
+    lower: str | Sequence[str] = (),
+) -> Comparison:
+    """Says whether the second is better than the first, on the cases that both have.
+
+    Pairs go by case id, never by position. A case with repeats counts once, with its mean. A trial in error has no
+    score: a case whose trials are all in error, in either, is left out, and where such cases could turn the verdict it
+    is *undecided*.
+
+    Args:
+        a: What to compare with: a run, `run.column("name")`, the path of a run file, or a text as on the command line:
+            `RUN`, `RUN:COLUMN`, or `:COLUMN` of the latest run.
+        b: What is judged.
+        metric: The metrics: `passed`, `score`, `latency`, `cost`, the name of a metric or the label of an expectation.
+            Without any, `passed` and every metric that both have. With several, p-values are corrected (Holm).
+        margin: How much worse the second may be and still be accepted, in the metric's unit: 0.05 is 5 points of a pass
+            rate. The verdict is then *non-inferior*, *better*, *worse* or *undecided*.
+        cluster: The key of the cases' metadata that says which belong together, such as the document that they ask
+            about. A case without it stands alone.
+        lower: The metrics of which less is better. Latency, cost and what has only upper bounds are known to be.
+
+    Raises:
+        UsageError: Something that is named is not there, or the two have no case in common.
+        StoreError: A run cannot be read.
+    """
+    wanted = [metric] if isinstance(metric, str) else list(dict.fromkeys(metric))
+    less = {lower} if isinstance(lower, str) else set(lower)
+    if margin is not None and not (math.isfinite(margin) and margin >= 0):
+        raise UsageError(
+            f"the margin is {margin!r}, not a number from 0 up",
+            hint="It says how much worse is accepted: 0.05 is 5 points of a pass rate.",
+        )
+    with ExitStack() as stack:
+        first, second = side_of(a, stack), side_of(b, stack)
+        pairs, alone = matched(first, second)
+        _check_sides(first, second, pairs)
+        mine = read(first.run, {i for i, _ in pairs}, wanted, cluster)
+        theirs = read(second.run, {j for _, j in pairs}, wanted, cluster)
+        names = column_names(first.run.meta.variants), column_names(second.run.meta.variants)
+        notes = [*_unfinished(first), *_unfinished(second)]
+    _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])
+    _check_names([*mine.values(), *theirs.values()], wanted, less, cluster)
+    notes += [f"has no counterpart: {name}" for name in alone]
+    made: list[Compared] = []
+    for i, j in pairs:
+        columns = names[0][i], names[1][j]
+        both, note = _metrics(mine[i], theirs[j], wanted)
+        notes += [f"{columns[1]}: {text}" if len(pairs) > 1 else text for text in note]
+        made += [
+            _paired(name, columns, mine[i], theirs[j], name in less, several=len(pairs) > 1)
+            for name in both
+        ]
+    if not made:
+        what = ", ".join(wanted) or "anything"
+        raise UsageError(
+            f"no two columns of {first} and {second} measure {what}",
+            hint="Both have to measure it: a metric of one run alone cannot be compared.",
+        )
+    for result in made:
+        if margin is not None and result.data.rates and margin > 1:
+            raise UsageError(
+                f"the margin is {margin:g}, and {result.metric} is a rate between 0 and 1",
+                hint=f"{margin:g} points are {margin / 100:g}.",
+            )
+    return Comparison(
+        str(first), str(second), tuple(_judged(made, margin)), margin, cluster, tuple(notes)
+    )
+
+
+def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> None:
+    if first.run.meta.id == second.run.meta.id and all(i == j for i, j in pairs):
+        name = short_id(first.run.meta.id)
+        known = column_names(first.run.meta.variants)
+        hint = "Name two of its columns: " + " ".join(f"'{name}:{each}'" for each in known[:2])
+        raise UsageError(
+            f"{first} would be compared with itself",
+            hint=hint if len(known) > 1 else "Name another run: `evenhand show --list` lists them.",
+        )
+    if not pairs:
+        raise UsageError(
+            f"no column of {first} can be told to belong to one of {second}",
+            hint="Name a column of each: RUN:COLUMN.",
+        )
+
+
+def _check_cases(first: Side, second: Side, pairs: Iterable[tuple[Seen, Seen]]) -> None:
+    mine: dict[str, None] = {}
+    theirs: dict[str, None] = {}
+    for a, b in pairs:
+        if a.names.keys() & b.names.keys():
+            return
+        mine.update(dict.fromkeys(a.names))
+        theirs.update(dict.fromkeys(b.names))
+    told = [
+        f"{side} has {', '.join(repr(safe(case)) for case in list(cases)[:3]) or 'none'}"
+        for side, cases in ((first, mine), (second, theirs))
+    ]
+    raise UsageError(
+        f"{first} and {second} have no case in common: {'; '.join(told)}",
+        hint="Cases are paired by id. Give the rows of the dataset an `id` that stays.",
+    )
+
+
+def _check_names(
+    seen: Sequence[Seen], wanted: Sequence[str], less: Iterable[str], cluster: str
+) -> None:
+    """That what is named is there, all that is not told at once."""
+    known = dict.fromkeys((*BUILT_IN, *(name for one in seen for name in one.labels)))
+    wrong = [
+        f"there is no metric {name!r}{_nearest(name, list(known))}"
+        for name in dict.fromkeys((*wanted, *less))
+        if name not in known
+    ]
+    if cluster and not any(one.clusters for one in seen):
+        keys = sorted({key for one in seen for key in one.keys})
+        wrong.append(f"no case has {cluster!r} in its metadata{_nearest(cluster, keys)}")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"\n  Did you mean {near[0]!r}?"
+    return f"\n  There are: {', '.join(map(safe, known[:LISTED])) or 'none'}."
+
+
+def _unfinished(side: Side) -> Iterator[str]:
+    meta = side.run.meta
+    settled = side.run.totals().trials
+    if settled < meta.planned:
+        name = short_id(meta.id)
+        yield (
+            f"{name} did not finish: {settled:,} of {meta.planned:,} trials; "
+            f"`evenhand resume {name}` goes on with it"
+        )
+
+
+def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What both columns measure, and what is to be said of the rest."""
+    both = [
+        name
+        for name in wanted or mine.metrics
+        if name in mine.metrics.keys() & theirs.metrics.keys()
+    ]
+    notes: list[str] = []
+    for seen, other, which in ((mine, theirs, "first"), (theirs, mine, "second")):
+        lone = [safe(name) for name in seen.metrics if name not in other.metrics]
+        if lone:
+            notes.append(f"measured in the {which} alone: {', '.join(lone[:LISTED])}")
+    return both, notes
+
+
+def _paired(
+    metric: str, columns: tuple[str, str], mine: Seen, theirs: Seen, less: bool, *, several: bool
+) -> Compared:
+    """A metric of two columns, case by case; nothing is judged yet."""
+    names = theirs.names | mine.names
+
+    def named(cases: Iterable[str]) -> tuple[str, ...]:
+        return tuple(names[case] for case in cases)
+
+    common = [case for case in mine.names if case in theirs.names]
+    a, b = mine.metrics[metric], theirs.metrics[metric]
+    pairs: list[CaseChange] = []
+    errors: list[str] = []
+    other: list[str] = []
+    partial = trials = 0
+    for case in common:
+        one, two = a.get(case, Tally()), b.get(case, Tally())
+        before, after = one.mean, two.mean
+        if before is not None and after is not None:
+            pairs.append(CaseChange(case, names[case], before, after))
+            partial += one.errors + two.errors
+            trials += len(one.values) + len(two.values)
+        elif (before is None and one.errors) or (after is None and two.errors):
+            errors.append(case)
+        else:
+            other.append(case)
+    rates = metric == PASSED or all(
+        value in (0, 1)
+        for tallies in (a, b)
+        for case in common
+        for value in tallies.get(case, Tally()).values
+    )
+    belongs = theirs.clusters | mine.clusters
+    repeats = trials / 2 / len(pairs) if pairs else 1.0
+
+    def differences(more: Mapping[str, float]) -> Differences:
+        clusters: dict[object, list[float]] = {}
+        for case, difference in {**{pair.case: pair.difference for pair in pairs}, **more}.items():
+            clusters.setdefault(belongs.get(case, case), []).append(difference)
+        return Differences(tuple(map(tuple, clusters.values())), rates, repeats)
+
+    data = differences({})
+    bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
+    lower = less or metric in LOWER or bounds == {"most"}
+    low, high = data.interval()
+    judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
+    changed = [pair for pair in pairs if pair.difference]
+    # Rounded: cases that changed alike stay in the run's order.
+    changed.sort(key=lambda pair: round(-pair.difference if lower else pair.difference, 9))
+    return Compared(
+        metric=metric,
+        columns=columns,
+        several=several,
+        lower=lower,
+        verdict="undecided",
+        data=data,
+        first=math.fsum(pair.first for pair in pairs) / len(pairs) if pairs else None,
+        second=math.fsum(pair.second for pair in pairs) / len(pairs) if pairs else None,
+        low=low,
+        high=high,
+        p=1.0,
+        p_alone=data.p(),
+        smallest=None,
+        changed=tuple(changed),
+        alike=len(pairs) - len(changed),
+        only_first=named(case for case in mine.names if case not in theirs.names),
+        only_second=named(case for case in theirs.names if case not in mine.names),
+        errors=named(errors),
+        other=named(other),
+        partial=partial,
+        open=False,
+        extremes=tuple(differences(found) for found in _extremes(a, b, errors, rates)),
+        judges=(tuple(sorted(judges[0])), tuple(sorted(judges[1])))
+        if judges[0] != judges[1]
+        else None,
+    )
+
+
+def _extremes(
+    a: Mapping[str, Tally], b: Mapping[str, Tally], errors: Sequence[str], rates: bool
+) -> Iterator[Mapping[str, float]]:
+    """The lowest and the highest differences that cases in error can have had."""
+    values = [value for tallies in (a, b) for tally in tallies.values() for value in tally.values]
+    if not errors or not values:
+        return
+    least, most = (0.0, 1.0) if rates else (min(values), max(values))
+    means = [(case, a.get(case, Tally()).mean, b.get(case, Tally()).mean) for case in errors]
+    for worst, best in ((least, most), (most, least)):
+        yield {
+            case: (worst if after is None else after) - (best if before is None else before)
+            for case, before, after in means
+        }
+
+
+def _judged(made: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
+    """The results with their verdicts, each in the light of how many they are."""
+    alone = [result.p_alone for result in made]
+    corrected = holm(alone)
+    for i, result in enumerate(made):
+
+        def word(data: Differences, p: float, lower: bool = result.lower) -> Word:
+            turned = data
+            if lower:
+                turned = replace(data, clusters=[[-d for d in c] for c in data.clusters])
+            return verdict(turned, p, of=len(made), margin=margin)
+
+        said = word(result.data, corrected[i])
+        extremes: list[Word] = [
+            word(data, holm([*alone[:i], data.p(), *alone[i + 1 :]])[i]) for data in result.extremes
+        ]
+        turned = bool(extremes) and not _stays(said, extremes)
+        yield replace(
+            result,
+            verdict="undecided" if turned else said,
+            p=corrected[i],
+            smallest=result.data.smallest((1 - CONFIDENCE) / len(made)),
+            open=turned,
+        )
+
+
+def _stays(said: Word, extremes: Sequence[Word]) -> bool:
+    """Whether a verdict holds whatever became of the cases in error."""
+    if said in ("better", "worse"):
+        return all(word == said for word in extremes)
+    if said == "no detectable difference":
+        return "worse" not in extremes
+    return said == "undecided" or all(word in ("better", said) for word in extremes)

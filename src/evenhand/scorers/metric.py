@@ -1,0 +1,241 @@
+"""Metrics by name, `nDCG@10`, `token_f1`: what each needs to know of an answer, and the scorer that measures it.
+
+The one table of names behind `score` and `score_batch`. A metric whose material is missing does not apply.
+Those that ask a judge are in `rag.named`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.expect import Scorer, Trial
+from evenhand.core.score import Score
+from evenhand.metrics.ranking import parse
+from evenhand.scorers.rag.named import named, rag_names
+from evenhand.scorers.retrieval import Ranked
+from evenhand.scorers.wording import WORDINGS, Wording
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What there is to measure one answer by. What is None or empty is missing.
+
+    Attributes:
+        question: What was asked.
+        answer: What was answered.
+        context: The passages that it was answered from.
+        expected: What a right answer is: a text, or several.
+        retrieved: The ids that were retrieved, best first, or scores by id.
+        relevant: The ids that are relevant, or grades by id; an empty list says that none is.
+        metadata: The case's: reference_claims, entities, sub_questions where they are stored.
+    """
+
+    question: Any = None
+    answer: Any = None
+    context: Any = None
+    expected: Any = None
+    retrieved: Any = None
+    relevant: Any = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def lacks(self, names: Sequence[str]) -> list[str]:
+        """Which of these are missing."""
+        return [name for name in names if _nothing(name, getattr(self, name))]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number that has a name.
+
+    Attributes:
+        name: The name, as reports have it.
+        needs: The parts of `Answered` that it cannot do without.
+        ask: The output that is looked at, and the scorer that looks.
+        best: Whether high or low is good.
+        counted: Whether it is from 0 to 1, so that it can take part in an overall number.
+        judged: Whether a judge is asked.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    ask: Callable[[Answered], tuple[Any, Scorer]]
+    best: str = "high"
+    counted: bool = True
+    judged: bool = False
+
+    def asked(self, answered: Answered) -> tuple[Any, Scorer]:
+        """The output to look at and the scorer; where something is missing, one that says so and does not apply."""
+        missing = answered.lacks(self.needs)
+        if missing:
+            return None, Missing(self.name, tuple(missing))
+        try:
+            return self.ask(answered)
+        except (
+            EvenhandError
+        ) as error:  # the material is of the wrong kind: the error of this metric alone
+            return None, Unasked(self.name, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Stands for a metric whose material is missing: it does not apply."""
+
+    name: str
+    missing: tuple[str, ...]
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+        return Score(None, reason=f"there is no {' and no '.join(self.missing)}")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """Stands for a metric whose material is of the wrong kind: an error, wherever it is asked."""
+
+    name: str
+    error: EvenhandError
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+        raise self.error
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def metric(name: str) -> Metric:
+    """The metric of this name.
+
+    Raises:
+        UsageError: There is none; the nearest name is offered.
+    """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+        raise UsageError(f"metrics: {name!r} is no name", hint=f"There are: {', '.join(names())}.")
+    found = _TABLE.get(name) or _TABLE.get(name.replace("-", "_").lower())
+    if found is not None:
+        return found
+    judged = named(name) or named(name.replace("-", "_").lower())
+    if judged is not None:
+        return Metric(
+            judged.name, judged.needs, judged.ask, judged.best, judged.counted, judged.judged
+        )
+    try:
+        ranking = parse(name)
+    except ValueError as error:
+        near = difflib.get_close_matches(name, names(), n=1, cutoff=0.5)
+        hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(names())}."
+        what = f"metrics: {error}" if "cut" in str(error) else f"metrics: {name!r} is not known"
+        raise UsageError(what, hint=hint) from None
+    return Metric(
+        str(ranking),
+        ("retrieved", "relevant"),
+        lambda answered: (answered.retrieved, Ranked(ranking, answered.relevant)),
+    )
+
+
+class Weighed(Protocol):
+    """What takes part in an overall number."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def best(self) -> str: ...
+    @property
+    def counted(self) -> bool: ...
+
+
+def overall(
+    values: Mapping[str, float | None],
+    metrics: Sequence[Weighed],
+    weights: Mapping[str, float] | None = None,
+) -> float | None:
+    """Σ weight·value / Σ weight over the metrics from 0 to 1 that have a value; None where their weights come to 0.
+
+    Args:
+        values: By name. Where low is good, 1 − the value counts.
+        metrics: What is measured.
+        weights: By name; those without one take no part. None: all alike.
+
+    Raises:
+        UsageError: A weight is no number from 0, or of what is not measured.
+    """
+    need_weights(weights, metrics)
+    part = [one for one in metrics if one.name in overall_of(values, metrics, weights)]
+    given = [1.0 if weights is None else weights[one.name] for one in part]
+    if not part:
+        return None
+    good = [
+        1 - value if one.best == "low" else value
+        for one in part
+        if (value := values[one.name]) is not None
+    ]
+    return math.fsum(map(operator.mul, given, good)) / math.fsum(given)
+
+
+def overall_of(
+    values: Mapping[str, float | None],
+    metrics: Sequence[Weighed],
+    weights: Mapping[str, float] | None = None,
+) -> tuple[str, ...]:
+    """The names of the metrics that take part in `overall`."""
+    return tuple(
+        one.name
+        for one in metrics
+        if one.counted
+        and values.get(one.name) is not None
+        and (weights is None or weights.get(one.name))
+    )
+
+
+def need_weights(weights: Mapping[str, float] | None, metrics: Sequence[Weighed]) -> None:
+    """Refuses weights of metrics that nobody measures, or that take no part, and what is no weight.
+
+    Raises:
+        UsageError: All that is wrong with them.
+    """
+    there = {one.name: one.counted for one in metrics}
+    wrong: list[str] = []
+    for name, weight in (weights or {}).items():
+        number = isinstance(weight, (int, float)) and not isinstance(weight, bool)  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+        if name not in there:
+            wrong.append(f"weights: {name!r} is not measured")
+        elif not there[name]:
+            wrong.append(f"weights: {name!r} is not from 0 to 1, and takes no part")
+        elif not number or not 0 <= weight < math.inf:
+            wrong.append(f"weights: {name!r} has {weight!r}, not a number from 0")
+    if wrong:
+        takes = ", ".join(name for name, counted in there.items() if counted)
+        raise UsageError("\n".join(wrong), hint=f"There are: {takes or 'none'}.")
+
+
+def names() -> list[str]:
+    """All names that there are; those about rankings take any cut."""
+    return [*rag_names(), *_TABLE, "P@5", "R@5", "hit@5", "RR", "AP", "nDCG@10", "nDCG_exp@10"]
+
+
+def _wording(name: str) -> Metric:
+    def ask(answered: Answered) -> tuple[Any, Scorer]:
+        return answered.answer, Wording(name, answered.expected)
+
+    low = name == "edit_distance"
+    return Metric(name, ("answer", "expected"), ask, "low" if low else "high", counted=not low)
+
+
+def _nothing(name: str, value: Any) -> bool:
+    if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 (NaN is not itself)
+        return True
+    if name in {"retrieved", "relevant"}:  # an empty list says something
+        return False
+    return isinstance(value, (str, list, tuple)) and not (
+        value.strip() if isinstance(value, str) else value
+    )
+
+
+_TABLE: dict[str, Metric] = {name: _wording(name) for name in WORDINGS}

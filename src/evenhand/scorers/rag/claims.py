@@ -1,0 +1,254 @@
+"""What a judge finds in texts: statements, facts of a case, and what supports or contradicts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from evenhand.core.errors import ScoreError
+
+Topic = Literal["on", "off", "unsure"]
+Stand = Literal["supported", "contradicted", "not_found"]
+
+REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS = "reference_claims", "entities", "sub_questions"
+"""The keys of a case's metadata under which a dataset stores what is counted against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who answered a question of an analysis, by which prompt, and words in its texts that speak to the judge."""
+
+    judge: str
+    prompt: str
+    suspect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that an answer says, in words that stand alone.
+
+    Attributes:
+        text: It.
+        sentence: The number of the sentence that says it, from 1.
+        claim: Whether it can be checked; a greeting or a refusal cannot.
+        topic: Whether it is about the question; None where there was no question.
+    """
+
+    text: str
+    sentence: int
+    claim: bool
+    topic: Topic | None
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """All that an answer says.
+
+    Attributes:
+        all: In the order of the answer.
+        refusal: Whether the answer declines to answer.
+        asked: Who was asked; None where nobody had to be.
+    """
+
+    all: tuple[Statement, ...]
+    refusal: bool
+    asked: Asked | None
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Those that can be checked, each once."""
+        return tuple(dict.fromkeys(one.text for one in self.all if one.claim))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One thing that a right answer says, and how much it counts."""
+
+    text: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Something that a right answer names, with its other names."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is counted against: known of a case before anything is answered. None is not asked for, or not known."""
+
+    claims: tuple[Claim, ...] | None = None
+    entities: tuple[Entity, ...] | None = None
+    sub_questions: tuple[str, ...] | None = None
+    asked: Asked | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A passage, by its rank from 1, and its words."""
+
+    passage: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the passages stand to one claim.
+
+    Attributes:
+        stand: Supported, contradicted, or not found in them.
+        evidence: Where; its quotes were looked up, and stand there.
+        reasoning: The judge's.
+        unverified: The judge said otherwise, but its quotes stand nowhere: the claim counts as not found.
+    """
+
+    stand: Stand
+    evidence: tuple[Evidence, ...] = ()
+    reasoning: str = field(default="", compare=False)
+    unverified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How passages stand to claims, claim by claim.
+
+    Attributes:
+        claims: As asked.
+        verdicts: One for each.
+        passages: How many passages there were.
+        asked: Who was asked; None where nobody had to be.
+        relevant: For each passage, its sentences that bear on the question, and its number of sentences; empty where
+            there was no question.
+        said: A number that the judge gave of its own; never used.
+    """
+
+    claims: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+    passages: int
+    asked: Asked | None
+    relevant: tuple[Relevant, ...] = ()
+    said: float | None = None
+
+    def count(self, stand: Stand) -> int:
+        """How many claims stand so."""
+        return sum(verdict.stand == stand for verdict in self.verdicts)
+
+    def supporting(self, claim: int) -> frozenset[int]:
+        """The ranks of the passages that support a claim, from 1."""
+        verdict = self.verdicts[claim]
+        if verdict.stand != "supported":
+            return frozenset()
+        return frozenset(evidence.passage for evidence in verdict.evidence)
+
+    @property
+    def useful(self) -> frozenset[int]:
+        """The ranks of the passages that support any claim, from 1."""
+        return frozenset().union(*(self.supporting(i) for i in range(len(self.claims))))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What is kept of it: for each claim its verdict, where it stands, and why."""
+        return [
+            {
+                "claim": claim,
+                "verdict": verdict.stand,
+                **(
+                    {"evidence": [[one.passage, one.quote] for one in verdict.evidence]}
+                    if verdict.evidence
+                    else {}
+                ),
+                **({"reasoning": verdict.reasoning} if verdict.reasoning else {}),
+                **({"unverified": True} if verdict.unverified else {}),
+            }
+            for claim, verdict in zip(self.claims, self.verdicts, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Relevant:
+    """The sentences of one passage that bear on the question.
+
+    Attributes:
+        sentences: How many it has.
+        relevant: How many bear on the question.
+        letters: Its length in letters and digits.
+        relevant_letters: The length of those that do.
+    """
+
+    sentences: int
+    relevant: int
+    letters: int
+    relevant_letters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Which parts of a question an answer answers: each part with the verdict and the reasoning."""
+
+    parts: tuple[tuple[str, bool, str], ...]
+    asked: Asked | None
+
+
+def claims_in(given: object, key: str = REFERENCE_CLAIMS) -> tuple[Claim, ...]:
+    """Stored claims: texts, or objects with `claim` (or `text`) and perhaps `weight`.
+
+    Raises:
+        ScoreError: Something else is stored.
+    """
+    found: dict[str, Claim] = {}
+    for one in _list(given, key):
+        text, weight = one, 1.0
+        if isinstance(one, Mapping):
+            text, weight = one.get("claim", one.get("text")), one.get("weight", 1.0)
+        number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+        if not isinstance(text, str) or not text.strip() or not number or not weight > 0:
+            raise _unusable(key, one, '["…", "…"], or [{"claim": "…", "weight": 2}]')
+        found.setdefault(text.strip(), Claim(text.strip(), float(weight)))
+    return tuple(found.values())
+
+
+def entities_in(given: object, key: str = ENTITIES) -> tuple[Entity, ...]:
+    """Stored entities: names, objects with `name` and `aliases`, or one object of names with their aliases.
+
+    Raises:
+        ScoreError: Something else is stored.
+    """
+    if isinstance(given, Mapping):
+        names = cast("Mapping[str, Any]", given)
+        given = [{"name": name, "aliases": aliases} for name, aliases in names.items()]
+    found: dict[str, Entity] = {}
+    for one in _list(given, key):
+        name, aliases = one, ()
+        if isinstance(one, Mapping):
+            name, aliases = one.get("name"), one.get("aliases") or ()
+        usable = isinstance(aliases, Sequence) and not isinstance(aliases, str)
+        if not isinstance(name, str) or not name.strip() or not usable:
+            raise _unusable(key, one, '["…"], or [{"name": "…", "aliases": ["…"]}]')
+        texts = tuple(str(alias).strip() for alias in aliases)
+        found.setdefault(name.strip(), Entity(name.strip(), tuple(filter(None, texts))))
+    return tuple(found.values())
+
+
+def sub_questions_in(given: object, key: str = SUB_QUESTIONS) -> tuple[str, ...]:
+    """Stored sub-questions: texts.
+
+    Raises:
+        ScoreError: Something else is stored.
+    """
+    for one in _list(given, key):
+        if not isinstance(one, str) or not one.strip():
+            raise _unusable(key, one, '["…?", "…?"]')
+    return tuple(dict.fromkeys(str(one).strip() for one in _list(given, key)))
+
+
+def _list(given: object, key: str) -> Sequence[Any]:
+    if isinstance(given, (list, tuple)):
+        return cast("Sequence[Any]", given)
+    raise _unusable(key, given, 'a list, ["…", "…"]')
+
+
+def _unusable(key: str, given: object, write: str) -> ScoreError:
+    return ScoreError(f"{key} has {str(given)[:100]!r} in it", hint=f"Write {write}.")

@@ -1,0 +1,180 @@
+"""Whether an answer keeps to what was retrieved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score
+from evenhand.scorers.judging import Judge, check_judge
+from evenhand.scorers.rag.analysis import Analysis
+from evenhand.scorers.rag.claims import Statements, Support
+from evenhand.scorers.rag.counted import asked_by, checked_total, nothing, proportion, these
+from evenhand.scorers.rag.definitions import definitions_for, need_definitions
+from evenhand.scorers.rag.material import (
+    Contexts,
+    answer_in,
+    contexts_of,
+    need_contexts,
+    need_optional_text,
+    question_of,
+)
+from evenhand.scorers.rag.verdicts import Group
+
+
+@dataclass(frozen=True, slots=True)
+class Faithfulness:
+    """The share of an answer's claims that its contexts support, from 0 to 1.
+
+    Each claim is supported, contradicted or not found; the judge has to quote the passage, and a quote that does not
+    stand there supports nothing. `contradiction_rate` and `unsupported_rate` are counted beside it. An answer that
+    claims nothing, or no contexts: not applicable.
+
+    Args:
+        contexts: The retrieved passages; the case's `context` by default.
+        question: What was asked, to understand the answer by; the case's `input` by default.
+        judge: Who judges; the set's judge by default.
+        definitions: Whose definition: evenhand, ragas, deepeval, eval-ruby or promptfoo.
+
+    Raises:
+        UsageError: The contexts are no list of texts, or the judge is none.
+    """
+
+    measures: ClassVar[bool] = True
+    metric: ClassVar[str] = "faithfulness"
+
+    contexts: Contexts = field(default=None, hash=False)
+    question: str | None = field(default=None, kw_only=True)
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
+    definitions: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        found = await _checked(self, output, trial)
+        if isinstance(found, str):
+            return nothing(found)
+        statements, support = found
+        whose = definitions_for(self.metric, self.definitions)
+        n = len(support.claims)
+        if not n and whose == "deepeval":
+            return Score(
+                1.0, None, "it claims nothing", asked_by(statements.asked, definitions=whose)
+            )
+        if not n:
+            return _claims_nothing(statements)
+        contradicted = support.count("contradicted")
+        yes = n - contradicted if whose == "deepeval" else support.count("supported")
+        return _scored(yes, n, statements, support, whose)
+
+    def judged_by(self, judge: Judge) -> Faithfulness:
+        """The same question, asked of this judge."""
+        return replace(self, judge=judge)
+
+    def __str__(self) -> str:
+        return self.metric
+
+
+@dataclass(frozen=True, slots=True)
+class Hallucination:
+    """The share of an answer's claims that its contexts do not support, from 0 to 1: less is better.
+
+    It is 1 − `Faithfulness`, from the same verdicts; `contradiction_rate` is the part of it that the contexts
+    contradict. An answer that claims nothing, or no contexts: not applicable.
+
+    Args:
+        contexts: The retrieved passages; the case's `context` by default.
+        question: What was asked, to understand the answer by; the case's `input` by default.
+        judge: Who judges; the set's judge by default.
+        definitions: Whose definition: evenhand or deepeval.
+
+    Raises:
+        UsageError: The contexts are no list of texts, or the judge is none.
+    """
+
+    measures: ClassVar[bool] = True
+    lower_is_better: ClassVar[bool] = True
+    metric: ClassVar[str] = "hallucination"
+
+    contexts: Contexts = field(default=None, hash=False)
+    question: str | None = field(default=None, kw_only=True)
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
+    definitions: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        found = await _checked(self, output, trial)
+        if isinstance(found, str):
+            return nothing(found)
+        statements, support = found
+        if not support.claims:
+            return _claims_nothing(statements)
+        whose = definitions_for(self.metric, self.definitions)
+        if whose == "deepeval":
+            against = {
+                evidence.passage
+                for verdict in support.verdicts
+                if verdict.stand == "contradicted"
+                for evidence in verdict.evidence
+            }
+            said = f"{len(against)} of {support.passages} passages are contradicted"
+            kept = asked_by(statements.asked, support.asked, definitions=whose)
+            return proportion(len(against), support.passages, said, claims=support.rows(), **kept)
+        n = len(support.claims)
+        return _scored(n - support.count("supported"), n, statements, support, whose)
+
+    def judged_by(self, judge: Judge) -> Hallucination:
+        """The same question, asked of this judge."""
+        return replace(self, judge=judge)
+
+    def __str__(self) -> str:
+        return self.metric
+
+
+def _check(scorer: Faithfulness | Hallucination) -> None:
+    who = type(scorer).__name__
+    check_judge(scorer.judge)
+    need_contexts(who, scorer.contexts)
+    need_optional_text(who, "question", scorer.question)
+    need_definitions(who, scorer.metric, scorer.definitions)
+
+
+async def _checked(
+    scorer: Faithfulness | Hallucination, output: Any, trial: Trial
+) -> tuple[Statements, Support] | str:
+    """What the answer says and how the contexts stand to it; or why that does not apply."""
+    answer = answer_in(output)
+    contexts = contexts_of(scorer.contexts, trial)
+    if not answer:
+        return "the answer is empty"
+    if not contexts:
+        return "there are no contexts"
+    analysis = Analysis(trial, scorer.judge)
+    statements = await analysis.statements(question_of(scorer.question, trial), answer)
+    return statements, await analysis.support(Group(statements.claims, contexts))
+
+
+def _scored(yes: int, n: int, statements: Statements, support: Support, whose: str) -> Score:
+    contradicted, missing = support.count("contradicted"), support.count("not_found")
+    said = f"{support.count('supported')} of {n} claims supported"
+    if contradicted:
+        said += f", {contradicted} contradicted: {these(support, 'contradicted')}"
+    if missing:
+        said += f", {missing} not found: {these(support, 'not_found')}"
+    kept = {
+        "contradiction_rate": contradicted / n,
+        "unsupported_rate": missing / n,
+        "claims": support.rows(),
+        **checked_total(support),
+        **asked_by(statements.asked, support.asked, definitions=whose),
+    }
+    return proportion(yes, n, said, **kept)
+
+
+def _claims_nothing(statements: Statements) -> Score:
+    said = "the answer declines to answer" if statements.refusal else "the answer claims nothing"
+    return nothing(said, refusal=statements.refusal, **asked_by(statements.asked))

@@ -1,0 +1,46 @@
+"""What a reference claims and names: as given, as the dataset stores it, or as a judge finds it."""
+
+from __future__ import annotations
+
+from evenhand.core.expect import Trial
+from evenhand.scorers.rag.analysis import Analysis
+from evenhand.scorers.rag.claims import (
+    ENTITIES,
+    REFERENCE_CLAIMS,
+    Asked,
+    Claim,
+    Entity,
+    claims_in,
+    entities_in,
+)
+from evenhand.scorers.rag.material import stored
+
+
+async def known_claims(
+    given: object, question: str, reference: str, analysis: Analysis
+) -> tuple[tuple[Claim, ...], Asked | None]:
+    """The claims of the reference, and who found them; none of them where there is no reference."""
+    fixed = _fixed(given, REFERENCE_CLAIMS, analysis.trial)
+    if fixed is not None:
+        return claims_in(fixed), None
+    if not reference:
+        return (), None
+    facts = await analysis.facts(question, reference)
+    return facts.claims or (), facts.asked
+
+
+async def known_entities(
+    given: object, question: str, reference: str, analysis: Analysis
+) -> tuple[tuple[Entity, ...], Asked | None]:
+    """The entities of the reference, and who found them; none of them where there is no reference."""
+    fixed = _fixed(given, ENTITIES, analysis.trial)
+    if fixed is not None:
+        return entities_in(fixed), None
+    if not reference:
+        return (), None
+    facts = await analysis.facts(question, reference)
+    return facts.entities or (), facts.asked
+
+
+def _fixed(given: object, key: str, trial: Trial) -> object:
+    return stored(trial, key) if given is None else given

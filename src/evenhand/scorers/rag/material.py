@@ -1,0 +1,147 @@
+"""What RAG metrics are given: questions, answers, passages, references, in whatever form an application has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from evenhand.core.errors import ScoreError, UsageError
+from evenhand.core.expect import Trial
+from evenhand.scorers.text import text_of
+
+MOST = 2_000_000
+"""Characters that are given to a judge at once; more fit into no model."""
+
+Contexts = Sequence[Any] | str | None
+"""Retrieved passages: texts, or what has a `text`, `content` or `page_content`. One text is one passage."""
+
+_TEXTS = ("text", "page_content", "content", "body", "document")
+
+
+def text_in(value: object) -> str:
+    """What is given as a text; empty for None, NaN and blanks. Anything else is its JSON."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return (value if isinstance(value, str) else text_of(value)).strip()
+
+
+def passages_in(given: object) -> tuple[str, ...]:
+    """The texts of passages, in the order given; one without a letter is empty, and keeps its place.
+
+    Raises:
+        ScoreError: One of them is no passage, or they are too much for any judge.
+    """
+    if isinstance(given, (str, Mapping)) or hasattr(given, "page_content"):
+        given = [given]
+    if given is None or isinstance(given, float):
+        return ()
+    if not isinstance(given, Sequence):
+        raise ScoreError(
+            f"contexts are a list of texts, and this is a {type(given).__name__}",
+            hint="Give the retrieved passages, best first.",
+        )
+    texts = [_passage(one, rank) for rank, one in enumerate(cast("Sequence[Any]", given), 1)]
+    found = tuple(text if any(map(str.isalnum, text)) else "" for text in texts)
+    if not any(found):
+        return ()
+    checked_length("the contexts", *found)
+    return found
+
+
+def _passage(one: Any, rank: int) -> str:
+    if one is None or isinstance(one, (str, float)):
+        return text_in(one)
+    for name in _TEXTS:
+        text = one.get(name) if isinstance(one, Mapping) else getattr(one, name, None)
+        if isinstance(text, str):
+            return text.strip()
+    raise ScoreError(
+        f"passage {rank} is a {type(one).__name__} without a text",
+        hint=f"Give texts, or what has one of: {', '.join(_TEXTS)}.",
+    )
+
+
+def checked_length(what: str, *texts: str) -> None:
+    """Refuses what no judge could read.
+
+    Raises:
+        ScoreError: It is too long.
+    """
+    size = sum(map(len, texts))
+    if size > MOST:
+        raise ScoreError(
+            f"{what} have {size:,} characters, and a judge is given at most {MOST:,}",
+            hint="Give what was retrieved, not where it was retrieved from.",
+        )
+
+
+def answer_in(output: object) -> str:
+    """An output as the answer that is judged; empty for one that says nothing.
+
+    Raises:
+        ScoreError: There is none, or it is too long.
+    """
+    if output is None:
+        raise ScoreError("there is no output to judge")
+    text = text_in(output)
+    checked_length("the output", text)
+    return text
+
+
+def question_of(given: str | None, trial: Trial) -> str:
+    """The question: as given, else the case's input; empty where there is none."""
+    if given is None:
+        case = trial.case
+        given = case.vars.get("question") if case.input is None else case.input
+    return text_in(given)
+
+
+def reference_of(given: str | None, trial: Trial) -> str:
+    """What a right answer is: as given, else what the case expects; empty where there is none."""
+    text = reference_in(trial.case.expected if given is None else given)
+    checked_length("the reference", text)
+    return text
+
+
+def reference_in(expected: object) -> str:
+    """What is expected as a text; of several right answers the first."""
+    if isinstance(expected, (list, tuple)) and all(isinstance(one, str) for one in expected):
+        return next((one.strip() for one in cast("Sequence[str]", expected) if one.strip()), "")
+    return text_in(expected)
+
+
+def contexts_of(given: Contexts, trial: Trial) -> tuple[str, ...]:
+    """The passages: as given, else the case's."""
+    return passages_in(trial.case.context if given is None else given)
+
+
+def stored(trial: Trial, key: str) -> object:
+    """What the dataset stores for a case, so that it is the same in every run; None where it stores nothing."""
+    value: object = trial.case.metadata.get(key)
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def need_contexts(who: str, given: object) -> None:
+    """Refuses what can be no passages, where it is written.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if given is None or isinstance(given, (str, Sequence, float)):
+        return
+    raise UsageError(
+        f"{who}: contexts is {given!r}, not a list of texts",
+        hint=f"Write {who}(pages): the retrieved passages, best first.",
+    )
+
+
+def need_optional_text(who: str, what: str, given: object) -> None:
+    """Refuses what is neither a text nor nothing. NaN is nothing: so tables say it.
+
+    Raises:
+        UsageError: It is something else.
+    """
+    if given is None or isinstance(given, str) or (isinstance(given, float) and math.isnan(given)):
+        return
+    raise UsageError(f"{who}: {what} is {given!r}, not a text")

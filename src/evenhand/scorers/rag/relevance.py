@@ -1,0 +1,163 @@
+"""Whether an answer is about the question, and whether it answers all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score
+from evenhand.scorers.judging import Judge, check_judge
+from evenhand.scorers.rag.analysis import Analysis
+from evenhand.scorers.rag.claims import SUB_QUESTIONS, sub_questions_in
+from evenhand.scorers.rag.counted import asked_by, nothing, proportion
+from evenhand.scorers.rag.definitions import definitions_for, need_definitions
+from evenhand.scorers.rag.guessed import guessed_relevance
+from evenhand.scorers.rag.material import (
+    answer_in,
+    need_optional_text,
+    question_of,
+    reference_of,
+    stored,
+)
+from evenhand.scorers.rag.rated import RELEVANCE, rated
+from evenhand.scorers.rag.similarity import Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRelevance:
+    """The share of an answer's statements that are about the question, from 0 to 1.
+
+    Whether they are true, or all that was asked for, does not matter: see `Faithfulness` and `Completeness`. `refusal`
+    says whether the answer declines to answer. No question, or an empty answer: not applicable.
+
+    Args:
+        question: What was asked; the case's `input` by default.
+        judge: Who judges; the set's judge by default.
+        definitions: Whose definition: evenhand, ragas, deepeval, eval-ruby or promptfoo.
+        embedder: What makes embeddings, for the definitions of ragas and promptfoo.
+
+    Raises:
+        UsageError: The question is no text, or the judge is none.
+    """
+
+    measures: ClassVar[bool] = True
+    metric: ClassVar[str] = "answer_relevance"
+
+    question: str | None = None
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
+    definitions: str = field(default="", kw_only=True)
+    embedder: Embedder | None = field(default=None, kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        check_judge(self.judge)
+        need_optional_text("AnswerRelevance", "question", self.question)
+        need_definitions("AnswerRelevance", self.metric, self.definitions)
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        answer, question = answer_in(output), question_of(self.question, trial)
+        if not answer:
+            return nothing("the answer is empty")
+        if not question:
+            return nothing("there is no question")
+        analysis = Analysis(trial, self.judge)
+        whose = definitions_for(self.metric, self.definitions)
+        if whose in ("ragas", "promptfoo"):
+            return await guessed_relevance(analysis, self.embedder, question, answer, whose)
+        if whose == "eval-ruby":
+            return await rated(RELEVANCE, answer, question, analysis, whose)
+        statements = await analysis.statements(question, answer)
+        n = len(statements.all)
+        if not n:
+            return nothing("the answer has no words in it")
+        topics = [one.topic for one in statements.all]
+        off, on = topics.count("off"), topics.count("on")
+        yes = n - off if whose == "deepeval" else on
+        said = f"{on} of {n} statements are about the question"
+        if statements.refusal:
+            said += "; the answer declines to answer"
+        kept = {
+            "refusal": statements.refusal,
+            "statements": [{"statement": one.text, "topic": one.topic} for one in statements.all],
+            **asked_by(statements.asked, definitions=whose),
+        }
+        return proportion(yes, n, said, **kept)
+
+    def judged_by(self, judge: Judge) -> AnswerRelevance:
+        """The same question, asked of this judge."""
+        return replace(self, judge=judge)
+
+    def __str__(self) -> str:
+        return self.metric
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """The share of a question's parts that the answer answers, from 0 to 1.
+
+    The parts are what the case stores as `sub_questions`, so that they are the same in every run; where it stores none,
+    the judge names them first. No question, or an empty answer: not applicable.
+
+    Args:
+        question: What was asked; the case's `input` by default.
+        sub_questions: Its parts; those that the case stores by default.
+        reference: What a right answer is; what the case expects by default. It shares its judge call with metrics of
+            the reference, and does not count here.
+        judge: Who judges; the set's judge by default.
+
+    Raises:
+        UsageError: The question is no text, or the judge is none.
+    """
+
+    measures: ClassVar[bool] = True
+    metric: ClassVar[str] = "completeness"
+
+    question: str | None = None
+    sub_questions: Sequence[str] | None = field(default=None, kw_only=True, hash=False)
+    reference: str | None = field(default=None, kw_only=True)
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
+    definitions: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_judge(self.judge)
+        need_optional_text("Completeness", "question", self.question)
+        need_optional_text("Completeness", "reference", self.reference)
+        need_definitions("Completeness", self.metric, self.definitions)
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        answer, question = answer_in(output), question_of(self.question, trial)
+        if not answer:
+            return nothing("the answer is empty")
+        analysis = Analysis(trial, self.judge)
+        given = stored(trial, SUB_QUESTIONS) if self.sub_questions is None else self.sub_questions
+        asked = None
+        if given is not None:
+            parts = sub_questions_in(given)
+        elif question:
+            facts = await analysis.facts(question, reference_of(self.reference, trial))
+            parts, asked = facts.sub_questions or (), facts.asked
+        else:
+            return nothing("there is no question")
+        if not parts:
+            return nothing("the question has no parts")
+        answered = await analysis.answered(question, parts, answer)
+        missing = [part for part, yes, _ in answered.parts if not yes]
+        said = f"{len(parts) - len(missing)} of {len(parts)} parts of the question answered"
+        if missing:
+            said += "; not: " + "; ".join(f"“{part[:120]}”" for part in missing[:3])
+        rows = [{"part": p, "answered": yes, "reasoning": why} for p, yes, why in answered.parts]
+        return proportion(
+            len(parts) - len(missing),
+            len(parts),
+            said,
+            parts=rows,
+            **asked_by(asked, answered.asked),
+        )
+
+    def judged_by(self, judge: Judge) -> Completeness:
+        """The same question, asked of this judge."""
+        return replace(self, judge=judge)
+
+    def __str__(self) -> str:
+        return self.metric

@@ -1,0 +1,126 @@
+"""What a summary keeps, what it makes up, and how short it is: three numbers, and no blend of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+from evenhand.core.errors import UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score
+from evenhand.scorers.judging import Judge, check_judge
+from evenhand.scorers.rag.analysis import Analysis
+from evenhand.scorers.rag.correctness import Claims
+from evenhand.scorers.rag.counted import asked_by, nothing, proportion, these
+from evenhand.scorers.rag.definitions import definitions_for, need_definitions
+from evenhand.scorers.rag.faithfulness import Faithfulness
+from evenhand.scorers.rag.known import known_claims
+from evenhand.scorers.rag.material import Contexts, answer_in, contexts_of, need_contexts
+from evenhand.scorers.rag.sentences import letters
+from evenhand.scorers.rag.verdicts import Group
+
+PARTS = ("faithfulness", "coverage", "compression")
+
+
+@dataclass(frozen=True, slots=True)
+class Summarisation:
+    """One of three numbers of a summary: `faithfulness`, `coverage` or `compression`.
+
+    Faithfulness is the share of the summary's claims that the source supports. Coverage is the weighted share of the
+    source's key claims that the summary supports; they are what the case stores as `reference_claims`, or else what the
+    judge finds in the source. Compression is the summary's length over the source's, in letters and digits: less is
+    shorter. Expect each that matters; there is no sum of them. An empty source or summary: not applicable.
+
+    Args:
+        source: What was summarised; the case's `context` by default.
+        of: Which number.
+        key_claims: What a good summary says: texts, or `{"claim": …, "weight": …}`.
+        judge: Who judges; the set's judge by default. Compression asks nobody.
+        definitions: Whose definition: evenhand, ragas or deepeval; those blend, and leave `of` aside.
+
+    Raises:
+        UsageError: The source is no text, `of` is no number of a summary, or the judge is none.
+    """
+
+    measures: ClassVar[bool] = True
+    may_ask_nobody: ClassVar[bool] = True
+    metric: ClassVar[str] = "summarisation"
+
+    source: Contexts = field(default=None, hash=False)
+    of: Literal["faithfulness", "coverage", "compression"] = field(
+        default="faithfulness", kw_only=True
+    )
+    key_claims: Claims = field(default=None, kw_only=True, hash=False)
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
+    definitions: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_judge(self.judge)
+        need_contexts("Summarisation", self.source)
+        need_definitions("Summarisation", self.metric, self.definitions)
+        if self.of not in PARTS:
+            raise UsageError(
+                f"Summarisation: of is {self.of!r}", hint=f"There are: {', '.join(PARTS)}."
+            )
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether less is better: of compression."""
+        return self.of == "compression"
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        summary, source = answer_in(output), contexts_of(self.source, trial)
+        if not any(map(str.isalnum, summary)):
+            return nothing("the summary is empty")
+        length = sum(map(letters, source))
+        if not length:
+            return nothing("there is no source")
+        whose = definitions_for(self.metric, self.definitions)
+        compression = letters(summary) / length
+        if whose == "evenhand" and self.of == "compression":
+            return Score(compression, None, f"{compression:.0%} of the source's length", {"n": 1})
+        faithful = Faithfulness(source, question="", judge=self.judge, definitions="evenhand")
+        if whose == "evenhand" and self.of == "faithfulness":
+            return await faithful.score(summary, trial)
+        covered = await self._coverage(summary, source, trial)
+        if whose == "evenhand" or covered.value is None:
+            return covered
+        kept = {**covered.metadata, "coverage": covered.value, "definitions": whose}
+        if whose == "ragas":
+            concise = 1 - min(letters(summary), length) / length
+            said = f"(coverage {covered.value:.2f} + conciseness {concise:.2f}) / 2"
+            return Score((covered.value + concise) / 2, None, said, kept)
+        kept_to = await faithful.score(summary, trial)
+        if kept_to.value is None:
+            return kept_to
+        said = f"the lower of faithfulness {kept_to.value:.2f} and coverage {covered.value:.2f}"
+        kept["faithfulness"] = kept_to.value
+        return Score(min(kept_to.value, covered.value), None, said, kept)
+
+    async def _coverage(self, summary: str, source: tuple[str, ...], trial: Trial) -> Score:
+        analysis = Analysis(trial, self.judge)
+        claims, found_by = await known_claims(self.key_claims, "", "\n\n".join(source), analysis)
+        if not claims:
+            return nothing("the source claims nothing", **asked_by(found_by))
+        support = await analysis.support(Group(tuple(c.text for c in claims), (summary,)))
+        total = sum(claim.weight for claim in claims)
+        got = sum(
+            claim.weight
+            for claim, verdict in zip(claims, support.verdicts, strict=True)
+            if verdict.stand == "supported"
+        )
+        yes, n = support.count("supported"), len(claims)
+        said = f"{yes} of {n} key claims kept"
+        missing = these(support, "not_found")
+        said += f"; not: {missing}" if missing else ""
+        kept = {"claims": support.rows(), **asked_by(found_by, support.asked)}
+        if len({claim.weight for claim in claims}) == 1:
+            return proportion(yes, n, said, **kept)
+        return Score(got / total, None, said, {"n": n, **kept})
+
+    def judged_by(self, judge: Judge) -> Summarisation:
+        """The same question, asked of this judge."""
+        return replace(self, judge=judge)
+
+    def __str__(self) -> str:
+        return f"{self.metric}:{self.of}"

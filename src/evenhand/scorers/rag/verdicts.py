@@ -1,0 +1,123 @@
+"""Claims and passages as a judge is shown them, and its verdict on a claim, its quotes looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from evenhand.core.errors import JudgeError
+from evenhand.scorers.judge_prompt import fenced
+from evenhand.scorers.rag.claims import Evidence, Stand, Verdict
+from evenhand.scorers.rag.itemised import Section, one_of, said_in, strict_object
+from evenhand.scorers.rag.quotes import found_in, plain
+
+_STANDS: tuple[Stand, ...] = ("supported", "contradicted", "not_found")
+_EVIDENCE = strict_object(passage={"type": "integer"}, quote={"type": "string"})
+_ITEMS = {
+    "reasoning": {"type": "string"},
+    "verdict": {"type": "string", "enum": list(_STANDS)},
+    "evidence": {"type": "array", "items": _EVIDENCE},
+}
+KEPT = 300
+"""Characters of a quote that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Claims, and the passages that they are held against."""
+
+    claims: tuple[str, ...]
+    passages: tuple[str, ...]
+
+
+def number(texts: Sequence[str], first: int) -> str:
+    """Texts, one to a line, each after its number in brackets."""
+    return "\n".join(f"[{i}] {' '.join(text.split())}" for i, text in enumerate(texts, first))
+
+
+def listed(ids: Sequence[int]) -> str:
+    """Numbers as people write them: `1–4, 7`.
+
+    >>> listed([1, 2, 3, 7])
+    '1–3, 7'
+    """
+    runs: list[list[int]] = []
+    for i in ids:
+        if runs and runs[-1][-1] == i - 1:
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]}–{r[-1]}" for r in runs)
+
+
+def material(
+    groups: Sequence[Group], shown: Sequence[str], wanted: Sequence[int], mark: str
+) -> str:
+    """Claims and passages between marks, group by group. Claims that are not wanted are left out; empty passages, too.
+
+    Args:
+        shown: The passages of all groups, as they are shown.
+        wanted: The numbers of the claims, counted over all groups from 1.
+    """
+    parts: list[str] = []
+    claim = passage = 1
+    for group in groups:
+        own = [i for i in range(claim, claim + len(group.claims)) if i in wanted]
+        ranks = [i for i in range(passage, passage + len(group.passages)) if shown[i - 1]]
+        if own:
+            if len(groups) > 1:
+                which = (
+                    f"passages {listed(ranks)}" if len(ranks) > 1 else f"passage {listed(ranks)}"
+                )
+                parts.append(f"The claims {listed(own)} are checked against {which} alone:")
+            lines = (f"[{i}] {' '.join(group.claims[i - claim].split())}" for i in own)
+            parts.append(fenced("claims", "\n".join(lines), mark))
+        if own or len(groups) == 1:
+            parts += [fenced(f"passage {i}", shown[i - 1], mark) for i in ranks]
+        claim += len(group.claims)
+        passage += len(group.passages)
+    return "\n\n".join(parts)
+
+
+def verdict_section(groups: Sequence[Group]) -> Section:
+    """The list of verdicts on all claims. A claim without a passage to hold it against is not asked about."""
+    plain_passages = [plain(passage) for group in groups for passage in group.passages]
+    against: dict[int, range] = {}
+    claim, passage = 1, 0
+    for group in groups:
+        ranks = range(passage, passage + len(group.passages))
+        if any(group.passages):
+            against |= {claim + i: ranks for i in range(len(group.claims))}
+        claim += len(group.claims)
+        passage += len(group.passages)
+
+    def read(item: Mapping[str, object]) -> Verdict:
+        stand = cast("Stand", one_of(item.get("verdict"), _STANDS, "verdict"))
+        reasoning = said_in(item)
+        if not reasoning:
+            raise JudgeError("it has no reasoning")
+        if stand == "not_found":
+            return Verdict(stand, (), reasoning)
+        own = against[cast("int", item["id"])]
+        found = _looked_up(item.get("evidence"), own, plain_passages)
+        if not found:
+            return Verdict("not_found", (), reasoning, unverified=True)
+        return Verdict(stand, found, reasoning)
+
+    return Section("verdicts", "claim", tuple(against), read, _ITEMS)
+
+
+def _looked_up(given: object, own: range, passages: Sequence[str]) -> tuple[Evidence, ...]:
+    """The quotes that stand in a passage: the one that was named, or else another one."""
+    found: dict[int, Evidence] = {}
+    for one in given if isinstance(given, (list, tuple)) else [given]:
+        if not isinstance(one, Mapping):
+            continue
+        item = cast("Mapping[str, object]", one)
+        quote, named = said_in(item, "quote"), item.get("passage")
+        ranks = sorted(own, key=lambda rank: str(rank + 1) != str(named))
+        rank = next((rank for rank in ranks if found_in(quote, passages[rank])), None)
+        if rank is not None:
+            found.setdefault(rank, Evidence(rank - own.start + 1, quote[:KEPT]))
+    return tuple(found[rank] for rank in sorted(found))

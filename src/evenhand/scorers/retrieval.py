@@ -1,0 +1,170 @@
+"""How well something was found: `expect(ids, nDCG(relevant, k=10), at_least=0.7)`. No model is asked.
+
+The output is a ranking: ids, the best first, or a dict from ids to scores. What is relevant is a list or set of ids, or
+a dict from ids to grades. Where nothing is relevant, the question does not apply. `evenhand.metrics.ranking` defines
+the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, isnan
+from typing import Any, ClassVar, cast
+
+from evenhand.core.errors import ScoreError, UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score
+from evenhand.metrics.ranking import Kind, RankMetric, Relevant, Retrieved
+
+_MOST = 1000.0
+"""No grade is above this: 2^1000 is near the largest number that there is."""
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Any of these numbers, as `evenhand.metrics.ranking.parse` gives it: `Ranked(parse("nDCG@10"), relevant)`.
+
+    Args:
+        metric: The number.
+        relevant: What is relevant: ids, or grades by id.
+
+    Raises:
+        UsageError: What is relevant is a bare text, or a grade is no number.
+    """
+
+    measures: ClassVar[bool] = True
+
+    metric: RankMetric
+    relevant: Relevant = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relevant", relevant_of(str(self.metric), self.relevant))
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+        found = _retrieved(str(self.metric), output)
+        value = self.metric(found, self.relevant)
+        if value is None:
+            return Score(None, reason="nothing is relevant, so there is nothing to find")
+        shown = [name for name in list(found)[:_SHOWN] if name in self.relevant]
+        missing = len(self.relevant) - len(set(found) & set(self.relevant))
+        reason = f"of {len(self.relevant)} relevant, {missing} not retrieved" if missing else ""
+        return Score(value, reason=reason, metadata={"relevant_retrieved": list(map(str, shown))})
+
+    def __str__(self) -> str:
+        return str(self.metric)
+
+
+def _metric(kind: Kind, k: Any) -> RankMetric:
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
+        raise UsageError(f"{kind}: k is {k!r}, not a whole number")
+    try:
+        return RankMetric(kind, k)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+class PrecisionAt(Ranked):
+    """P@k: which share of the first k is relevant. The share is of k, also where fewer were retrieved."""
+
+    __slots__ = ()
+
+    def __init__(self, relevant: Relevant, *, k: int) -> None:
+        super().__init__(_metric("P", k), relevant)
+
+
+class RecallAt(Ranked):
+    """R@k: which share of what is relevant is among the first k."""
+
+    __slots__ = ()
+
+    def __init__(self, relevant: Relevant, *, k: int) -> None:
+        super().__init__(_metric("R", k), relevant)
+
+
+class HitAt(Ranked):
+    """hit@k: 1 where something relevant is among the first k, else 0."""
+
+    __slots__ = ()
+
+    def __init__(self, relevant: Relevant, *, k: int) -> None:
+        super().__init__(_metric("hit", k), relevant)
+
+
+class ReciprocalRank(Ranked):
+    """RR: 1 divided by the rank of the first that is relevant; 0 where none is."""
+
+    __slots__ = ()
+
+    def __init__(self, relevant: Relevant, *, k: int | None = None) -> None:
+        super().__init__(_metric("RR", k), relevant)
+
+
+class AveragePrecision(Ranked):
+    """AP: P@r summed over the ranks r of what is relevant, divided by all that are relevant."""
+
+    __slots__ = ()
+
+    def __init__(self, relevant: Relevant, *, k: int | None = None) -> None:
+        super().__init__(_metric("AP", k), relevant)
+
+
+class nDCG(Ranked):  # noqa: N801 (the field's spelling)
+    """nDCG@k: how near the order comes to the best one. With `exponential`, a gain is 2^grade - 1 and not the grade."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, relevant: Relevant, *, k: int | None = None, exponential: bool = False
+    ) -> None:
+        super().__init__(_metric("nDCG_exp" if exponential else "nDCG", k), relevant)
+
+
+def relevant_of(who: str, given: object) -> Relevant:
+    """What is relevant, as it can be kept: a set of ids, or a dict of grades above 0.
+
+    Raises:
+        UsageError: It is a bare text, no collection, or has a grade that is no number.
+    """
+    if isinstance(given, Mapping):
+        grades = cast("Mapping[Hashable, object]", given)
+        for name, grade in grades.items():
+            if isinstance(grade, bool) or not isinstance(grade, (int, float)):
+                raise UsageError(f"{who}: the grade of {name!r} is {grade!r}, not a number")
+            if not isfinite(grade) or grade > _MOST:
+                raise UsageError(f"{who}: the grade of {name!r} is {grade!r}, not up to {_MOST:g}")
+        return {
+            name: grade
+            for name, grade in cast("dict[Hashable, float]", grades).items()
+            if grade > 0
+        }
+    return frozenset(_ids(f"{who}: what is relevant", given))
+
+
+def _retrieved(who: str, output: object) -> Retrieved:
+    if isinstance(output, Mapping):
+        scores = cast("Mapping[str, object]", output)
+        for name, score in scores.items():
+            if isinstance(score, bool) or not isinstance(score, (int, float)) or isnan(score):
+                raise ScoreError(f"{who}: the score of {name!r} is {score!r}, not a number")
+        return cast("Mapping[str, float]", scores)
+    try:
+        return _ids(f"{who}: what was retrieved", output)
+    except UsageError as error:
+        raise ScoreError(error.message, hint=error.hint) from None
+
+
+def _ids(what: str, given: object) -> list[Hashable]:
+    hint = "Write a list of ids, the best first."
+    if isinstance(given, (str, bytes)):
+        raise UsageError(f"{what} is {given!r}, a text and not a list", hint=hint)
+    if not isinstance(given, (Sequence, Collection)):
+        raise UsageError(f"{what} is {given!r}, not a list", hint=hint)
+    ids = list(cast("Collection[Hashable]", given))
+    for one in ids:
+        try:
+            hash(one)
+        except TypeError:
+            raise UsageError(f"{what} has {one!r} in it, not an id", hint=hint) from None
+    return ids

@@ -1,0 +1,160 @@
+"""Whether one of two is better on the same cases: paired, so that easy and hard cases cancel out.
+
+How it works. Each case gives one difference: the mean over its repeats under the second minus that under the first. So
+repeats are never taken for more cases, and cases that belong together (a document asked about five times) are never
+taken for independent ones: they are kept in clusters, and whole clusters vary.
+
+- The test throws the signs of the clusters' differences. For cases that passed or failed it is McNemar's exact test.
+- The interval of a difference of pass rates is Tango's; of scores, Student's t over clusters.
+- A difference counts as shown where both agree: the test, corrected for the number of tests, and the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from evenhand.stats.compare import mcnemar, paired_rates
+from evenhand.stats.interval import CONFIDENCE, mean_of_clusters, z_of
+from evenhand.stats.permutation import sign_flip
+from evenhand.stats.student import t_quantile
+
+FEWEST = 5
+"""With fewer cases nothing is said of which is better, whatever they scored."""
+
+Word = Literal["better", "worse", "non-inferior", "no detectable difference", "undecided"]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """How much more each case scored under the second than under the first.
+
+    Attributes:
+        clusters: The cases' differences, those together that belong together. No cluster is empty.
+        rates: Whether they are differences of pass rates, from −1 to 1, and not of scores.
+        repeats: How many trials a case has, on average; at least 1.
+    """
+
+    clusters: Sequence[Sequence[float]]
+    rates: bool = False
+    repeats: float = 1.0
+
+    @cached_property
+    def cases(self) -> tuple[float, ...]:
+        """The differences, one for each case."""
+        return tuple(d for cluster in self.clusters for d in cluster)
+
+    @property
+    def n(self) -> int:
+        """How many cases."""
+        return len(self.cases)
+
+    @property
+    def mean(self) -> float | None:
+        """The difference of the means, in the scores' own unit; None for no cases."""
+        return math.fsum(self.cases) / self.n if self.n else None
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether each case stands alone and either passed or failed, as McNemar's and Tango's tables have it."""
+        return (
+            self.rates and len(self.clusters) == self.n and all(d in (-1, 0, 1) for d in self.cases)
+        )
+
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Where the difference lies, two-sided, in the scores' own unit.
+
+        For pass rates it is Tango's, of as many cases as say as much: repeats that agree make a case worth more, up
+        to their number; cases of a cluster that go together are worth less, down to one for a cluster. For no cases,
+        and for scores of a single cluster, it is without end, or from −1 to 1.
+
+        Source: Tango (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B; for scores Miller,
+            "Adding Error Bars to Evals" (2024), arXiv:2411.00640, §2.2 and §4.
+        """
+        if not self.rates:
+            found = mean_of_clusters(self.clusters, confidence)
+            return (-math.inf, math.inf) if found is None else (found[1], found[2])
+        worth = 1.0 if self.plain else self._worth(confidence)
+        ahead = math.fsum(d for d in self.cases if d > 0) * worth
+        behind = -math.fsum(d for d in self.cases if d < 0) * worth
+        found = paired_rates(self.n * worth, ahead, behind, confidence)
+        return found.low, found.high
+
+    def p(self) -> float:
+        """The two-sided p-value that there is no difference; 1 for no cases. See `sign_flip`."""
+        return sign_flip([math.fsum(cluster) for cluster in self.clusters])
+
+    def smallest(self, level: float = 1 - CONFIDENCE) -> float | None:
+        """The smallest difference that these cases could have shown, varying as they do; None where none could.
+
+        Args:
+            level: The p-value that it takes.
+        """
+        if 2 ** (1 - len(self.clusters)) > level:
+            return None  # even if all of them go one way
+        if not self.plain:
+            low, high = self.interval(1 - level)
+            return (high - low) / 2
+        differing = sum(d != 0 for d in self.cases)
+        while 2 ** (1 - differing) > level:
+            differing += 1
+        fewer = 0
+        while mcnemar(differing - fewer - 1, fewer + 1) <= level:
+            fewer += 1
+        return (differing - 2 * fewer) / self.n
+
+    def _worth(self, confidence: float) -> float:
+        """How many yes-or-no cases one case is worth: the ratio of the two variances of their sum.
+
+        The variance that was seen is of as many clusters as there are, so Student's quantile takes the normal's place.
+
+        Source: the effective sample size is Kish's (Survey Sampling, 1965).
+        """
+        mean, groups = self.mean or 0.0, len(self.clusters)
+        as_yes_or_no = math.fsum(map(abs, self.cases)) - self.n * mean**2
+        seen = math.fsum((math.fsum(c) - len(c) * mean) ** 2 for c in self.clusters)
+        least = groups / max(1, self.n)
+        if groups < 2 or seen <= 0 or as_yes_or_no <= 0:
+            return least  # nothing tells cases of one cluster from one another
+        seen *= groups / (groups - 1) * (t_quantile(confidence, groups - 1) / z_of(confidence)) ** 2
+        return min(self.repeats, max(least, as_yes_or_no / seen))
+
+
+def verdict(
+    differences: Differences, p: float, *, of: int = 1, margin: float | None = None
+) -> Word:
+    """What the data say of the second: better, worse, no detectable difference, or that they cannot say.
+
+    Args:
+        differences: Turned so that more is better.
+        p: Their p-value, corrected for the number of tests.
+        of: How many tests there are.
+        margin: How much worse is still accepted, in the scores' unit. With it the second is *non-inferior* where the
+            lower end of the one-sided interval (95 %) is above −margin, *worse* where the upper end is below it, and
+            *undecided* in between.
+
+    Returns:
+        *undecided* without a margin where so few cases can show no difference at all.
+
+    Source: non-inferiority as in Tango (1998), see `Differences.interval`; all metrics have to hold at once, which
+        takes no correction (Berger, Technometrics 24 (1982), doi:10.1080/00401706.1982.10487790). That one of them is
+        worse is corrected after Bonferroni.
+    """
+    level = 1 - CONFIDENCE
+    if differences.n < FEWEST:
+        return "undecided"
+    low, high = differences.interval()
+    shown = p <= level and (low > 0 or high < 0)
+    if margin is None:
+        if shown:
+            return "better" if low > 0 else "worse"
+        few = differences.smallest(level / of) is None
+        return "undecided" if few else "no detectable difference"
+    if differences.interval(1 - 2 * level / of)[1] < -margin:
+        return "worse"
+    if differences.interval(1 - 2 * level)[0] > -margin:
+        return "better" if shown and low > 0 else "non-inferior"
+    return "undecided"

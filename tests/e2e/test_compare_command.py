@@ -1,0 +1,113 @@
+"""`evenhand compare` on real run files: what it prints, and how it exits."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.cli import main
+
+QUESTIONS = [f"question {i}" for i in range(12)]
+
+
+@dataclass
+class Ended:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def evenhand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Runs a command line in a folder of its own; `echo` answers, so nothing is asked of anybody."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> Ended:
+        code: Any = 0
+        try:
+            main(list(words))
+        except SystemExit as ended:
+            code = ended.code
+        said = capsys.readouterr()
+        return Ended(code, said.out, said.err)
+
+    return run
+
+
+def asked(evenhand: Run, folder: Path, prompts: list[str], questions: list[str] = QUESTIONS) -> str:
+    """Runs these prompts; a trial passes where its prompt says yes. The run's id."""
+    tests = [
+        {"vars": {"q": q}, "assert": [{"type": "contains", "value": "yes"}]} for q in questions
+    ]
+    config = {"prompts": prompts, "providers": ["echo"], "tests": tests}
+    (folder / "promptfooconfig.json").write_text(json.dumps(config))
+    ended = evenhand("run", "--no-progress")
+    return re.findall(r"saved as (\w+)", ended.out)[0]
+
+
+def test_a_gate_passes_fails_and_stays_open(evenhand: Run, tmp_path: Path):
+    """0 for what is better, or not shown to be worse; 1 for worse; 3 where the margin cannot be decided."""
+    old = asked(evenhand, tmp_path, ["no {{q}}"])
+    new = asked(evenhand, tmp_path, ["yes {{q}}"])
+    again = asked(evenhand, tmp_path, ["yes, {{q}}"])
+    better = evenhand("compare", old, new)
+    assert (better.code, better.err) == (0, "")
+    assert "passed: +100 points [+52, +100] over 12 cases (paired), p < 0.001: better" in better.out
+    assert evenhand("compare", new, old).code == 1
+    same = evenhand("compare", new, again)
+    assert same.code == 0
+    assert "no detectable difference (12 cases could show 50 points or more)" in same.out
+    open_ = evenhand("compare", new, again, "--margin", "0.05")
+    assert open_.code == 3
+    assert "undecided (it may be 18 points worse, or not; the margin is 5 points)" in open_.out
+    assert evenhand("compare", new, "latest", "--margin", "0.3").code == 0
+
+
+def test_columns_of_the_latest_run_need_no_id(evenhand: Run, tmp_path: Path):
+    """By their name in the table or their number; JSON holds the same."""
+    asked(evenhand, tmp_path, ["no {{q}}", "yes {{q}}"])
+    ended = evenhand("compare", ":1", ":2", "--metric", "passed", "--json")
+    document = json.loads(ended.out)
+    assert (ended.code, document["verdict"], document["results"][0]["n"]) == (0, "better", 12)
+    assert evenhand("compare", ":yes {{q}}", ":no {{q}}").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("{new}", "{new}"), "compared with itself"),
+        (("{new}:nope", "{old}"), "has no column 'nope'"),
+        (("{new}", "nowhere"), "there is no run 'nowhere'"),
+        (("{new}", "{other}"), "no case in common"),
+        (("{new}", "{old}", "--metric", "pased"), "Did you mean 'passed'?"),
+        (("{new}", "{old}", "--margin", "5"), "5 points are 0.05"),
+        (("{new}", "{old}", "--margin", "-1"), "the margin is -1.0"),
+        (("{new}", "{old}", "--cluster", "document"), "no case has 'document' in its metadata"),
+    ],
+)
+def test_what_cannot_be_compared_is_told_and_exits_2(
+    evenhand: Run, tmp_path: Path, words: tuple[str, ...], said: str
+):
+    """In words, on stderr, without a traceback."""
+    names = {
+        "old": asked(evenhand, tmp_path, ["no {{q}}"]),
+        "new": asked(evenhand, tmp_path, ["yes {{q}}"]),
+        "other": asked(evenhand, tmp_path, ["yes {{q}}"], ["something else"]),
+    }
+    ended = evenhand("compare", *(word.format(**names) for word in words))
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert "Traceback" not in ended.err

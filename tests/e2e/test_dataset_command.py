@@ -1,0 +1,121 @@
+"""`evenhand dataset`, as it is typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.authoring.dataset import Dataset
+from evenhand.testing import FakeProvider, Script
+from evenhand.testing.script import Rule
+
+TABLE = 'id,input,expected,tags,relevant\nfr,Capital?,Paris.,"geo, easy","[""d1""]"\nmoon,Moon?,Rock.,sky,\n'
+FACTS = {
+    "claims": ["Paris is the capital."],
+    "entities": [{"name": "Paris", "aliases": []}],
+    "sub_questions": ["What is the capital?"],
+}
+PAIR = {"quotes": ["It lies on the Seine."], "question": "Which river?", "answer": "The Seine"}
+Typed = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> Iterator[Typed]:
+    """The command line, in a folder with a dataset, with a provider that is not real."""
+    (tmp_path / "faq.csv").write_text(TABLE)
+    rules = [
+        Rule(match=("You prepare what answers",), reply=FACTS),
+        Rule(match=("Seine",), reply={"pairs": [PAIR]}),
+        Rule(reply="no pairs"),
+    ]
+    with FakeProvider(Script(rules)) as fake:
+        env = {**os.environ, **fake.env()}
+
+        def run(*words: str) -> Any:
+            command = [sys.executable, "-c", "from evenhand.cli import main; main()", "dataset"]
+            return subprocess.run(
+                [*command, *words],
+                cwd=tmp_path,
+                env=env,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+
+        yield run
+
+
+def test_a_dataset_is_shown_for_people_and_for_programs(typed: Typed):
+    """Fields, tags, fingerprint, the first cases."""
+    said = typed("show", "faq.csv").stdout
+    assert "faq: 2 cases · fingerprint" in said
+    assert "tags: easy (1), geo (1), sky (1)" in said
+    document = json.loads(typed("show", "faq.csv", "--json", "--first", "1").stdout)
+    assert document["count"] == 2
+    assert [case["id"] for case in document["cases"]] == ["fr"]
+
+
+def test_a_dataset_is_converted_and_says_the_same(typed: Typed, tmp_path: Path):
+    """From one format to the next and back."""
+    for one, other in (("faq.csv", "a.jsonl"), ("a.jsonl", "a.parquet"), ("a.parquet", "a.yaml")):
+        assert typed("convert", one, other).returncode == 0
+    assert list(Dataset.read(tmp_path / "a.yaml")) == list(Dataset.read(tmp_path / "faq.csv"))
+
+
+def test_a_dataset_is_split_and_nothing_is_overwritten(typed: Typed, tmp_path: Path):
+    """Each part beside the file, once."""
+    assert typed("split", "faq.csv", "--into", "dev=1,test=1", "--seed", "3").returncode == 0
+    parts = [*Dataset.read(tmp_path / "faq-dev.csv"), *Dataset.read(tmp_path / "faq-test.csv")]
+    assert sorted(case.id for case in parts) == ["fr", "moon"]
+    again = typed("split", "faq.csv", "--into", "dev=1,test=1")
+    assert (again.returncode, "there already" in again.stderr) == (2, True)
+    for into in ("dev", "dev=x", "../dev=1", "=1"):
+        assert typed("split", "faq.csv", "--into", into).returncode == 2
+
+
+def test_a_dataset_is_enriched(typed: Typed, tmp_path: Path):
+    """Into another file, or the same."""
+    done = typed("enrich", "faq.csv", "--to", "rich.jsonl", "--judge", "openai:chat:gpt-5-mini")
+    assert done.returncode == 0, done.stderr
+    assert "2 cases · 2 were asked about · 2 calls" in done.stdout
+    case = Dataset.read(tmp_path / "rich.jsonl")[0]
+    assert case.metadata["sub_questions"] == ["What is the capital?"]
+    done = typed("enrich", "rich.jsonl", "--to", "rich.jsonl", "--judge", "openai:chat:gpt-5-mini")
+    assert "0 calls" in done.stdout
+
+
+def test_cases_are_written_from_documents(typed: Typed, tmp_path: Path):
+    """A document that came to nothing is told, and the exit code says so."""
+    (tmp_path / "a.md").write_text("Paris. It lies on the Seine.")
+    (tmp_path / "b.md").write_text("Nothing.")
+    words = ["generate", "a.md", "--to", "new.jsonl", "--model", "openai:chat:gpt-5-mini"]
+    assert typed(*words).returncode == 0
+    assert [case.expected for case in Dataset.read(tmp_path / "new.jsonl")] == ["The Seine"]
+    done = typed(*words, "b.md")
+    assert done.returncode == 3
+    assert "b.md: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_wrong_is_told_without_a_traceback(typed: Typed):
+    """Files that are not there, endings that say nothing, a folder that is none."""
+    for words in (
+        ["show", "none.csv"],
+        ["show", "faq.txt"],
+        ["convert", "faq.csv", "faq.txt"],
+        ["convert", "faq.csv", "no/faq.csv"],
+        ["enrich", "faq.csv", "--to", "x.csv", "--judge", "nobody:knows"],
+        ["generate", "none", "--to", "x.csv", "--model", "openai:chat:gpt-5-mini"],
+    ):
+        done = typed(*words)
+        assert done.returncode == 2, words
+        assert "Traceback" not in done.stderr
+        assert done.stderr.strip()

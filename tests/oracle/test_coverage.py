@@ -1,0 +1,76 @@
+"""That 95 % means 95 %: how often intervals hold the truth, and comparisons raise a false alarm.
+
+The simulations and their full table are in bench/coverage.py; here are those that take seconds, with its seed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from random import Random
+from types import ModuleType
+
+import pytest
+
+from evenhand.stats.interval import clopper_pearson, wilson
+
+BENCH = Path(__file__).parents[2] / "bench" / "coverage.py"
+
+
+def _bench() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("coverage_bench", BENCH)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+bench = _bench()
+cells = pytest.mark.parametrize(("n", "p"), [(n, p) for n in bench.SIZES for p in bench.RATES])
+
+
+@cells
+def test_intervals_of_a_rate_hold_it(n: int, p: float) -> None:
+    """Wilson's at least 92 times in a hundred, Clopper and Pearson's at least 95. Exact.
+
+    In one of the cells Wilson's own formula comes to 91.4: 10 cases that pass 95 times in a hundred.
+    """
+    assert bench.of_a_rate(wilson, n, p) >= (0.913 if (n, p) == (10, 0.95) else 0.92)
+    assert bench.of_a_rate(clopper_pearson, n, p) >= 0.95
+
+
+@pytest.mark.parametrize("gain", [0, -0.05])
+@cells
+def test_tangos_interval_holds_the_difference(n: int, p: float, gain: float) -> None:
+    """At least 93 times in a hundred, with no difference and with a drop of 5 points. Exact."""
+    assert bench.tango(n, p, gain) >= 0.93
+
+
+@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("n", [10, 20, 50, 200])
+def test_t_over_clusters_holds_the_mean(n: int, size: int) -> None:
+    """At least 93 times in a hundred, whether scores stand alone or four go together; 800 draws."""
+    random = Random(bench.SEED + n + size)
+    assert sum(bench.of_scores(random, n, size) for _ in range(800)) / 800 >= 0.93
+
+
+@pytest.mark.parametrize(("n", "p"), [(10, 0.9), (20, 0.5), (20, 0.9), (50, 0.95)])
+def test_intervals_over_repeats_hold_the_truth(n: int, p: float) -> None:
+    """A rate, pass^3 and a difference, at least 92 times in a hundred less what 500 draws may be off."""
+    random = Random(bench.SEED)
+    drawn = [bench.of_repeats(random, n, p) for _ in range(500)]
+    assert all(sum(held) / 500 >= 0.905 for held in zip(*drawn, strict=True))
+
+
+@cells
+def test_a_comparison_of_equal_pass_rates_raises_few_alarms(n: int, p: float) -> None:
+    """At most 5 in a hundred. Exact."""
+    assert bench.false_alarms_of_rates(n, p) <= 0.05
+
+
+@pytest.mark.parametrize("kind", ["ratings", "scores", "clusters", "repeats"])
+def test_comparisons_of_several_metrics_raise_few_alarms(kind: str) -> None:
+    """At most 5 in a hundred among three metrics, and what 300 draws may be off: fewer than 7.5."""
+    random = Random(bench.SEED)
+    assert sum(bench.false_alarm(random, 15, kind) for _ in range(300)) / 300 < 0.075
