@@ -1,4 +1,4 @@
-"""Assertions on generated outputs, against what promptfoo made of them; `record_assertions.py` says how it is told."""
+"""Assertions on generated outputs, against what promptfoo made of them; see `record_assertions.py`."""
 
 from __future__ import annotations
 

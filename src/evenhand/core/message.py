@@ -40,6 +40,7 @@ class Prompt:
         task: What is asked for; all but an answer look at `text` alone.
         schema: The JSON Schema that the answer has to fit; None for any answer. Its keys are asked for in its order.
             A provider that can hold its model to it does; to others it is nothing: say in words what you want as well.
+        template: What the text was before it was filled in, for providers that are code; empty where nobody knows.
     """
 
     messages: tuple[Message, ...]
@@ -49,6 +50,7 @@ class Prompt:
     label: str = ""
     task: Task = "generate"
     schema: Mapping[str, Any] | None = None
+    template: str = ""
 
     @staticmethod
     def of(text: str, **config: Any) -> Prompt:

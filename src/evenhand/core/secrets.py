@@ -13,15 +13,25 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _KEY = re.compile(
-    r"\b(?:sk-[\w-]{16,}|AIza[\w-]{30,}|(?:gsk|hf|xai)[_-]\w{20,}|Bearer\s+[\w.~+/-]{8,})"
+    r"\b(?:sk-[\w-]{16,}|AIza[\w-]{30,}|(?:gsk|hf|xai|gh[opsu]|sk_live|sk_test|github_pat)[_-]\w{20,}"
+    r"|xox[abps]-[\w-]{10,}|AKIA[A-Z0-9]{16}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*|Bearer\s+[\w.~+/-]{8,})"
     r"|(?<=://)[^/@\s:]+:[^/@\s]+(?=@)"  # who asks, in an address
     r"|(?<=[?&])(?i:[\w-]*(?:key|token|secret|password|sig|signature))=[^&#\s]+"
 )
 _VARIABLE = re.compile(r"[A-Z0-9_]*(KEY|PAT)")  # of an environment
+_ANYWHERE = re.compile(
+    r"key|secret|token|pass(word|wd|phrase|code)|pass$|pwd|auth|credential|cookie|session|signature|private|\bpat\b|_pat_?|dsn",
+    re.IGNORECASE,
+)
+_LOOKS_DRAWN = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w+/=]{24,}")
+"""Letters and digits in one long piece, as they are drawn for keys."""
 
 
 def redacted(value: object) -> object:
-    """A value without its secrets: text under a key such as apiKey or authorization, and what looks like a key."""
+    """A value without its secrets: text under a key such as apiKey or authorization, and what looks like a key.
+
+    What an `env` sets is looked at more closely: any name with such a word in it, and any value that seems drawn.
+    """
     if isinstance(value, str):
         return _KEY.sub(HIDDEN, value)
     if isinstance(value, Mapping):
@@ -29,9 +39,21 @@ def redacted(value: object) -> object:
         return {
             k: HIDDEN
             if isinstance(v, str) and (_SECRET.search(k) or _VARIABLE.fullmatch(k))
+            else _environment(cast("Mapping[str, object]", v))
+            if k == "env" and isinstance(v, Mapping)
             else redacted(v)
             for k, v in items.items()
         }
     if isinstance(value, list):
         return [redacted(item) for item in cast("list[object]", value)]
     return value
+
+
+def _environment(variables: Mapping[str, object]) -> dict[str, object]:
+    return {
+        name: HIDDEN
+        if value not in (None, "")
+        and (_ANYWHERE.search(name) or _LOOKS_DRAWN.fullmatch(str(value)))
+        else redacted(value)
+        for name, value in variables.items()
+    }

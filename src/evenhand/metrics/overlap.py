@@ -95,8 +95,12 @@ def edit_distance(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
     >>> edit_distance("kitten", "sitting")
     3
     """
-    if not one or not other:
-        return len(one) + len(other)
+    if len(one) > len(
+        other
+    ):  # either way round it is the same; the integers are as long as the first
+        one, other = other, one
+    if not one:
+        return len(other)
     places: dict[Hashable, int] = {}
     for i, item in enumerate(one):
         places[item] = places.get(item, 0) | 1 << i

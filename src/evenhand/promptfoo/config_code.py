@@ -14,7 +14,7 @@ from typing import cast
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
 from evenhand.javascript import running as javascript
-from evenhand.javascript.source import CONFIG
+from evenhand.javascript.source import CONFIG, TYPESCRIPT
 from evenhand.promptfoo.findings import Findings, Place
 from evenhand.promptfoo.generated import called_now
 from evenhand.promptfoo.tree import Document
@@ -39,7 +39,8 @@ def read_code(path: Path, findings: Findings) -> Document | None:
     try:
         value = decode(encode(called_now(path, CONFIG, ())))
     except EvenhandError as error:
-        findings.problem(Place(path), error.message, error.hint)
+        newer = "TypeScript wants Node 22.18 or newer." if path.suffix in TYPESCRIPT else ""
+        findings.problem(Place(path), error.message, error.hint or newer)
         return None
     refused = [where for where in _functions(value, f"file://{path.name}:{CONFIG}.", ()) if where]
     for where in refused:

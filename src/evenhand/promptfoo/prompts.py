@@ -51,7 +51,7 @@ class TextPrompt:
 
             def chat(variables: Mapping[str, Any]) -> Prompt:
                 text = fill_json(template, variables)
-                return Prompt(parse_prompt(text), text, config, variables, label)
+                return Prompt(parse_prompt(text), text, config, variables, label, template=template)
 
             return chat
         render: Render = _printing_chats(raw) or compiled(raw)
@@ -62,7 +62,7 @@ class TextPrompt:
             # Only what is written as a chat is read as one; a text that merely begins with a variable is no YAML.
             chat = start in ("[", "-") or (start == "{" and said.lstrip()[:1] == "[")
             messages = parse_prompt(said) if chat else (Message("user", said),)
-            return Prompt(messages, said, config, variables, label)
+            return Prompt(messages, said, config, variables, label, template=raw)
 
         return text
 

@@ -88,7 +88,7 @@ class FunctionProvider:
         whole = {**options, "config": {**config, "basePath": str(self.path.parent)}}
         given: tuple[object, ...] = (prompt.text, whole)
         if prompt.task == "generate":
-            shown = {"raw": prompt.text, "label": prompt.label}
+            shown = {"raw": prompt.template or prompt.text, "label": prompt.label}
             given = (*given, {"vars": dict(prompt.vars), "prompt": shown})
         call = _Call(function, given, prompt.task)
         return Request(identity=identity, key=digest(identity), payload=call)

@@ -45,7 +45,7 @@ class ProcessProvider:
     def request(self, prompt: Prompt) -> Request:
         config = {**self.config, **prompt.config, "basePath": str(self.folder)}
         options = encode({"id": self.id, "config": config}, ordered=False).decode()
-        shown = {"raw": prompt.text, "label": prompt.label}
+        shown = {"raw": prompt.template or prompt.text, "label": prompt.label}
         context = encode({"vars": prompt.vars, "prompt": shown}, ordered=False).decode()
         identity = encode(
             {

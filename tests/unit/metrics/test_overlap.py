@@ -46,6 +46,13 @@ def test_edit_distance_is_what_the_table_of_distances_says():
         assert edit_distance(one, other) == row[-1], (SEED, one, other)
 
 
+@pytest.mark.timeout(20)
+def test_edit_distance_of_a_huge_text_from_a_short_one_is_soon_told():
+    """Its time grows with the longer text, not with its square, whichever comes first."""
+    huge = "x" * 1_000_000
+    assert edit_distance(huge, "xy") == edit_distance("xy", huge) == 999_999
+
+
 @pytest.mark.parametrize("measure", [bleu, gleu, meteor])
 def test_the_same_text_scores_highest_and_a_foreign_one_nothing(measure):
     """Measures run from nothing in common to the same text; without words there is nothing in common."""

@@ -62,6 +62,8 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
             {"scoring functions"},
         ),
         ("tags.csv", {}, {"tags in data"}),
+        ([{"vars": {"x": "a {{y}}", "y": "b"}}], {}, set[str]()),
+        ([{"vars": {"x": "a {{ y | upper }}", "y": "b"}}], {}, {"tags in variables"}),
         (
             [{"vars": {"x": "a"}, "options": {"transformVars": "vars"}}],
             {},

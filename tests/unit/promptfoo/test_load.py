@@ -15,6 +15,7 @@ from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.overrides import Overrides
+from evenhand.report.export import export
 from evenhand.store.runfile import RunFile
 
 ENV = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
@@ -579,3 +580,40 @@ def test_an_extension_that_prepares_the_tests_may_change_them(tmp_path: Path) ->
         plan_of(tmp_path, {**config, "extensions": ["file://hooks.py:always"]})
     with pytest.raises(ConfigError, match="no function 'nope'"):
         plan_of(tmp_path, {**config, "extensions": ["file://hooks.py:nope"]})
+
+
+def test_providers_that_are_code_find_the_template_of_their_prompt(tmp_path: Path) -> None:
+    """In `context.prompt.raw`, as promptfoo gives it; the prompt itself is filled in."""
+    (tmp_path / "model.py").write_text(
+        "def call_api(prompt, options, context):\n"
+        "    return {'output': prompt + ' | ' + context['prompt']['raw']}\n"
+    )
+    config = {
+        "prompts": ["Say {{q}}"],
+        "providers": ["file://model.py"],
+        "tests": [{"vars": {"q": 1}}],
+    }
+    finished = door.run(plan_of(tmp_path, config), Settings(home=tmp_path / "kept"))
+    with RunFile.open(finished.path) as run:
+        assert [trial.output for trial in run.trials()] == ["Say 1 | Say {{q}}"]
+
+
+def test_no_secret_of_an_environment_is_written_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither of the process's nor of the config's: not to the run's file, and not to what is exported."""
+    monkeypatch.setenv("SENTINEL_OF_THE_PROCESS", "sentinel-one")
+    drawn = "a1B2c3D4e5F6g7H8i9J0k1L2"
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: ['{{q}}']\n"
+        "providers: [{id: echo, env: {MY_TOKEN_2: sentinel-two}}]\n"
+        f"env: {{MY_KEYS_A: sentinel-three, PIN_SECRET_NO: 90210777, PLAIN: {drawn}, REGION: eu-west}}\n"
+        "tests: [{vars: {q: hello}}]\n"
+    )
+    finished = door.run(load(tmp_path), Settings(home=tmp_path / "kept"))
+    with RunFile.open(finished.path) as run:
+        export(run, tmp_path / "out.json", "promptfoo")
+    written = (tmp_path / "out.json").read_bytes() + finished.path.read_bytes()
+    assert b"eu-west" in written
+    for secret in ("sentinel-one", "sentinel-two", "sentinel-three", "90210777", drawn):
+        assert secret.encode() not in written
