@@ -68,7 +68,7 @@ class CasePlan:
     @property
     def variants(self) -> Sequence[Variant]:
         """A single column."""
-        return (Variant(0, self.title, self.model),)
+        return (Variant(0, self.title, self.model, eval=self.title),)
 
     @property
     def providers(self) -> Sequence[Provider]:

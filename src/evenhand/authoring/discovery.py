@@ -132,7 +132,7 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
         return None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    look_first_in(project_of(file), file.parent, Path.cwd())
+    look_first_in(project_of(file), file.parent, then=Path.cwd())
     try:
         with reading(file) as named:
             spec.loader.exec_module(module)

@@ -254,7 +254,7 @@ class ScorePlan:
     size: int = 1
     case_count: int = 1
     repeats: int = 1
-    variants: Sequence[Variant] = (Variant(0, "score", ""),)
+    variants: Sequence[Variant] = (Variant(0, "score", "", eval="score"),)
     hints: Sequence[Problem] = ()
     options: RunOptions = field(default_factory=RunOptions)
 

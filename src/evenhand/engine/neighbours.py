@@ -15,10 +15,16 @@ _folders: set[Path] = set()
 """Where files were imported from. Only what comes from these is ever set aside."""
 
 
-def look_first_in(*folders: Path) -> None:
-    """Lets imports look into these folders before all others, the first of them first."""
-    for folder in reversed(folders):
-        _set_aside(folder, folders)
+def look_first_in(*folders: Path, then: Path | None = None) -> None:
+    """Lets imports look into these folders before all others, the first of them first.
+
+    Args:
+        then: After them; what was imported from there is its own, and never set aside.
+    """
+    own = (*folders, then) if then else folders
+    for folder in reversed(own):
+        if folder in folders:
+            _set_aside(folder, own)
         if str(folder) in sys.path:
             sys.path.remove(str(folder))
         sys.path.insert(0, str(folder))
