@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.errors import ConfigError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from evenhand.core.plan import Plan
+    from evenhand.core.plan import Plan, Selection
+    from evenhand.registry.library import Library
+    from evenhand.registry.plan import RegistryPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Asked:
         names: Only evals with this text in their name.
         tag: Only evals with this tag.
         strict: What would be warned of is an error.
+        case: Of prompt directories, only the case with this name.
     """
 
     paths: tuple[str, ...]
@@ -43,6 +46,7 @@ class Asked:
     names: str = ""
     tag: str = ""
     strict: bool = False
+    case: str = ""
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:
@@ -62,6 +66,9 @@ class Asked:
 
         path = Path(split_line(self.paths[0])[0])
         folder = path if path.is_dir() else path.parent
+        prompts = self._prompts()
+        if prompts is not None and not (folder / "offline.jsonl").is_file():
+            return prompts[0].root
         if not self._is_evals(self.paths[0]):
             return folder
         return next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
@@ -94,6 +101,14 @@ class Asked:
                 broken=found.problems,
             )
             return plan, sorted(found.problems)
+        prompts = self._prompts()
+        if prompts is not None:
+            plan = self._registry(*prompts, selection)
+            if self.strict and plan.hints:
+                raise ConfigError(plan.hints)
+            return plan, []
+        if self.case:
+            raise UsageError("--case is for prompt directories", hint="Use --filter.")
         only, *others = self.paths
         if others:
             raise UsageError(
@@ -110,6 +125,24 @@ class Asked:
         if self.strict and plan.hints:
             raise ConfigError(plan.hints)
         return plan, []
+
+    def _prompts(self) -> tuple[Library, list[str]] | None:
+        """The prompt directories that are meant; None where something else is."""
+        from evenhand.cli.dialects import prompts_meant  # noqa: PLC0415 (see above)
+
+        return prompts_meant(self.paths)
+
+    def _registry(self, library: Library, ids: list[str], selection: Selection) -> RegistryPlan:
+        from evenhand.cli.dialects import lent_assertions  # noqa: PLC0415 (see above)
+        from evenhand.registry.plan import load  # noqa: PLC0415 (see above)
+
+        lend = lent_assertions(os.environ, library.root)
+        return load(library, ids, selection, case=self.case, offline=self.offline, lend=lend)
+
+    @staticmethod
+    def told(plan: Plan) -> list[str]:
+        """What is to be said of a plan once it has run, a line each."""
+        return list(getattr(plan, "told", ()))
 
     @staticmethod
     def _is_evals(path: str) -> bool:

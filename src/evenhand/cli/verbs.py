@@ -22,6 +22,10 @@ _COMMANDS = {
     ),
     "export": ("evenhand.cli.show", "Write a run's results to a file."),
     "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
+    "prompt": (
+        "evenhand.cli.prompt",
+        "Keep prompts in folders: render, send, promote, list and check them.",
+    ),
     "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt to start from."),
     "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
     "scorers": ("evenhand.cli.setup", "List what can be expected of an output."),

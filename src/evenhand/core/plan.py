@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from evenhand.core.case import Case
@@ -71,6 +72,7 @@ class RunOptions:
         time_limit_s: For one call of a user's function.
         pass_rate: The share of trials that must pass for the run to pass, 0 to 1.
         delay_s: Seconds to wait before each call.
+        closing: Called with the run's file once all its trials are settled.
     """
 
     concurrency: int | None = None
@@ -79,6 +81,7 @@ class RunOptions:
     time_limit_s: float = 60.0
     pass_rate: float = 1.0
     delay_s: float = 0.0
+    closing: Callable[[Path], None] | None = None
 
 
 class Plan(Protocol):

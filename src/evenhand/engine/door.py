@@ -151,6 +151,8 @@ async def settle(
         raise
     finally:
         await journal.finish(ending.status, ending.message)
+    if plan.options.closing is not None and ending.status == "finished":
+        await asyncio.to_thread(plan.options.closing, journal.path)
     return Finished(journal.path, ending, tuple(journal.in_doubt()), words)
 
 
