@@ -26,11 +26,20 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON doc
 
 
 @click.group(short_help="Keep prompts in folders: render, send, promote, list and check them.")
-def prompt() -> None:
+@click.option(
+    "-C",
+    "root",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="The repository, or a folder in it.  [default: where you stand]",
+)
+@click.pass_context
+def prompt(context: click.Context, root: Path | None) -> None:
     """Keep prompts in folders, prompts/ID, each with its cases, its hooks and its evidence.
 
     Their cases are run by `evenhand run prompts/ID`.
     """
+    context.obj = root
 
 
 @prompt.command(name="list", short_help="List the prompts, and whether their evidence holds.")
@@ -81,9 +90,9 @@ def new(id_: str, source: str) -> int:
     from evenhand.registry.starting import new as make  # noqa: PLC0415 (see above)
 
     try:
-        library = library_of(Path.cwd())
+        library = library_of(_start())
     except UsageError:  # the first one
-        library = Library(Path.cwd())
+        library = Library(_start().absolute())
     folder = make(library, id_, source)
     _print(f"  {os.path.relpath(folder)}\n\nnext: evenhand prompt edit {shlex.quote(id_)}")
     return PASSED
@@ -348,7 +357,11 @@ def migrate(*, write_them: bool) -> int:
 def _library() -> Library:
     from evenhand.registry.library import library_of  # noqa: PLC0415 (see above)
 
-    return library_of(Path.cwd())
+    return library_of(_start())
+
+
+def _start() -> Path:
+    return click.get_current_context().obj or Path.cwd()
 
 
 def _prompt(id_: str) -> PromptFolder:

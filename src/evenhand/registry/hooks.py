@@ -140,13 +140,15 @@ def _hint(error: Exception) -> str:
     return ""
 
 
-async def guarded(path: Path, prompt: str, case: str, values: Mapping[str, object]) -> Ran:
+async def guarded(
+    path: Path, prompt: str, case: str, values: Mapping[str, object], limit_s: float = LIMIT_S
+) -> Ran:
     """Runs a guard. Its variables go over all others.
 
     Raises:
         CodeError: It said no, or could not be run: nothing may be sent.
     """
-    ran = await run_hook(path, hook_env(prompt, case, values))
+    ran = await run_hook(path, hook_env(prompt, case, values), limit_s)
     if ran.code:
         said = (ran.complaint or ran.said).strip()[-500:]
         raise CodeError(f"guard.sh failed for {prompt} (exit {ran.code})", hint=said)

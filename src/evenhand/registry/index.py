@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,16 +17,16 @@ SHELL = "aliases.sh"
 START, END = "<!-- INDEX:START -->", "<!-- INDEX:END -->"
 FIRST, LAST = "# AUTO-GENERATED:START", "# AUTO-GENERATED:END"
 _MARK = re.compile(r"^#.*AUTO-GENERATED.*$", re.MULTILINE)
-_HEADER = """\
-# Verbs for the prompts of this repository: put `. {path}` into your shell's start-up file.
+_HEADER = f"""\
+# Verbs for the prompts of this repository: source this file from your shell's start-up file.
 # What stands between the two marks is written anew by `evenhand prompt index`; the rest is yours.
-EVENHAND_PROMPTS={root}
-prompts() {{ (cd "$EVENHAND_PROMPTS" && evenhand prompt list "$@"); }}
+EVENHAND_PROMPTS=$(cd "$(dirname "${{BASH_SOURCE[0]:-$0}}")" && pwd)
+prompts() {{ evenhand prompt -C "$EVENHAND_PROMPTS" list "$@"; }}
 prompt-where() {{ printf '%s\\n' "$EVENHAND_PROMPTS/prompts/$1"; }}
-prompt-edit() {{ (cd "$EVENHAND_PROMPTS" && evenhand prompt edit "$@"); }}
+prompt-edit() {{ evenhand prompt -C "$EVENHAND_PROMPTS" edit "$@"; }}
 
-{first}
-{last}
+{FIRST}
+{LAST}
 """
 
 
@@ -80,9 +79,7 @@ def _shell(library: Library, name: str, prompts: Sequence[PromptFolder]) -> list
     verbs, told = _verbs(prompts)
     if not verbs and not path.is_file():
         return told
-    root = shlex.quote(str(library.root))
-    header = _HEADER.format(path=shlex.quote(str(path)), root=root, first=FIRST, last=LAST)
-    text = header
+    text = _HEADER
     if path.is_file():
         with path.open(encoding="utf-8", newline="") as file:
             text = file.read()
@@ -91,7 +88,10 @@ def _shell(library: Library, name: str, prompts: Sequence[PromptFolder]) -> list
         what = f"{shown_path(path)} has no two lines AUTO-GENERATED, and was left as it is."
         return [*told, f"{what} Put {FIRST} and {LAST} into it."]
     first, last = marks
-    lines = "".join(f'{verb}() {{ evenhand prompt send {id_} "$@"; }}\n' for verb, id_ in verbs)
+    lines = "".join(
+        f'{verb}() {{ evenhand prompt -C "${{EVENHAND_PROMPTS:-.}}" send {id_} "$@"; }}\n'
+        for verb, id_ in verbs
+    )
     changed = write(path, f"{text[: first.end()]}\n{lines}{text[last.start() :]}")
     state = "written" if changed else "unchanged"
     return [*told, f"{shown_path(path)}: {len(verbs)} verbs, {state}"]

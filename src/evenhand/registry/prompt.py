@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean
 from evenhand.promptfoo.tree import Document, read_document, read_text
+from evenhand.registry.hooks import LIMIT_S
 from evenhand.registry.library import (
     ALIASES,
     EXAMPLES,
@@ -35,6 +36,7 @@ KNOWN = frozenset(
         "not_for",
         "notes",
         "promotion",
+        "hooks",
     }
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
@@ -88,6 +90,7 @@ class Meta:
     not_for: tuple[str, ...] = ()
     notes: str = ""
     promotion: Promotion = field(default_factory=Promotion)
+    hook_limit_s: float = LIMIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +240,21 @@ def _meta(id: str, document: Document, findings: Findings) -> Meta:  # noqa: A00
         not_for=_texts(said, "not_for", document, findings),
         notes=str(said.get("notes") or ""),
         promotion=_promotion(said.get("promotion"), document, findings),
+        hook_limit_s=_hook_limit_s(said.get("hooks"), document, findings),
     )
+
+
+def _hook_limit_s(given: object, document: Document, findings: Findings) -> float:
+    """The seconds that a hook may take: `hooks: {timeout_s: 60}`."""
+    if given is None:
+        return LIMIT_S
+    said = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
+    limit = said.get("timeout_s")
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0:
+        what, hint = f"hooks is {given!r}", "Write hooks: {timeout_s: 60}."
+        findings.problem(document.at("hooks"), what, hint)
+        return LIMIT_S
+    return limit
 
 
 def _text(said: Mapping[str, Any], name: str, document: Document, findings: Findings) -> str:

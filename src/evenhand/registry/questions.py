@@ -13,7 +13,7 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.registry.counting import tokens, words
-from evenhand.registry.hooks import hook_env, run_hook
+from evenhand.registry.hooks import LIMIT_S, hook_env, run_hook
 from evenhand.scorers.javascript_regex import needs_care, search_apart
 from evenhand.scorers.text import quoted, text_of
 
@@ -107,13 +107,14 @@ class Verified:
     prompt: str
     case: str
     values: Mapping[str, object] = field(hash=False, repr=False)
+    limit_s: float = LIMIT_S
 
     async def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002 (the Protocol's)
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             file = Path(folder) / "output.txt"
             file.write_text(text_of(output), "utf-8", "surrogatepass", newline="")
             env = {**hook_env(self.prompt, self.case, self.values), "EVA_OUTPUT_FILE": str(file)}
-            ran = await run_hook(self.path, env)
+            ran = await run_hook(self.path, env, self.limit_s)
         said = (ran.complaint or ran.said).strip()[-500:]
         return check(not ran.code, f"exit {ran.code}" + (f": {said}" if said else ""))
 

@@ -27,7 +27,7 @@ from evenhand.engine.door import Settings, run, waited_for
 from evenhand.registry.content import content_of
 from evenhand.registry.counting import words
 from evenhand.registry.evidence import USAGE, append, now
-from evenhand.registry.hooks import LIMIT_S, guarded, hook_env, is_hook, run_hook
+from evenhand.registry.hooks import guarded, hook_env, is_hook, run_hook
 from evenhand.registry.library import GUARD, TEMPLATE, VERIFY
 from evenhand.registry.models import Models
 from evenhand.registry.prompt import PromptFolder
@@ -85,7 +85,9 @@ def rendered(
     values = merged(prompt.defaults, inputs, given)
     notes = [_not_run(prompt, name) for name in (GUARD, VERIFY)]
     if is_hook(prompt.path / GUARD):
-        ran = waited_for(guarded(prompt.path / GUARD, prompt.id, case, values))
+        ran = waited_for(
+            guarded(prompt.path / GUARD, prompt.id, case, values, prompt.meta.hook_limit_s)
+        )
         found, others = ran.values()
         values = merged(values, found)
         notes += [f"guard.sh: sets nothing: {line[:200]}" for line in others[:20]]
@@ -192,7 +194,11 @@ def _verified(given: Rendered, output: str) -> tuple[bool | None, str]:
         file.write_text(output, "utf-8", "surrogatepass", newline="")
         env = hook_env(given.prompt.id, given.case, given.values)
         try:
-            ran = waited_for(run_hook(path, {**env, "EVA_OUTPUT_FILE": str(file)}, LIMIT_S))
+            ran = waited_for(
+                run_hook(
+                    path, {**env, "EVA_OUTPUT_FILE": str(file)}, given.prompt.meta.hook_limit_s
+                )
+            )
         except CodeError as error:
             return False, str(error)
     return ran.code == 0, (ran.complaint or ran.said).strip()[-1000:]

@@ -43,10 +43,10 @@ class CaseBody:
     verify: Path | None
 
     async def __call__(self, trial: Trial) -> object:
-        prompt, case = self.prompt, self.case
+        prompt, case, limit_s = self.prompt, self.case, self.prompt.meta.hook_limit_s
         values = merged(prompt.defaults, case.inputs, self.variables)
         if self.guard is not None and is_hook(self.guard):
-            ran = await guarded(self.guard, prompt.id, case.name, values)
+            ran = await guarded(self.guard, prompt.id, case.name, values, limit_s)
             values = merged(values, ran.values()[0])
         trial.show(values)
         text = render(prompt.template, values, str(prompt.path / TEMPLATE))
@@ -58,7 +58,7 @@ class CaseBody:
         if case.rubric.strip():
             trial.expect(self._rated(reply.text, values))
         if self.verify is not None and is_hook(self.verify):
-            scorer = Verified(self.verify, prompt.id, case.name, values)
+            scorer = Verified(self.verify, prompt.id, case.name, values, limit_s)
             trial.expect(Expectation(reply.text, scorer))
         return reply.text
 
