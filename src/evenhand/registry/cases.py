@@ -144,6 +144,7 @@ class _Reader:
     ) -> None:
         self._prompt = prompt
         self._document = document
+        self._inputs_read: dict[str, dict[str, object]] = {}
         self._findings = findings
         self._said = cast("Mapping[str, Any]", document.value)
         self._defaults = self._mapping(self._said, "defaults")
@@ -252,14 +253,21 @@ class _Reader:
             if not isinstance(source, str) or not source.strip():
                 self._findings.problem(place, f"inputs_from is {source!r}, not a folder")
             else:
-                path = self._assertions.file(f"{source}/{INPUTS}", place)
-                if path is not None:
-                    found = read_inputs(path, self._prompt.library.root, self._findings)
+                found.update(self._inputs_from(source, place))
         if given is not None and not isinstance(given, Mapping):
             self._problem((*at, "inputs"), f"inputs are {given!r}", "Write inputs: {name: value}.")
         elif given is not None:
             found.update(cast("Mapping[str, object]", given))
         return found
+
+    def _inputs_from(self, folder: str, place: Place) -> Mapping[str, object]:
+        """The inputs in a folder's inputs.yml, read once however many cases share it."""
+        if folder not in self._inputs_read:
+            path = self._assertions.file(f"{folder}/{INPUTS}", place)
+            root = self._prompt.library.root
+            read = read_inputs(path, root, self._findings) if path is not None else {}
+            self._inputs_read[folder] = read
+        return self._inputs_read[folder]
 
     def _triggering(self) -> Triggering | None:
         if self._said.get("triggering") is None:

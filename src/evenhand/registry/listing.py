@@ -7,8 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evenhand.promptfoo.findings import Findings
-from evenhand.registry.evidence import Row
-from evenhand.registry.gates import evidence_of, latest_eval, next_status, standing, unmet
+from evenhand.registry.evidence import USAGE, Row, read
+from evenhand.registry.gates import (
+    Standing,
+    evidence_of,
+    latest_eval,
+    next_status,
+    standing,
+    unmet,
+)
 from evenhand.registry.library import Library
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
 from evenhand.registry.usage import usage_of
@@ -47,29 +54,20 @@ class Listed:
 
 def listed(library: Library) -> list[Listed]:
     """All prompts, by name."""
-    found: list[Listed] = []
-    for id_ in library.ids():
-        findings = Findings()
-        prompt = read_prompt(library, id_, findings)
-        evidence = evidence_of(prompt)
-        usage = usage_of(evidence.usage.rows)
-        stands = standing(prompt, evidence)
-        meta = prompt.meta
-        state = "unreadable" if findings.problems else stands.state
-        found.append(
-            Listed(
-                id_,
-                meta.status,
-                meta.version,
-                meta.title,
-                meta.tags,
-                usage.sent,
-                usage.verified,
-                state,
-                stands.missing,
-            )
-        )
-    return found
+    return [_listed(library, id_) for id_ in library.ids()]
+
+
+def _listed(library: Library, id: str) -> Listed:  # noqa: A002 (as users write it)
+    findings = Findings()
+    prompt = read_prompt(library, id, findings)
+    usage = usage_of(read(prompt.path / USAGE).rows)
+    stands = Standing("none")
+    if prompt.meta.status != "draft":  # a draft has nothing to show, and need not be read whole
+        stands = standing(prompt, evidence_of(prompt))
+    state = "unreadable" if findings.problems else stands.state
+    meta, missing = prompt.meta, stands.missing
+    counts = (usage.sent, usage.verified)
+    return Listed(id, meta.status, meta.version, meta.title, meta.tags, *counts, state, missing)
 
 
 def table(rows: Sequence[Listed]) -> list[str]:
