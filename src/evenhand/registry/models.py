@@ -44,21 +44,24 @@ class Models:
         Raises:
             UsageError: Nobody knows it.
         """
-        id_ = model_id(name)
-        if (id_, timeout_s) not in self._made:
-            config: dict[str, object] = {}
-            if timeout_s is not None and not id_.startswith(_UNTIMED):
-                config["timeout" if id_.startswith("exec:") else "timeoutMs"] = timeout_s * 1000
-            self._made[id_, timeout_s] = create(id_, config=config, env=self.env, base=self._base)
-        return self._made[id_, timeout_s]
+        key = (model_id(name), timeout_s)
+        if key not in self._made:
+            self._made[key] = self._create(*key)
+        return self._made[key]
 
     def wrong(self, name: str) -> UsageError | None:
         """What is wrong with a name; None for one that somebody knows."""
         try:
-            self(name)
+            self._create(model_id(name), None)
         except UsageError as error:
             return error
         return None
+
+    def _create(self, id: str, timeout_s: float | None) -> Provider:  # noqa: A002 (the word that users write)
+        config: dict[str, object] = {}
+        if timeout_s is not None and not id.startswith(_UNTIMED):
+            config["timeout" if id.startswith("exec:") else "timeoutMs"] = timeout_s * 1000
+        return create(id, config=config, env=self.env, base=self._base)
 
     @property
     def made(self) -> list[Provider]:

@@ -317,10 +317,12 @@ def _suite(
             hint = "Write model: below defaults in eval.yml, or in meta.yml."
             findings.problem(case.place, f"case '{case.name}' names no model", hint)
             continue
-        for name in filter(None, (case.model, case.judging.model)):
-            wrong = models.wrong(name)
+        for name, timeout_s in ((case.model, case.timeout_s), (case.judging.model, None)):
+            wrong = models.wrong(name) if name else None
             if wrong is not None:
                 findings.problem(case.place, wrong.message, wrong.hint)
+            elif name:
+                models(name, timeout_s)  # so that it is among the plan's models from the start
     queries = found.triggering.queries if found.triggering else ()
     rated = [case for case in found.cases if case.rubric.strip()]
     default = found.judge or env.get("EVENHAND_JUDGE") or ""
