@@ -13,10 +13,14 @@ import errno
 import os
 import re
 import signal
+import subprocess
+import tempfile
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from evenhand.core.errors import CodeError
 from evenhand.registry.rendering import as_text
@@ -24,6 +28,7 @@ from evenhand.registry.rendering import as_text
 LIMIT_S = 30.0
 MOST = 1_000_000
 """Bytes that a hook may write."""
+_LOOK_S = 0.005
 
 _PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)=(.*)")
 
@@ -78,41 +83,50 @@ async def run_hook(path: Path, more: Mapping[str, str], limit_s: float = LIMIT_S
     Raises:
         CodeError: It cannot be started, took too long, or wrote too much.
     """
+    stop = threading.Event()
+    try:
+        return await asyncio.to_thread(_run, path, {**os.environ, **more}, limit_s, stop)
+    finally:
+        stop.set()  # where nobody waits for it any more
+
+
+def _run(path: Path, env: Mapping[str, str], limit_s: float, stop: threading.Event) -> Ran:
+    """Runs a hook. Its output goes to files: what it leaves behind cannot hold them open, as it could a pipe."""
     name = f"{path.parent.name}/{path.name}"
     started = time.perf_counter()
-    try:
-        process = await _start(path, {**os.environ, **more})
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", "") or str(error)
-        raise CodeError(f"{name} cannot be run: {why}", hint=_hint(error)) from None
-    try:
-        out, err, _ = await asyncio.wait_for(
-            asyncio.gather(
-                _read(process.stdout, name), _read(process.stderr, name), process.wait()
-            ),
-            limit_s,
-        )
-    except TimeoutError:
-        raise CodeError(
-            f"{name} took longer than {limit_s:g} s", hint="It, and what it started, was ended."
-        ) from None
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-    code = process.returncode or 0
-    return Ran(code, _decoded(out), _decoded(err), time.perf_counter() - started)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            process = _start(path, env, out, err)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", "") or str(error)
+            raise CodeError(f"{name} cannot be run: {why}", hint=_hint(error)) from None
+        try:
+            while process.poll() is None and not stop.is_set():
+                if time.perf_counter() - started > limit_s:
+                    hint = "It, and what it started, was ended."
+                    raise CodeError(f"{name} took longer than {limit_s:g} s", hint=hint)
+                if max(os.fstat(out.fileno()).st_size, os.fstat(err.fileno()).st_size) > MOST:
+                    what = f"{name} wrote more than {MOST:,} bytes"
+                    raise CodeError(what, hint="It was ended.")
+                stop.wait(_LOOK_S)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            code = process.wait()
+        return Ran(code, _read(out), _read(err), time.perf_counter() - started)
 
 
-async def _start(path: Path, env: Mapping[str, str]) -> asyncio.subprocess.Process:
+def _start(
+    path: Path, env: Mapping[str, str], out: IO[bytes], err: IO[bytes]
+) -> subprocess.Popen[bytes]:
     for program in ((str(path),), ("/bin/sh", str(path))):
         try:
-            return await asyncio.create_subprocess_exec(
-                *program,
+            return subprocess.Popen(  # noqa: S603 (the user's own hook)
+                program,
                 env=env,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
                 start_new_session=True,
             )
         except OSError as error:
@@ -121,17 +135,9 @@ async def _start(path: Path, env: Mapping[str, str]) -> asyncio.subprocess.Proce
     raise OSError(errno.ENOEXEC, os.strerror(errno.ENOEXEC), str(path))
 
 
-async def _read(stream: asyncio.StreamReader | None, name: str) -> bytes:
-    found = bytearray()
-    while stream is not None and (piece := await stream.read(65536)):
-        found += piece
-        if len(found) > MOST:
-            raise CodeError(f"{name} wrote more than {MOST // 1_000_000} MB", hint="It was ended.")
-    return bytes(found)
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "replace").replace("\0", "�")
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(MOST).decode("utf-8", "replace").replace("\0", "�")
 
 
 def _hint(error: Exception) -> str:
