@@ -48,15 +48,13 @@ class Library:
         return self.root / PROMPTS
 
     def ids(self) -> list[str]:
-        """The ids of all prompts, by name: each folder below `prompts` that is not hidden."""
+        """The ids of all prompts, by name: each folder below `prompts` with a meta.yml or a prompt.xml."""
         try:
             with os.scandir(self.prompts) as entries:
                 return sorted(
                     entry.name
                     for entry in entries
-                    if not entry.name.startswith((".", "_"))
-                    and entry.is_dir()
-                    and not (entry.name in OLD_FOLDERS and _is_old(entry.path))
+                    if not entry.name.startswith((".", "_")) and _is_prompt(entry.path)
                 )
         except OSError as error:
             raise UsageError(f"{self.prompts} cannot be read: {error.strerror}") from None
@@ -108,10 +106,11 @@ def prompts_at(path: Path) -> tuple[Library, list[str]] | None:
         path: `prompts/ID`, a file in it, `prompts`, or the repository.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 (see above)
-    if path.is_file():
-        path = path.parent
-    if (path / META).is_file() and path.parent.name == PROMPTS:
-        return Library(path.parent.parent), [path.name]
+    folder = path.parent if path.is_file() else path
+    if (folder / META).is_file() and folder.parent.name == PROMPTS:
+        return Library(folder.parent.parent), [folder.name]
+    if folder != path:
+        return None
     library = Library(path.parent if path.name == PROMPTS else path)
     if library.prompts.is_dir() and any(library.prompts.glob(f"*/{META}")):
         return library, library.ids()
@@ -136,5 +135,6 @@ def links_out(folder: Path) -> Iterator[Path]:
             continue
 
 
-def _is_old(folder: str) -> bool:
-    return not os.path.exists(os.path.join(folder, META))  # noqa: PTH110, PTH118 (asked of every folder)
+def _is_prompt(folder: str) -> bool:
+    there = os.path.exists  # of the module, as it is asked of every folder
+    return there(f"{folder}{os.sep}{META}") or there(f"{folder}{os.sep}{TEMPLATE}")

@@ -123,6 +123,17 @@ def test_paths_stand_for_one_prompt_or_all(shelf):
     assert prompts_at(root / "prompts" / "greet" / "eval.yml") == (Library(root), ["greet"])
     assert prompts_at(root / "prompts") == prompts_at(root) == (Library(root), ["greet", "leave"])
     assert prompts_at(root / "prompts" / "greet" / "examples") is None
+    (root / "tests.csv").write_text("x", "utf-8")
+    assert prompts_at(root / "tests.csv") is None
+
+
+def test_folders_that_hold_no_prompt_are_none(shelf):
+    """Inputs that prompts share may lie beside them; a template without metadata is a prompt that lacks it."""
+    (shelf.library.prompts / "shared").mkdir()
+    (shelf.library.prompts / "bare").mkdir()
+    (shelf.library.prompts / "bare" / "prompt.xml").write_text("x", "utf-8")
+    assert shelf.library.ids() == ["bare", "greet"]
+    assert "prompt not found" in shelf.problems("bare")
 
 
 def test_the_repository_is_the_nearest_folder_with_prompts(shelf, tmp_path_factory):

@@ -360,3 +360,38 @@ def test_rows_are_json_of_one_line(shelf):
     settled(shelf)
     (line,) = (shelf.library.prompts / "greet" / EVALS).read_text().splitlines()
     assert json.loads(line)["ts"].endswith("Z")
+
+
+def test_a_suite_can_ask_for_less_than_all(shelf):
+    """With pass_rate, three of four are green; an error never is."""
+    cases = "".join(
+        f"  - {{name: c{i}, inputs: {{who: x}}, assert: [{{contains: Hello}}]}}\n" for i in range(3)
+    )
+    cases += "  - {name: d, inputs: {who: x}, assert: [{contains: Bye}]}\n"
+    shelf.add("greet", eval=f"defaults: {{pass_rate: 0.75}}\ncases:\n{cases}")
+    settled(shelf)
+    assert (last_row(shelf)["all_passed"], last_row(shelf)["pass_rate"]) == (True, 0.75)
+    shelf.add("greet", eval=f"defaults: {{pass_rate: 0.8}}\ncases:\n{cases}")
+    settled(shelf)
+    assert last_row(shelf)["all_passed"] is False
+
+
+def test_assertions_of_the_other_dialect_work_beside_its_own(shelf):
+    """By their type, negated too, with a variable filled in; one that there is not is told."""
+    from evenhand.cli.dialects import lent_assertions
+
+    lend = lent_assertions({}, shelf.library.root)
+    asserts = (
+        '[{type: icontains, value: "hello {{who}}"}, {type: not-equals, value: x}, {contains: Ada}]'
+    )
+    shelf.add("greet", eval=f"cases: [{{name: a, inputs: {{who: Ada}}, assert: {asserts}}}]")
+    (trial,), _ = settled(shelf, lend=lend)
+    assert [o.outcome for o in trial.outcomes] == ["pass"] * 3
+    shelf.add(
+        "greet",
+        eval="cases: [{name: a, inputs: {}, assert: [{type: contians, value: x}, {type: contains}]}]",
+    )
+    with pytest.raises(ConfigError) as error:
+        load(shelf.library, ["greet"], lend=lend)
+    assert "Did you mean 'contains'" in str(error.value)
+    assert "'contains' has no value" in str(error.value)
