@@ -9,7 +9,7 @@ from evenhand.registry.rendering import names_in, render, vars_hash
 
 NAMES = ("a", "b", "c-d", "e.f")
 VALUES = st.text() | st.sampled_from(["{{a}}", "{{ b }}", "\\1", "{{c-d}}{{e.f}}", "}}{{"])
-FILLED = st.fixed_dictionaries({name: VALUES for name in NAMES})
+FILLED = st.fixed_dictionaries(dict.fromkeys(NAMES, VALUES))
 
 
 @given(st.lists(st.sampled_from(NAMES) | st.text(st.characters(exclude_characters="{}"))), FILLED)
