@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +38,8 @@ def tokens(text: str, model: str, reply: Reply | None) -> tuple[int | None, str]
 @lru_cache(maxsize=64)
 def _encoding(model: str) -> Any:
     try:
+        import tempfile  # noqa: PLC0415 (see below)
+
         import tiktoken  # noqa: PLC0415 # pyright: ignore[reportMissingImports] (a library that need not be there)
 
         name = tiktoken.encoding_name_for_model(model)

@@ -8,6 +8,7 @@ tell it, skip it and leave it where it is.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,12 +93,14 @@ def read(path: Path) -> Rows:
         StoreError: It is there, and cannot be read.
     """
     try:
-        if path.is_symlink():
-            return Rows(path, broken=(1,))
-        data = path.read_bytes()
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with os.fdopen(fd, "rb") as file:
+            data = file.read()
     except FileNotFoundError:
         return Rows(path)
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            return Rows(path, broken=(1,))
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
     rows: list[Row] = []
     broken: list[int] = []

@@ -7,23 +7,23 @@ KEY=VALUE sets nothing.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import os
 import re
 import signal
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from evenhand.core.errors import CodeError
 from evenhand.registry.rendering import as_text
+
+if TYPE_CHECKING:
+    import subprocess
 
 LIMIT_S = 30.0
 MOST = 1_000_000
@@ -83,6 +83,8 @@ async def run_hook(path: Path, more: Mapping[str, str], limit_s: float = LIMIT_S
     Raises:
         CodeError: It cannot be started, took too long, or wrote too much.
     """
+    import asyncio  # noqa: PLC0415 (those who only look at hooks run none)
+
     stop = threading.Event()
     try:
         return await asyncio.to_thread(_run, path, {**os.environ, **more}, limit_s, stop)
@@ -92,6 +94,8 @@ async def run_hook(path: Path, more: Mapping[str, str], limit_s: float = LIMIT_S
 
 def _run(path: Path, env: Mapping[str, str], limit_s: float, stop: threading.Event) -> Ran:
     """Runs a hook. Its output goes to files: what it leaves behind cannot hold them open, as it could a pipe."""
+    import tempfile  # noqa: PLC0415 (see above)
+
     name = f"{path.parent.name}/{path.name}"
     started = time.perf_counter()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -119,6 +123,8 @@ def _run(path: Path, env: Mapping[str, str], limit_s: float, stop: threading.Eve
 def _start(
     path: Path, env: Mapping[str, str], out: IO[bytes], err: IO[bytes]
 ) -> subprocess.Popen[bytes]:
+    import subprocess  # noqa: PLC0415 (see above)
+
     for program in ((str(path),), ("/bin/sh", str(path))):
         try:
             return subprocess.Popen(  # noqa: S603 (the user's own hook)

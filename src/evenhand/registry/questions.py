@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,6 +109,8 @@ class Verified:
     limit_s: float = LIMIT_S
 
     async def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002 (the Protocol's)
+        import tempfile  # noqa: PLC0415 (where there is a hook to run)
+
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             file = Path(folder) / "output.txt"
             file.write_text(text_of(output), "utf-8", "surrogatepass", newline="")
