@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand import __version__
+from evenhand.core.errors import StoreError
 from evenhand.core.run import TrialResult
 from evenhand.registry.content import Content
 from evenhand.registry.evidence import EVALS, append, now
@@ -85,8 +86,12 @@ def keep(run: Path, asked: Sequence[Asked]) -> list[str]:
     told: list[str] = []
     for one, tally in zip(asked, tallies, strict=True):
         row = _row(one, tally, id_)
-        append(one.prompt.path / EVALS, row)
-        told.append(_told(one, row))
+        line = _told(one, row)
+        try:
+            append(one.prompt.path / EVALS, row)
+        except StoreError as error:  # the run itself is kept: it is no reason to show nothing of it
+            line = f"{line}, but {error.message}"
+        told.append(line)
     return told
 
 

@@ -21,7 +21,7 @@ from evenhand.core.variant import Variant
 from evenhand.promptfoo.findings import Findings
 from evenhand.registry.assertions import Lend
 from evenhand.registry.cases import EvalCase, EvalFile, chosen, read_eval
-from evenhand.registry.content import content_of
+from evenhand.registry.content import Content, content_of
 from evenhand.registry.library import EVAL, GUARD, VERIFY, Library
 from evenhand.registry.models import Models, model_id
 from evenhand.registry.outcome import Asked, keep
@@ -39,6 +39,7 @@ class Suite:
     Attributes:
         judge: Who judges, where a case names nobody; None where nobody is named at all.
         router: Who decides about the queries.
+        content: What it was when it was read: that is what the run is evidence of.
         partial: Whether less than all of it is run.
     """
 
@@ -48,6 +49,7 @@ class Suite:
     queries: Sequence[tuple[str, bool]]
     judge: Provider | None
     router: Provider | None
+    content: Content
     variants: list[Variant] = field(default_factory=list[Variant])
     partial: bool = False
 
@@ -121,7 +123,7 @@ class RegistryPlan:
                     "id": suite.prompt.id,
                     "version": suite.prompt.meta.version,
                     "status": suite.prompt.meta.status,
-                    "content": content_of(suite.prompt, suite.eval).whole,
+                    "content": suite.content.whole,
                     "cases": [case.name for case in suite.cases],
                     "queries": len(suite.queries),
                     "partial": suite.partial,
@@ -134,7 +136,7 @@ class RegistryPlan:
     def fingerprint(self) -> str:
         """A hash of all that the prompts, their cases and their hooks are, and of the selection."""
         if not self._fingerprint:
-            parts = [content_of(suite.prompt, suite.eval).whole for suite in self.suites]
+            parts = [suite.content.whole for suite in self.suites]
             names = [[case.name for case in suite.cases] for suite in self.suites]
             models = [str(variant) for variant in self.variants]
             judges = [
@@ -232,7 +234,7 @@ class RegistryPlan:
         asked = [
             Asked(
                 suite.prompt,
-                content_of(suite.prompt, suite.eval),
+                suite.content,
                 tuple(variant.index for variant in suite.variants),
                 tuple(dict.fromkeys(model_id(case.model) for case in suite.cases)),
                 suite.judge.id if suite.judge else "",
@@ -331,7 +333,8 @@ def _suite(
         judge = _judge(default, prompt, found, models, findings)
     if found.triggering and queries:
         router = _judge(found.triggering.judge or default, prompt, found, models, findings)
-    return Suite(prompt, found, found.cases, queries, judge, router)
+    content = content_of(prompt, found)
+    return Suite(prompt, found, found.cases, queries, judge, router, content)
 
 
 def _judge(

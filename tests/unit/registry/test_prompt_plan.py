@@ -8,6 +8,7 @@ import pytest
 from evenhand.core.errors import ConfigError, NothingSelected, UsageError
 from evenhand.core.plan import Selection
 from evenhand.engine.door import Settings, run
+from evenhand.registry.content import content_of
 from evenhand.registry.evidence import EVALS, read
 from evenhand.registry.plan import load
 from evenhand.store.runfile import RunFile
@@ -345,14 +346,31 @@ def test_the_plan_is_another_one_when_anything_in_it_is(shelf):
     assert len(seen) == 4
 
 
-def test_the_evidence_is_of_what_was_when_the_run_began(shelf):
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"prompt": "Hello {{who}}, again"},
+        {"eval": "cases: [{name: easy, inputs: {who: x}, assert: [{contains: Hello}]}]"},
+        {"verify": "#!/bin/sh\n"},
+    ],
+)
+def test_the_evidence_is_of_what_was_when_the_run_began(shelf, files):
     """A prompt that is edited while its eval runs has no evidence for what it became."""
     plan = load(shelf.library, ["greet"])
-    shelf.add("greet", prompt="Hello {{who}}, again")
+    before = content_of(shelf.read()).whole
+    shelf.add("greet", **files)
     run(plan, Settings(home=shelf.library.root / ".evenhand", cache=False))
-    from evenhand.registry.content import content_of
+    assert last_row(shelf)["content"] == before
+    assert content_of(shelf.read()).whole != before
 
-    assert last_row(shelf)["content"] != content_of(shelf.read()).whole
+
+def test_evidence_that_cannot_be_kept_is_told_and_the_run_is_shown(shelf):
+    """A folder that cannot be written takes nothing from what was paid for."""
+    (shelf.library.prompts / "greet" / EVALS).mkdir()
+    trials, plan = settled(shelf)
+    assert trials[0].outcome == "pass"
+    assert "but " in plan.told[0]
+    assert "cannot be written" in plan.told[0]
 
 
 def test_rows_are_json_of_one_line(shelf):
