@@ -215,6 +215,7 @@ def test_a_file_can_be_a_variable(evenhand, tmp_path):
         ("prompt", "export-skill", "surgical-diff"),
         ("prompt", "new", "surgical-diff"),
         ("prompt", "doctor", "nobody"),
+        ("prompt", "doctor", "/prompts/nobody"),
         ("run", "prompts/surgical-diff", "--case", "nobody"),
         ("run", "--case", "x", "prompts/surgical-diff/examples"),
     ],
@@ -271,6 +272,18 @@ def test_doctor_takes_the_paths_that_pre_commit_gives(evenhand):
     assert "PASS commit-message" in ended.out
     assert "prompts/surgical-diff/prompt.xml:16: 'nobody' is not declared" in ended.out
     assert evenhand("prompt", "doctor", "commit-message").code == 0
+    ended = evenhand("prompt", "doctor", "shared/empty-change/inputs.yml")
+    assert (ended.code, ended.out.splitlines()[-1]) == (1, "2 prompts, 1 with problems, 1 warning")
+
+
+def test_doctor_finds_the_repository_of_a_path(evenhand, monkeypatch):
+    """Where it is a folder of a larger one."""
+    root = Path.cwd()
+    monkeypatch.chdir(root.parent)
+    ended = evenhand("prompt", "doctor", "repo/prompts/commit-message/meta.yml")
+    assert (ended.code, ended.out.splitlines()[0]) == (0, "PASS commit-message")
+    assert evenhand("prompt", "doctor").code == 2
+    assert evenhand("prompt", "-C", "repo", "doctor", "commit-message").code == 0
 
 
 def test_the_hook_for_pre_commit_names_what_there_is():

@@ -285,12 +285,9 @@ def doctor(ids: tuple[str, ...], *, check: bool, quiet: bool, as_json: bool) -> 
     not count.
     """
     from evenhand.registry.doctor import look  # noqa: PLC0415 (see above)
+    from evenhand.report.words import count  # noqa: PLC0415 (see above)
 
-    library = _library()
-    names = list(dict.fromkeys(map(_id_of, ids)))
-    for name in names:
-        library.folder(name)
-    found = look(library, names or None)
+    found = [one for library, names in _meant(ids).items() for one in look(library, names)]
     bad = [one for one in found if one.problems or (check and one.stale)]
     if as_json:
         _print(_document([_told(one) for one in found]))
@@ -302,7 +299,9 @@ def doctor(ids: tuple[str, ...], *, check: bool, quiet: bool, as_json: bool) -> 
                     for problem in problems:
                         _print(_safe(f"  {kind}{str(problem).replace(chr(10), chr(10) + '  ')}"))
         warned = sum(len(one.warnings) for one in found)
-        _print(f"{len(found)} prompts, {len(bad)} with problems, {warned} warnings")
+        _print(
+            f"{count(len(found), 'prompt')}, {len(bad)} with problems, {count(warned, 'warning')}"
+        )
     return FAILED if bad else PASSED
 
 
@@ -391,12 +390,31 @@ def _rendered(id_: str, case: str, pairs: tuple[str, ...], var_file: Path | None
     return given
 
 
-def _id_of(text: str) -> str:
-    """The id that is meant by an id, or by a path to a prompt's folder or to a file in it."""
-    parts = Path(text).parts
-    if "prompts" in parts[:-1]:
-        return parts[parts.index("prompts") + 1]
-    return text
+def _meant(texts: tuple[str, ...]) -> dict[Library, list[str] | None]:
+    """The prompts that are meant by ids, and by paths to their folders or to files in them; None for all.
+
+    A path that is in no prompt's folder, inputs that are shared say, means all prompts of its repository.
+    """
+    from evenhand.registry.library import PROMPTS, library_of  # noqa: PLC0415 (see above)
+
+    if not texts:
+        return {_library(): None}
+    found: dict[Library, list[str] | None] = {}
+    for text in texts:
+        if os.sep not in text:
+            library, id_ = _library(), text
+            library.folder(id_)
+        else:
+            path = Path(os.path.abspath(text))  # noqa: PTH100 (links are left as they are written)
+            library = library_of(path)
+            inside = path.relative_to(library.root).parts
+            id_ = inside[1] if inside[:1] == (PROMPTS,) and len(inside) > 1 else ""
+        names = found.setdefault(library, [])
+        if id_ not in library.ids():
+            found[library] = None
+        elif names is not None and id_ not in names:
+            names.append(id_)
+    return found
 
 
 def _told(one: Looked) -> dict[str, Any]:

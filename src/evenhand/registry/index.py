@@ -11,6 +11,7 @@ from evenhand.registry.doctor import ALIAS
 from evenhand.registry.library import Library
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
 from evenhand.registry.writing import write
+from evenhand.report.words import count
 
 README = "README.md"
 SHELL = "aliases.sh"
@@ -49,7 +50,7 @@ def _readme(path: Path, prompts: Sequence[PromptFolder]) -> list[str]:
         return [f"{shown} has no place for the list, and was left as it is. {with_marks}"]
     table = _table(prompts)
     changed = write(path, f"{text[: start + len(START)]}\n{table}{text[end:]}")
-    return [f"{shown}: {len(prompts)} prompts, {'written' if changed else 'unchanged'}"]
+    return [f"{shown}: {count(len(prompts), 'prompt')}, {'written' if changed else 'unchanged'}"]
 
 
 def _table(prompts: Sequence[PromptFolder]) -> str:
@@ -94,7 +95,7 @@ def _shell(library: Library, name: str, prompts: Sequence[PromptFolder]) -> list
     )
     changed = write(path, f"{text[: first.end()]}\n{lines}{text[last.start() :]}")
     state = "written" if changed else "unchanged"
-    return [*told, f"{shown_path(path)}: {len(verbs)} verbs, {state}"]
+    return [*told, f"{shown_path(path)}: {count(len(verbs), 'verb')}, {state}"]
 
 
 def _verbs(prompts: Sequence[PromptFolder]) -> tuple[list[tuple[str, str]], list[str]]:

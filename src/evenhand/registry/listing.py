@@ -19,6 +19,7 @@ from evenhand.registry.gates import (
 from evenhand.registry.library import Library
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
 from evenhand.registry.usage import usage_of
+from evenhand.report.words import count
 
 HEADS = ("id", "status", "version", "sent", "verified", "evidence", "title")
 
@@ -84,7 +85,7 @@ def table(rows: Sequence[Listed]) -> list[str]:
         f"{sum(row.status == status for row in rows)} {status}" for status in reversed(STATUSES)
     )
     stale = [row.id for row in rows if row.is_stale]
-    lines += ["", f"{len(rows)} prompts: {counts}"]
+    lines += ["", f"{count(len(rows), 'prompt')}: {counts}"]
     if stale:
         lines.append(f"ready, and not on the evidence that there is: {', '.join(stale)}")
         lines.append(f"\nnext: evenhand run prompts/{stale[0]}")
