@@ -18,7 +18,7 @@ from evenhand.authoring.own_code import files_of
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import CodeError, ConfigError, NothingSelected, Problem, UsageError
-from evenhand.core.expect import all_pass
+from evenhand.core.expect import share_passed
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
@@ -163,21 +163,6 @@ class EvalPlan:
 
     def _repeats(self, evals: EvalSet) -> int:
         return self.selection.repeats or evals.repeats
-
-
-def share_passed(outcomes: Sequence[Outcome]) -> Verdict:
-    """Every expectation must pass; the score is the weighted share of them that did.
-
-    What expectations measure is on scales of their own (words, seconds, points of a rubric): a mean over those would
-    say nothing. Each keeps its number in its outcome, and under its `metric`.
-    """
-    verdict = all_pass(outcomes)
-    if verdict.score is None:
-        return verdict
-    passed = sum(o.weight for o in outcomes if o.outcome == "pass")
-    failed = sum(o.weight for o in outcomes if o.outcome == "fail")
-    share = passed / (passed + failed) if passed + failed else None
-    return Verdict(verdict.outcome, share, verdict.reason, verdict.named_scores)
 
 
 def something_expected(outcomes: Sequence[Outcome]) -> Verdict:

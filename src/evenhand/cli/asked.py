@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.errors import ConfigError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from evenhand.core.plan import Plan
+    from evenhand.core.plan import Plan, Selection
     from evenhand.promptfoo.overrides import Overrides
+    from evenhand.registry.library import Library
+    from evenhand.registry.plan import RegistryPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Asked:
         prompts: This, and what follows: see `evenhand.promptfoo.overrides.Overrides`.
         strict: What would be warned of is an error.
         definitions: Whose definitions of RAG metrics; empty for ours.
+        case: Of prompt directories, only the case with this name.
     """
 
     paths: tuple[str, ...]
@@ -94,6 +97,7 @@ class Asked:
     env_files: tuple[str, ...] = ()
     strict: bool = False
     definitions: str = ""
+    case: str = ""
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:
@@ -118,6 +122,9 @@ class Asked:
 
         path = Path(split_line(self.paths[0])[0])
         folder = path if path.is_dir() else path.parent
+        prompts = self._prompts()
+        if prompts is not None and not (folder / "offline.jsonl").is_file():
+            return prompts[0].root
         if not self._is_evals(self.paths[0]):
             return folder
         return next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
@@ -162,6 +169,14 @@ class Asked:
                 broken=found.problems,
             )
             return plan, sorted(found.problems)
+        prompts = self._prompts()
+        if prompts is not None:
+            prompt_plan = self._registry(*prompts, selection)
+            if self.strict and prompt_plan.hints:
+                raise ConfigError(prompt_plan.hints)
+            return prompt_plan, []
+        if self.case:
+            raise UsageError("--case is for prompt directories", hint="Use --filter.")
         if self.names or self.tag:
             raise UsageError(
                 "-k, and --tag without a value, are for eval sets",
@@ -201,6 +216,32 @@ class Asked:
             delay_ms=self.delay_ms,
             env_files=self.env_files,
         )
+
+    def _prompts(self) -> tuple[Library, list[str]] | None:
+        """The prompt directories that are meant; None where something else is."""
+        from evenhand.cli.dialects import prompts_meant  # noqa: PLC0415 (see above)
+
+        return prompts_meant(self.paths)
+
+    def _registry(self, library: Library, ids: list[str], selection: Selection) -> RegistryPlan:
+        from evenhand.cli.dialects import lent_assertions  # noqa: PLC0415 (see above)
+        from evenhand.registry.plan import load  # noqa: PLC0415 (see above)
+
+        lend = lent_assertions(os.environ, library.root)
+        return load(
+            library,
+            ids,
+            selection,
+            case=self.case,
+            variables=self.variables,
+            offline=self.offline,
+            lend=lend,
+        )
+
+    @staticmethod
+    def told(plan: Plan) -> list[str]:
+        """What is to be said of a plan once it has run, a line each."""
+        return list(getattr(plan, "told", ()))
 
     @staticmethod
     def _is_evals(path: str) -> bool:

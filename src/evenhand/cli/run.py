@@ -100,6 +100,12 @@ def _spending(command: F) -> F:
 @selecting
 @click.option("-k", "names", default="", metavar="NAME", help="Only evals with this in their name.")
 @click.option(
+    "--case",
+    default="",
+    metavar="NAME",
+    help="Of prompt directories: only the case with this name.",
+)
+@click.option(
     "--strict",
     is_flag=True,
     help="Take warnings for errors: hints about a config, evals that expect nothing.",
@@ -149,6 +155,7 @@ def _spending(command: F) -> F:
 def run(
     paths: tuple[str, ...],
     names: str,
+    case: str,
     strict: bool,
     concurrency: int | None,
     max_cost: float | None,
@@ -169,10 +176,11 @@ def run(
     promptfoo_exit_codes: bool,
     **said: Any,
 ) -> int:
-    """Run the prompts × models × tests of a folder, or its eval sets.
+    """Run the prompts × models × tests of a folder, its eval sets, or the cases of prompt directories.
 
     PATH is a folder with a promptfooconfig.yaml or the file itself; or any number of eval files (*_evals.py), a line of
-    an eval after a colon, and folders of them. Without PATH, the folder you stand in.
+    an eval after a colon, and folders of them; or any number of prompt directories, prompts/ID. Without PATH, the
+    folder you stand in.
 
     Every reply is kept the moment it arrives. Stopped with Ctrl-C or killed, a run goes on with `evenhand resume`,
     and what was received is not paid for again.
@@ -196,7 +204,7 @@ def run(
         which = resumed or None
         return redo(which, looks, concurrency, max_cost, time_limit, no_cache=no_cache)
     asked = replace(asked_for(paths, said), offline=offline, names=names, strict=strict)
-    asked = replace(asked, definitions=definitions or "")
+    asked = replace(asked, definitions=definitions or "", case=case)
     record: dict[str, Any] = {
         "asked": asked.record(),
         "concurrency": concurrency,
@@ -366,7 +374,7 @@ class _Looks:
 def _run(asked: Asked, settings: Settings, file: Path | None, looks: _Looks) -> int:
     from evenhand.cli.exits import USAGE  # noqa: PLC0415 (see above)
 
-    offline = _offline(asked.folder) if asked.offline else contextlib.nullcontext()
+    offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
     with offline, using_definitions(asked.definitions or OURS):
         plan, broken = asked.plan()
         for problem in broken:
@@ -374,6 +382,8 @@ def _run(asked: Asked, settings: Settings, file: Path | None, looks: _Looks) -> 
         settings = replace(settings, free=asked.offline)
         finished = _settle(plan, settings, file, looks, replayed=asked.offline)
     code = _report(finished, plan, looks)
+    for line in asked.told(plan):
+        tell(_safe(line))
     return code or (USAGE if broken else code)
 
 
@@ -384,7 +394,7 @@ def _safe(text: str) -> str:
 
 
 @contextlib.contextmanager
-def _offline(folder: Path) -> Iterator[None]:
+def offline_answers(folder: Path) -> Iterator[None]:
     """Inside, the vendors' addresses lead to a server of our own that answers from the folder's offline.jsonl."""
     from evenhand.testing import FakeProvider, Script  # noqa: PLC0415 (only for --offline)
 

@@ -28,6 +28,10 @@ _COMMANDS = {
         "Say whether one run is better than another, on the same cases.",
     ),
     "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
+    "prompt": (
+        "evenhand.cli.prompt",
+        "Keep prompts in folders: render, send, promote, list and check them.",
+    ),
     "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt to start from."),
     "dataset": (
         "evenhand.cli.dataset",

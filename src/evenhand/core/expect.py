@@ -203,6 +203,21 @@ def all_pass(outcomes: Sequence[Outcome]) -> Verdict:
     )
 
 
+def share_passed(outcomes: Sequence[Outcome]) -> Verdict:
+    """Every expectation must pass; the score is the weighted share of them that did.
+
+    What expectations measure is on scales of their own (words, seconds, points of a rubric): a mean over those would
+    say nothing. Each keeps its number in its outcome, and under its `metric`.
+    """
+    verdict = all_pass(outcomes)
+    if verdict.score is None:
+        return verdict
+    passed = sum(o.weight for o in outcomes if o.outcome == "pass")
+    failed = sum(o.weight for o in outcomes if o.outcome == "fail")
+    share = passed / (passed + failed) if passed + failed else None
+    return Verdict(verdict.outcome, share, verdict.reason, verdict.named_scores)
+
+
 def weighted_mean(outcomes: Sequence[Outcome]) -> float | None:
     """Σ score·weight / Σ weight over the outcomes that have a score; None where none has."""
     scored = [(o.score, o.weight) for o in outcomes if o.score is not None]

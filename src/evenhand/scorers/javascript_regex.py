@@ -47,8 +47,8 @@ _REPEAT = re.compile(r"[*+]|\{\d+,\}|\{\d*,?(?:\d{2,})\}")
 _CHILD = """
 import json, re, sys
 for line in sys.stdin:
-    pattern, text = json.loads(line)
-    match = re.compile(pattern, re.ASCII).search(text)
+    pattern, text, flags = json.loads(line)
+    match = re.compile(pattern, flags).search(text)
     print(json.dumps(match and match.span()), flush=True)
 """
 
@@ -138,11 +138,12 @@ def needs_care(pattern: str, text: str) -> bool:
     return level > 1 or (level == 1 and len(text) > LONG)
 
 
-def search_apart(pattern: str, text: str) -> tuple[int, int] | str | None:
+def search_apart(pattern: str, text: str, flags: int = re.ASCII) -> tuple[int, int] | str | None:
     """Where the pattern matches, found by a process of its own; in words where it took too long. Blocks.
 
     Args:
         pattern: In Python's spelling.
+        flags: Python's.
     """
     import selectors  # noqa: PLC0415 (only for the patterns that need it)
 
@@ -150,7 +151,7 @@ def search_apart(pattern: str, text: str) -> tuple[int, int] | str | None:
     assert child.stdin is not None  # noqa: S101 (both are pipes)
     assert child.stdout is not None  # noqa: S101
     try:
-        child.stdin.write(json.dumps([pattern, text]) + "\n")
+        child.stdin.write(json.dumps([pattern, text, int(flags)]) + "\n")
         child.stdin.flush()
         with selectors.DefaultSelector() as waiting:
             waiting.register(child.stdout, selectors.EVENT_READ)

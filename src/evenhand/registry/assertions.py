@@ -1,0 +1,207 @@
+"""The assertions of an eval.yml: each operator read once, and asked of each output."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.expect import Expectation, Scorer
+from evenhand.core.message import Reply
+from evenhand.promptfoo.findings import Findings, Place, did_you_mean, shown_path
+from evenhand.promptfoo.tree import read_document
+from evenhand.registry.library import Library, leads_out
+from evenhand.registry.questions import Finds, Has, Long
+from evenhand.scorers.structured import IsJson, validator
+
+OPERATORS: Mapping[str, str] = {
+    "contains": "this text is in the output",
+    "not_contains": "this text is not in the output",
+    "contains_any": "one of these texts is in the output",
+    "contains_all": "each of these texts is in the output",
+    "matches": "this regular expression, Python's, finds something",
+    "not_matches": "this regular expression finds nothing",
+    "min_words": "it has at least so many words",
+    "max_words": "it has at most so many words",
+    "min_tokens": "as min_words, unless defaults say tokens: tokens",
+    "max_tokens": "as max_words, unless defaults say tokens: tokens",
+    "json_schema": "the output is JSON that fits this schema, or the one in this file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an assertion may look at, beside the output.
+
+    Attributes:
+        output: The answer.
+        prompt: What was sent.
+        variables: What was filled in.
+        model: The id of the model that answered.
+        reply: The answer whole.
+    """
+
+    output: str
+    prompt: str
+    variables: Mapping[str, Any]
+    model: str
+    reply: Reply
+
+
+Make = Callable[[Seen], Expectation]
+"""What an assertion expects of one output."""
+
+Lend = Callable[[Mapping[str, Any], Place, Findings], Make | None]
+"""Reads an assertion of another dialect, one that has a `type`; None, and a problem, where it cannot be read."""
+
+
+@dataclass(slots=True)
+class AssertionReader:
+    """Reads the assertions of one eval.yml.
+
+    Attributes:
+        library: Where files that are named are looked for first, and then in `folder`.
+        counts_tokens: Whether `max_tokens` means tokens, and not words.
+        model: Whose tokens.
+        lend: Who reads assertions of another dialect; None for nobody.
+        files: The files that were named.
+    """
+
+    library: Library
+    folder: Path
+    findings: Findings
+    counts_tokens: bool = False
+    model: str = ""
+    lend: Lend | None = None
+    files: set[Path] = field(default_factory=set[Path])
+
+    def read(self, item: object, place: Place, at: Callable[[str], Place]) -> list[Make]:
+        """What one item of `assert` expects.
+
+        Args:
+            place: Where it stands.
+            at: Where its keys stand.
+        """
+        if not isinstance(item, Mapping) or not item:
+            self.findings.problem(
+                place,
+                f"an assertion is {item!r}, not an operator with a value",
+                'Write - contains: "…".',
+            )
+            return []
+        said = cast("Mapping[str, Any]", item)
+        if "type" in said:
+            return self._lent(said, place)
+        found: list[Make] = []
+        for op, value in said.items():
+            if op not in OPERATORS:
+                near = did_you_mean(op, OPERATORS) or f"There are: {', '.join(OPERATORS)}."
+                self.findings.problem(at(op), f"assertion '{op}' is not known", near)
+                continue
+            scorer = self._scorer(op, value, at(op))
+            if scorer is not None:
+                found.append(_expecting(scorer))
+        return found
+
+    def _lent(self, said: Mapping[str, Any], place: Place) -> list[Make]:
+        if self.lend is None:
+            what = "an assertion with a 'type' is of another dialect, which nobody here reads"
+            self.findings.problem(place, what, "`evenhand run` does.")
+            return []
+        make = self.lend(said, place, self.findings)
+        return [make] if make is not None else []
+
+    def _scorer(self, op: str, value: object, place: Place) -> Scorer | None:
+        if op == "json_schema":
+            return self._schema(value, place)
+        if op in ("matches", "not_matches"):
+            return self._pattern(op, value, place)
+        if op.endswith(("_tokens", "_words")):
+            return self._long(op, value, place)
+        texts = self._texts(op, value, place)
+        return Has(op, texts) if texts else None
+
+    def _texts(self, op: str, value: object, place: Place) -> Sequence[str]:
+        several = op in ("contains_any", "contains_all")
+        given = value if several else [value]
+        if not isinstance(given, list) or not given:
+            hint = f"Write {op}: [one, two]."
+            self.findings.problem(place, f"{op} is {value!r}, not a list of texts", hint)
+            return ()
+        found: list[str] = []
+        for text in cast("list[object]", given):
+            if isinstance(text, (int, float)) and not isinstance(text, bool):
+                text = str(text)  # noqa: PLW2901 (contains: 30 means the text)
+            if not isinstance(text, str) or not text:
+                self.findings.problem(place, f"{op}: {text!r} is no text to look for")
+                return ()
+            found.append(text)
+        return found
+
+    def _pattern(self, op: str, value: object, place: Place) -> Scorer | None:
+        if not isinstance(value, str):
+            self.findings.problem(place, f"{op} is {value!r}, not a regular expression")
+            return None
+        try:
+            re.compile(value)
+        except (re.error, OverflowError, RecursionError) as error:
+            self.findings.problem(place, f"{op}: {value!r} is not a regular expression: {error}")
+            return None
+        return Finds(op, value)
+
+    def _long(self, op: str, value: object, place: Place) -> Scorer | None:
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            self.findings.problem(place, f"{op} is {value!r}, not a whole number")
+            return None
+        counts = "tokens" if self.counts_tokens and op.endswith("_tokens") else "words"
+        if counts == "words" and op.endswith("_tokens"):
+            named = op.replace("tokens", "words")
+            what = f"{op} counts words, as it always has in an eval.yml"
+            hint = f"Write {named}; or 'tokens: tokens' below defaults, to count tokens."
+            self.findings.hint(place, what, hint)
+        return Long(op, value, counts, self.model)
+
+    def _schema(self, value: object, place: Place) -> Scorer | None:
+        schema = value
+        if isinstance(value, str):
+            path = self.file(value, place)
+            if path is None:
+                return None
+            document = read_document(path, self.findings, place)
+            if document is None:
+                return None
+            schema = document.value
+        if not isinstance(schema, Mapping):
+            hint = "Write the schema itself, or the name of a file with it."
+            self.findings.problem(place, f"json_schema is {schema!r}, not a schema", hint)
+            return None
+        try:
+            validator(json.dumps(schema))
+            return IsJson(cast("Mapping[str, Any]", schema))
+        except (EvenhandError, ValueError) as error:
+            self.findings.problem(place, f"json_schema: {error}")
+            return None
+
+    def file(self, name: str, place: Place) -> Path | None:
+        """The file that is meant, of the repository first and then of the prompt; None, and a problem, for none."""
+        tried = [base / name for base in (self.library.root, self.folder)]
+        inside = [path for path in tried if not leads_out(path, self.library.root)]
+        for path in inside:
+            if path.is_file():
+                self.files.add(path)
+                return path
+        if len(inside) < len(tried):
+            what = f"{name!r} leads out of the repository"
+            self.findings.problem(place, what, "Only files in it are read.")
+            return None
+        looked = " and ".join(shown_path(path.parent) for path in tried)
+        self.findings.problem(place, f"{name!r} does not exist", f"Looked in {looked}.")
+        return None
+
+
+def _expecting(scorer: Scorer) -> Make:
+    return lambda seen: Expectation(seen.output, scorer)

@@ -1,0 +1,409 @@
+"""The eval.yml of a prompt: its cases, what they expect, and the queries that should lead to it or not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.errors import UsageError
+from evenhand.promptfoo.findings import Findings, Place, did_you_mean
+from evenhand.promptfoo.tree import Document, read_document
+from evenhand.registry.assertions import AssertionReader, Lend, Make
+from evenhand.registry.library import EVAL, INPUTS, leads_out
+from evenhand.registry.prompt import PromptFolder, read_inputs, read_prompt
+
+PASS_THRESHOLD = 4.0
+LOWEST, HIGHEST = 1.0, 5.0
+
+_TOP = frozenset({"defaults", "triggering", "cases"})
+_DEFAULTS = frozenset({"model", "timeout_s", "judge", "repeats", "hooks", "tokens", "pass_rate"})
+_CASE = frozenset(
+    {
+        "name",
+        "inputs",
+        "inputs_from",
+        "assert",
+        "rubric",
+        "judge",
+        "model",
+        "timeout_s",
+        "hooks",
+        "tags",
+    }
+)
+_JUDGE = frozenset({"model", "pass_threshold", "samples"})
+_TRIGGERING = frozenset({"judge", "should_match", "should_not_match", "among"})
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Who judges, and what is enough.
+
+    Attributes:
+        model: As written; empty for whoever judges by default.
+        at_least: The lowest score that passes, from 1 to 5.
+        samples: How often it is asked; the mean of its scores counts.
+    """
+
+    model: str = ""
+    at_least: float = PASS_THRESHOLD
+    samples: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EvalCase:
+    """One case.
+
+    Attributes:
+        inputs: The variables, those of `inputs_from` with `inputs` over them.
+        makes: What its assertions expect.
+        rubric: What a judge rates the output by; empty for nobody.
+        hooks: Whether guard.sh and verify.sh take part.
+    """
+
+    name: str
+    inputs: Mapping[str, Any]
+    makes: Sequence[Make]
+    rubric: str
+    judging: Judging
+    model: str
+    timeout_s: float | None
+    hooks: bool
+    tags: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Triggering:
+    """What people may say, and whether this prompt is meant.
+
+    Attributes:
+        queries: Each with whether it should match.
+        judge: Who decides; empty for whoever judges by default.
+        others: Names and descriptions of other prompts that could be meant instead.
+    """
+
+    queries: Sequence[tuple[str, bool]]
+    judge: str
+    others: Sequence[str]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class EvalFile:
+    """What an eval.yml says.
+
+    Attributes:
+        model: Of `defaults`; empty where it says none.
+        judge: The same.
+        files: The other files that it was read from.
+    """
+
+    path: Path
+    cases: Sequence[EvalCase]
+    triggering: Triggering | None
+    model: str = ""
+    judge: str = ""
+    repeats: int = 1
+    pass_rate: float = 1.0
+    files: frozenset[Path] = field(default_factory=frozenset[Path])
+
+
+def read_eval(
+    prompt: PromptFolder, findings: Findings, lend: Lend | None = None
+) -> EvalFile | None:
+    """The eval.yml of a prompt; None where there is none, or nothing in it can be read.
+
+    Args:
+        lend: Who reads assertions of another dialect.
+    """
+    path = prompt.path / EVAL
+    if path.is_symlink() and leads_out(path, prompt.path):
+        findings.problem(
+            Place(path), "is a link that leads out of its folder", "Copy the file here."
+        )
+        return None
+    document = read_document(path, findings) if path.is_file() else None
+    if document is None:
+        return None
+    if not isinstance(document.value, Mapping):
+        findings.problem(document.at(), "is not a list of names with values", "Write cases: […].")
+        return None
+    return _Reader(prompt, document, findings, lend).read()
+
+
+class _Reader:
+    """Reads one eval.yml."""
+
+    def __init__(
+        self, prompt: PromptFolder, document: Document, findings: Findings, lend: Lend | None
+    ) -> None:
+        self._prompt = prompt
+        self._document = document
+        self._inputs_read: dict[str, dict[str, object]] = {}
+        self._findings = findings
+        self._said = cast("Mapping[str, Any]", document.value)
+        self._defaults = self._mapping(self._said, "defaults")
+        tokens = self._defaults.get("tokens", "words")
+        if tokens not in ("words", "tokens"):
+            self._problem(("defaults", "tokens"), f"tokens is {tokens!r}", "Write words or tokens.")
+        model = self._text(self._defaults, "model", "defaults") or prompt.meta.model
+        self._assertions = AssertionReader(
+            prompt.library, prompt.path, findings, tokens == "tokens", model, lend
+        )
+
+    def read(self) -> EvalFile:
+        """All of it."""
+        self._known(self._said, _TOP)
+        self._known(self._defaults, _DEFAULTS, "defaults")
+        triggering = self._triggering()
+        if triggering is None and "cases" not in self._said and "triggering" not in self._said:
+            self._problem((), "has neither cases nor triggering", "Write cases: with a name each.")
+        defaults = self._defaults
+        return EvalFile(
+            self._document.file,
+            self._cases(),
+            triggering,
+            self._text(defaults, "model", "defaults"),
+            self._judging(defaults, "defaults").model,
+            int(self._number(defaults, "repeats", (1, 10_000), ("defaults",), whole=True) or 1),
+            self._number(defaults, "pass_rate", (0, 1), ("defaults",)) or 1.0,
+            frozenset(self._assertions.files),
+        )
+
+    def _cases(self) -> list[EvalCase]:
+        given = self._said.get("cases")
+        if given is None:
+            return []
+        if not isinstance(given, list):
+            self._problem(
+                ("cases",), f"cases are {given!r}, not a list", "Write - name: … for each."
+            )
+            return []
+        found: list[EvalCase] = []
+        lines: dict[str, int] = {}
+        for i, item in enumerate(cast("list[object]", given)):
+            case = self._case(item, i)
+            if case is None:
+                continue
+            line = case.place.found().line
+            if case.name in lines:
+                what = f"the name '{case.name}' is taken already, in line {lines[case.name]}"
+                self._problem(("cases", i, "name"), what, "Give each case a name of its own.")
+            lines.setdefault(case.name, line)
+            found.append(case)
+        return found
+
+    def _case(self, item: object, i: int) -> EvalCase | None:
+        at = ("cases", i)
+        if not isinstance(item, Mapping):
+            self._problem(at, f"a case is {item!r}, not names with values", "Write - name: …")
+            return None
+        case = cast("Mapping[str, Any]", item)
+        self._known(case, _CASE, *at)
+        name = str(case.get("name") if case.get("name") is not None else "").strip()
+        if not name:
+            self._problem(at, "a case has no name", "Write - name: …")
+        rubric = self._text(case, "rubric", *at)
+        makes = self._makes(case.get("assert"), at)
+        if case.get("assert") is None and not rubric.strip():
+            self._problem(at, f"case '{name}' expects nothing", "Write assert: or rubric:.")
+        timeout_s = self._number(case, "timeout_s", (0.001, 1e6), at)
+        return EvalCase(
+            name,
+            self._inputs(case, name, at),
+            makes,
+            rubric,
+            self._judging(case, *at),
+            self._text(case, "model", *at) or self._assertions.model,
+            timeout_s or self._number(self._defaults, "timeout_s", (0.001, 1e6), ("defaults",)),
+            self._flag(case, "hooks", at, self._flag(self._defaults, "hooks", ("defaults",), True)),
+            tuple(map(str, self._list(case, "tags", at))),
+            self._document.at(*at),
+        )
+
+    def _makes(self, given: object, at: tuple[str | int, ...]) -> list[Make]:
+        if given is None:
+            return []
+        if not isinstance(given, list) or not given:
+            hint = 'Begin each with - : - contains: "…".'
+            self._problem((*at, "assert"), f"assert is {given!r}, not a list", hint)
+            return []
+        found: list[Make] = []
+        for i, item in enumerate(cast("list[object]", given)):
+            place = self._document.at(*at, "assert", i)
+            where = partial(self._document.at, *at, "assert", i)
+            found += self._assertions.read(item, place, where)
+        return found
+
+    def _inputs(
+        self, case: Mapping[str, Any], name: str, at: tuple[str | int, ...]
+    ) -> dict[str, object]:
+        source, given = case.get("inputs_from"), case.get("inputs")
+        if source is None and given is None:
+            what = f"case '{name}' has neither inputs nor inputs_from"
+            self._problem(at, what, "Write inputs: {}, where there are none.")
+        found: dict[str, object] = {}
+        if source is not None:
+            place = self._document.at(*at, "inputs_from")
+            if not isinstance(source, str) or not source.strip():
+                self._findings.problem(place, f"inputs_from is {source!r}, not a folder")
+            else:
+                found.update(self._inputs_from(source, place))
+        if given is not None and not isinstance(given, Mapping):
+            self._problem((*at, "inputs"), f"inputs are {given!r}", "Write inputs: {name: value}.")
+        elif given is not None:
+            found.update(cast("Mapping[str, object]", given))
+        return found
+
+    def _inputs_from(self, folder: str, place: Place) -> Mapping[str, object]:
+        """The inputs in a folder's inputs.yml, read once however many cases share it."""
+        if folder not in self._inputs_read:
+            path = self._assertions.file(f"{folder}/{INPUTS}", place)
+            root = self._prompt.library.root
+            read = read_inputs(path, root, self._findings) if path is not None else {}
+            self._inputs_read[folder] = read
+        return self._inputs_read[folder]
+
+    def _triggering(self) -> Triggering | None:
+        if self._said.get("triggering") is None:
+            return None
+        said = self._mapping(self._said, "triggering")
+        self._known(said, _TRIGGERING, "triggering")
+        queries: list[tuple[str, bool]] = []
+        for key, wanted in (("should_match", True), ("should_not_match", False)):
+            for i, query in enumerate(self._list(said, key, ("triggering",))):
+                if isinstance(query, str) and query.strip():
+                    queries.append((query, wanted))
+                else:
+                    self._problem(
+                        ("triggering", key, i), f"a query of {key} is {query!r}, not a text"
+                    )
+        if said and not ("should_match" in said or "should_not_match" in said):
+            what = "triggering has neither should_match nor should_not_match"
+            self._problem(("triggering",), what, "Write what people say, and whether it is meant.")
+        meta = self._prompt.meta
+        if queries and not (meta.description or meta.summary).strip():
+            self._problem(("triggering",), "meta.yml has no description to go by")
+        judge = self._judging(said, "triggering").model
+        place = self._document.at("triggering")
+        return Triggering(queries, judge, self._others(said), place) if queries else None
+
+    def _others(self, said: Mapping[str, Any]) -> list[str]:
+        library, given = self._prompt.library, said.get("among")
+        if given is None:
+            return []
+        known = library.ids()
+        ids = known if given == "all" else self._list(said, "among", ("triggering",))
+        found: list[str] = []
+        for i, id_ in enumerate(ids):
+            if id_ not in known:
+                near = did_you_mean(str(id_), known)
+                self._problem(("triggering", "among", i), f"there is no prompt {id_!r}", near)
+            elif id_ != self._prompt.id:
+                meta = read_prompt(library, str(id_), Findings()).meta
+                found.append(f"{id_}: {meta.description or meta.summary}")
+        return found
+
+    def _judging(self, said: Mapping[str, Any], *at: str | int) -> Judging:
+        given = said.get("judge")
+        if isinstance(given, str):
+            return Judging(given)
+        fields = self._mapping(said, "judge", *at)
+        where = (*at, "judge")
+        self._known(fields, _JUDGE, *where)
+        enough = self._number(fields, "pass_threshold", (LOWEST, HIGHEST), where)
+        samples = self._number(fields, "samples", (1, 100), where, whole=True)
+        return Judging(
+            self._text(fields, "model", *where),
+            PASS_THRESHOLD if enough is None else enough,
+            int(samples or 1),
+        )
+
+    def _mapping(self, said: Mapping[str, Any], key: str, *at: str | int) -> Mapping[str, Any]:
+        value = said.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            self._problem((*at, key), f"{key} is {value!r}, not names with values")
+            return {}
+        return cast("Mapping[str, Any]", value)
+
+    def _list(
+        self, said: Mapping[str, Any], key: str, at: tuple[str | int, ...]
+    ) -> Sequence[object]:
+        value = said.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            self._problem((*at, key), f"{key} is {value!r}, not a list")
+            return ()
+        return cast("list[object]", value)
+
+    def _text(self, said: Mapping[str, Any], key: str, *at: str | int) -> str:
+        value = said.get(key)
+        if value is None or isinstance(value, str):
+            return value or ""
+        self._problem((*at, key), f"{key} is {value!r}, not a text")
+        return ""
+
+    def _flag(
+        self, said: Mapping[str, Any], key: str, at: tuple[str | int, ...], otherwise: bool
+    ) -> bool:
+        value = said.get(key)
+        if value is None or isinstance(value, bool):
+            return otherwise if value is None else value
+        self._problem((*at, key), f"{key} is {value!r}", "Write true or false.")
+        return otherwise
+
+    def _number(
+        self,
+        said: Mapping[str, Any],
+        key: str,
+        ends: tuple[float, float],
+        at: tuple[str | int, ...],
+        *,
+        whole: bool = False,
+    ) -> float | None:
+        value = said.get(key)
+        if value is None:
+            return None
+        number = isinstance(value, int) or (isinstance(value, float) and not whole)
+        number = number and not isinstance(value, bool) and math.isfinite(value)
+        if number and ends[0] <= value <= ends[1]:
+            return value
+        kind = "a whole number" if whole else "a number"
+        hint = f"It is {kind} from {ends[0]:g} to {ends[1]:g}."
+        self._problem((*at, key), f"{key} is {value!r}", hint)
+        return None
+
+    def _known(self, said: Mapping[str, Any], known: frozenset[str], *at: str | int) -> None:
+        for key in said:
+            if key not in known:
+                what, hint = f"unknown key '{key}' is not used", did_you_mean(key, known)
+                self._findings.hint(self._document.at(*at, key), what, hint)
+
+    def _problem(self, at: tuple[str | int, ...], what: str, hint: str = "") -> None:
+        self._findings.problem(self._document.at(*at), what, hint)
+
+
+def chosen(cases: Sequence[EvalCase], name: str) -> Sequence[EvalCase]:
+    """The case with this name; all of them for no name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if not name:
+        return cases
+    found = [case for case in cases if case.name == name]
+    if not found:
+        near = did_you_mean(name, [case.name for case in cases])
+        there = ", ".join(case.name for case in cases)
+        raise UsageError(
+            f"there is no case '{name}'", hint=near or f"There are: {there or 'none'}."
+        )
+    return found

@@ -1,0 +1,173 @@
+"""Looks at every prompt of a repository: what is wrong with it, and what is worth a look, with file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evenhand.core.errors import EvenhandError, Problem
+from evenhand.promptfoo.findings import Findings, Place
+from evenhand.registry.cases import read_eval
+from evenhand.registry.evidence import PROMOTIONS
+from evenhand.registry.gates import Standing, evidence_of, standing
+from evenhand.registry.hooks import is_hook
+from evenhand.registry.library import ALIASES, GUARD, TEMPLATE, VERIFY, Library, links_out
+from evenhand.registry.markup import parsed, where_broken
+from evenhand.registry.prompt import PromptFolder, read_prompt
+from evenhand.registry.rendering import names_in
+
+ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+FILE_CONTENTS = "file_contents"
+LONGEST_DESCRIPTION = 1024
+RESERVED = ("claude", "anthropic")
+MANY_WORDS, TOO_MANY_WORDS, MANY_LINES = 3500, 5000, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One prompt, looked at.
+
+    Attributes:
+        problems: What is wrong.
+        warnings: What is worth a look.
+        standing: Whether its evidence holds; None where it cannot be said.
+    """
+
+    id: str
+    problems: Sequence[Problem]
+    warnings: Sequence[Problem]
+    standing: Standing | None
+    status: str = ""
+
+    @property
+    def stale(self) -> bool:
+        """Whether it is called ready, and what it has shown is about something else."""
+        return (
+            self.status == "ready" and self.standing is not None and self.standing.state == "stale"
+        )
+
+
+def look(library: Library, ids: Sequence[str] | None = None) -> list[Looked]:
+    """Looks at these prompts, at all of them by default. Aliases are compared over all of them in any case."""
+    owners: dict[str, str] = {}
+    wanted = None if ids is None else set(ids)
+    found: list[Looked] = []
+    for id_ in library.ids():
+        findings = Findings()
+        prompt = read_prompt(library, id_, findings)
+        _aliases(prompt, owners, findings)
+        if wanted is not None and id_ not in wanted:
+            continue
+        found.append(_looked(prompt, findings))
+    return found
+
+
+def _looked(prompt: PromptFolder, findings: Findings) -> Looked:
+    for path in links_out(prompt.path):
+        findings.problem(Place(path), "is a link that leads out of the prompt's folder", "Copy it.")
+    suite = read_eval(prompt, findings, lambda *_: None)
+    if prompt.template:
+        _variables(prompt, findings)
+        _markup(prompt, findings)
+    skill_shape(prompt, findings)
+    for name in (GUARD, VERIFY):
+        path = prompt.path / name
+        if path.is_file() and not is_hook(path):
+            findings.hint(Place(path), "is not run: it may not be executed", f"chmod +x {path}")
+    stands = None
+    try:
+        evidence = evidence_of(prompt, suite)
+        for rows in (evidence.usage, evidence.evals, evidence.promotions):
+            rows.tell(findings)
+        stands = standing(prompt, evidence)
+        if stands.state in ("stale", "forced"):
+            said = "what it has shown is about something else"
+            if stands.state == "forced":
+                said = f"it was promoted without its evidence, see {PROMOTIONS}"
+            place = prompt.at("status")
+            findings.hint(place, f"is {prompt.meta.status}, and {said}", "; ".join(stands.missing))
+    except EvenhandError as error:
+        findings.problem(Place(prompt.path), error.message, error.hint)
+    problems, warnings = _unique(findings.problems), sorted(findings.hints)
+    return Looked(prompt.id, problems, warnings, stands, prompt.meta.status)
+
+
+def _unique(problems: Sequence[Problem]) -> list[Problem]:
+    seen: Mapping[str, Problem] = {str(problem): problem for problem in problems}
+    return sorted(seen.values())
+
+
+def _variables(prompt: PromptFolder, findings: Findings) -> None:
+    used = names_in(prompt.template)
+    declared = {i.name: i for i in prompt.meta.inputs}
+    for name, line in used.items():
+        if name not in declared and name != FILE_CONTENTS:
+            what, hint = f"'{name}' is not declared", "Add it to the inputs of meta.yml."
+            findings.problem(Place(prompt.path / TEMPLATE, line), what, hint)
+    for i, item in enumerate(prompt.meta.inputs):
+        if item.required and item.name not in used:
+            what = f"the required input '{item.name}' is not in {TEMPLATE}"
+            findings.problem(prompt.at("inputs", i), what, "Use it, or say required: false.")
+
+
+def _markup(prompt: PromptFolder, findings: Findings) -> None:
+    broken = where_broken(prompt.template)
+    if broken is not None:
+        line, column, why = broken
+        place = Place(prompt.path / TEMPLATE, line, column)
+        hint = "It is sent as it is; a skill is made of it as one block."
+        findings.hint(place, f"is not XML: {why}", hint)
+
+
+def _aliases(prompt: PromptFolder, owners: dict[str, str], findings: Findings) -> None:
+    for alias, line in prompt.aliases(findings):
+        place = Place(prompt.path / ALIASES, line)
+        if not ALIAS.fullmatch(alias):
+            hint = "Letters, digits, _ and -, not a digit or - first."
+            findings.problem(place, f"{alias!r} cannot be a shell verb", hint)
+            continue
+        owner = owners.setdefault(alias, prompt.id)
+        if owner != prompt.id:
+            findings.problem(place, f"'{alias}' is taken already, by {owner}", "Choose another.")
+
+
+def skill_shape(prompt: PromptFolder, findings: Findings) -> None:
+    """Notes what keeps a prompt from being a good skill."""
+    meta = prompt.meta
+    for word in RESERVED:
+        if word in prompt.id.lower():
+            what = f"the id has {word!r} in it, which is reserved"
+            findings.problem(prompt.at("id"), what, "A skill cannot be called so; rename it.")
+    place = prompt.at("description")
+    if len(meta.description) > LONGEST_DESCRIPTION:
+        what = f"the description has {len(meta.description):,} characters"
+        findings.problem(place, what, f"At most {LONGEST_DESCRIPTION:,} are read.")
+    if "<" in meta.description or ">" in meta.description:
+        findings.problem(place, "the description has '<' or '>' in it", "Say it in words.")
+    if meta.description and "use when" not in meta.description.lower():
+        what = "the description does not say when to use it"
+        findings.hint(place, what, "Write 'Use when …': a skill is found by that.")
+    number, lines = len(prompt.template.split()), prompt.template.splitlines()
+    body = Place(prompt.path / TEMPLATE)
+    if number >= TOO_MANY_WORDS:
+        findings.problem(
+            body, f"has {number:,} words", f"Fewer than {TOO_MANY_WORDS:,} are wanted."
+        )
+    elif number >= MANY_WORDS:
+        findings.hint(body, f"has {number:,} words", f"Fewer than {MANY_WORDS:,} are better.")
+    if sum(bool(line.strip()) for line in lines) >= MANY_LINES:
+        findings.hint(
+            body, f"has {MANY_LINES} lines or more", "Shorter prompts are kept to better."
+        )
+
+
+def shape_problems(prompt: PromptFolder) -> Findings:
+    """What keeps a prompt from being exported as a skill, and what is worth a look."""
+    findings = Findings()
+    if not prompt.meta.description.strip():
+        findings.problem(prompt.at(), "there is no description", "A skill is found by it.")
+    skill_shape(prompt, findings)
+    if parsed(prompt.template) is None:
+        _markup(prompt, findings)
+    return findings

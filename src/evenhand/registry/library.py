@@ -1,0 +1,140 @@
+"""A repository of prompts: which there are below `prompts/`, and what of their folders is theirs to read.
+
+A prompt is a folder `prompts/ID`. Nothing outside of the repository is read: ids are plain names, and a symbolic link
+that leads out of a prompt's folder is a problem, not a file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.errors import UsageError
+
+PROMPTS = "prompts"
+META = "meta.yml"
+TEMPLATE = "prompt.xml"
+EVAL = "eval.yml"
+GUARD = "guard.sh"
+VERIFY = "verify.sh"
+ALIASES = "aliases"
+EXAMPLES = "examples"
+INPUTS = "inputs.yml"
+FILES = (META, TEMPLATE, EVAL, GUARD, VERIFY, ALIASES, EXAMPLES)
+
+OLD_FOLDERS = frozenset({"draft", "tested", "ready"})
+"""Of the layout in which a prompt's status was the folder that it lay in; `migrate` reads it."""
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The repository around a folder `prompts`.
+
+    Attributes:
+        root: The folder that holds it, absolute.
+    """
+
+    root: Path
+
+    @property
+    def prompts(self) -> Path:
+        """The folder with one folder for each prompt."""
+        return self.root / PROMPTS
+
+    def ids(self) -> list[str]:
+        """The ids of all prompts, by name: each folder below `prompts` with a meta.yml or a prompt.xml."""
+        try:
+            with os.scandir(self.prompts) as entries:
+                return sorted(
+                    entry.name
+                    for entry in entries
+                    if not entry.name.startswith((".", "_")) and _is_prompt(entry.path)
+                )
+        except OSError as error:
+            raise UsageError(f"{self.prompts} cannot be read: {error.strerror}") from None
+
+    def folder(self, id: str) -> Path:  # noqa: A002 (the word that users write)
+        """The folder of a prompt.
+
+        Raises:
+            UsageError: There is no such prompt, or this is no id.
+        """
+        if not is_id(id):
+            raise UsageError(
+                f"{id!r} is not the id of a prompt",
+                hint="An id is the name of a folder below prompts/: letters, digits, '.', '_' and '-'.",
+            )
+        folder = self.prompts / id
+        if not (folder / META).is_file():
+            near = difflib.get_close_matches(id, self.ids(), n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else "`evenhand prompt list` has them all."
+            raise UsageError(f"prompt not found: {PROMPTS}/{id}/{META}", hint=hint)
+        return folder
+
+
+def is_id(text: str) -> bool:
+    """Whether this can be the name of a prompt's folder, and of nothing else."""
+    return _ID.fullmatch(text) is not None and ".." not in text
+
+
+def library_of(start: Path) -> Library:
+    """The repository that this path is in: the nearest folder, it or above it, with a folder `prompts`.
+
+    Raises:
+        UsageError: There is none.
+    """
+    start = Path(os.path.abspath(start))  # noqa: PTH100 (links are left as they are written)
+    for folder in (start, *start.parents):
+        if folder.name != PROMPTS and (folder / PROMPTS).is_dir():
+            return Library(folder)
+    raise UsageError(
+        f"there is no folder {PROMPTS}/ in {start} or above it",
+        hint="Stand in a repository of prompts; `evenhand prompt new ID` begins one here.",
+    )
+
+
+def prompts_at(path: Path) -> tuple[Library, list[str]] | None:
+    """The prompts that a path stands for: one folder, or all of a repository; None where it stands for none.
+
+    Args:
+        path: `prompts/ID`, a file in it, `prompts`, or the repository.
+    """
+    path = Path(os.path.abspath(path))  # noqa: PTH100 (see above)
+    folder = path.parent if path.is_file() else path
+    if (folder / META).is_file() and folder.parent.name == PROMPTS:
+        return Library(folder.parent.parent), [folder.name]
+    if folder != path:
+        return None
+    library = Library(path.parent if path.name == PROMPTS else path)
+    if library.prompts.is_dir() and any(library.prompts.glob(f"*/{META}")):
+        return library, library.ids()
+    return None
+
+
+def leads_out(path: Path, folder: Path) -> bool:
+    """Whether this path, with its links followed, is outside of the folder."""
+    place, around = os.path.realpath(path), os.path.realpath(folder)
+    return place != around and not place.startswith(os.path.join(around, ""))  # noqa: PTH118 (its end counts)
+
+
+def links_out(folder: Path) -> Iterator[Path]:
+    """The entries of a prompt's folder, and of its examples, that are links to somewhere else."""
+    for place in (folder, folder / EXAMPLES):
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.is_symlink() and leads_out(Path(entry.path), folder):
+                        yield Path(entry.path)
+        except OSError:
+            continue
+
+
+def _is_prompt(folder: str) -> bool:
+    there = os.path.exists  # of the module, as it is asked of every folder
+    return there(f"{folder}{os.sep}{META}") or there(f"{folder}{os.sep}{TEMPLATE}")

@@ -1,0 +1,180 @@
+"""The prompts of a repository, and one of them, in words and in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evenhand.promptfoo.findings import Findings
+from evenhand.registry.evidence import USAGE, Row, read
+from evenhand.registry.gates import (
+    Standing,
+    evidence_of,
+    latest_eval,
+    next_status,
+    standing,
+    unmet,
+)
+from evenhand.registry.library import Library
+from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
+from evenhand.registry.usage import usage_of
+from evenhand.report.words import count
+
+HEADS = ("id", "status", "version", "sent", "verified", "evidence", "title")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One prompt in the list.
+
+    Attributes:
+        evidence: `current`, `stale`, `forced`, `none`; `unreadable` where its files cannot be read.
+        missing: What its evidence lacks.
+    """
+
+    id: str
+    status: str
+    version: str
+    title: str
+    tags: Sequence[str]
+    sent: int
+    verified: int
+    evidence: str
+    missing: Sequence[str]
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it is called ready, and what it has shown is about something else."""
+        return self.status == "ready" and self.evidence in ("stale", "unreadable")
+
+    def told(self) -> Mapping[str, Any]:
+        """For programs."""
+        return asdict(self)
+
+
+def listed(library: Library) -> list[Listed]:
+    """All prompts, by name."""
+    return [_listed(library, id_) for id_ in library.ids()]
+
+
+def _listed(library: Library, id: str) -> Listed:  # noqa: A002 (as users write it)
+    findings = Findings()
+    prompt = read_prompt(library, id, findings)
+    usage = usage_of(read(prompt.path / USAGE).rows)
+    stands = Standing("none")
+    if prompt.meta.status != "draft":  # a draft has nothing to show, and need not be read whole
+        stands = standing(prompt, evidence_of(prompt))
+    state = "unreadable" if findings.problems else stands.state
+    meta, missing = prompt.meta, stands.missing
+    counts = (usage.sent, usage.verified)
+    return Listed(id, meta.status, meta.version, meta.title, meta.tags, *counts, state, missing)
+
+
+def table(rows: Sequence[Listed]) -> list[str]:
+    """The list for people: a line each, and below it how many are stale."""
+    cells = [HEADS, *(_cells(row) for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(HEADS) - 1)]
+    lines = [
+        "  ".join(
+            [*(text.ljust(w) for text, w in zip(row, widths, strict=False)), row[-1]]
+        ).rstrip()
+        for row in cells
+    ]
+    counts = ", ".join(
+        f"{sum(row.status == status for row in rows)} {status}" for status in reversed(STATUSES)
+    )
+    stale = [row.id for row in rows if row.is_stale]
+    lines += ["", f"{count(len(rows), 'prompt')}: {counts}"]
+    if stale:
+        lines.append(f"ready, and not on the evidence that there is: {', '.join(stale)}")
+        lines.append(f"\nnext: evenhand run prompts/{stale[0]}")
+    return lines
+
+
+def _cells(row: Listed) -> tuple[str, ...]:
+    shown = "" if row.evidence == "none" else row.evidence
+    return (row.id, row.status, row.version, str(row.sent), str(row.verified), shown, row.title)
+
+
+def described(prompt: PromptFolder) -> dict[str, Any]:
+    """All that is known of a prompt."""
+    evidence = evidence_of(prompt)
+    stands = standing(prompt, evidence)
+    meta = prompt.meta
+    row = latest_eval(evidence)
+    last = evidence.evals.rows[-1] if evidence.evals.rows else None
+    said: dict[str, Any] = {
+        "id": prompt.id,
+        "title": meta.title,
+        "summary": meta.summary,
+        "status": meta.status,
+        "version": meta.version,
+        "created": meta.created,
+        "updated": meta.updated,
+        "model": evidence.model or None,
+        "tags": meta.tags,
+        "inputs": [asdict(i) for i in meta.inputs],
+        "description": meta.description or None,
+        "triggers": meta.triggers,
+        "not_for": meta.not_for,
+        "notes": meta.notes or None,
+        "examples": prompt.examples(),
+        "content": evidence.content.whole,
+        "usage": asdict(usage_of(evidence.usage.rows)),
+        "evidence": stands.state,
+        "missing": stands.missing,
+        "latest_eval": row,
+        "last_eval": last,
+        "broken_lines": {
+            rows.path.name: list(rows.broken)
+            for rows in (evidence.usage, evidence.evals, evidence.promotions)
+            if rows.broken
+        },
+    }
+    if meta.status != STATUSES[-1]:
+        target = next_status(prompt)
+        said["next"] = {"status": target, "missing": unmet(prompt, target, evidence)}
+    return said
+
+
+def description_lines(said: Mapping[str, Any]) -> list[str]:
+    """The same for people."""
+    usage: Mapping[str, Any] = said["usage"]
+    lines = [
+        f"{said['id']} {said['version']} · {said['status']} · {said['title']}",
+        f"  {said['summary']}",
+        f"  model {said['model'] or 'none'} · created {said['created']} · updated {said['updated']}",
+    ]
+    lists = ("tags", "examples", "triggers", "not_for")
+    lines += [f"  {key}: {', '.join(said[key])}" for key in lists if said[key]]
+    if said["notes"]:
+        lines += ["  notes:", *(f"    {line}" for line in said["notes"].splitlines())]
+    counts = f"{usage['verified']} verified, {usage['refuted']} refuted, {usage['unverified']} not looked at"
+    last = usage["last"] or "never"
+    lines += ["", f"usage: {usage['total']} rows, {usage['sent']} sent: {counts}; last {last}"]
+    medians = [f"{key} {value:g}" for key, value in usage["medians"].items() if value is not None]
+    if medians:
+        lines.append(f"  medians: {', '.join(medians)}")
+    lines.append(f"evidence: {said['evidence']}")
+    lines += [f"  {line}" for line in said["missing"]]
+    if said["last_eval"]:
+        lines.append(f"last eval: {_eval_line(said['last_eval'])}")
+    for name, broken in said["broken_lines"].items():
+        lines.append(f"{name}: lines that are no rows, skipped: {', '.join(map(str, broken))}")
+    if "next" in said:
+        missing = said["next"]["missing"]
+        lines.append(
+            f"to be {said['next']['status']}: {'all is there' if not missing else 'missing'}"
+        )
+        lines += [f"  {line}" for line in missing]
+    return lines
+
+
+def _eval_line(row: Row) -> str:
+    line = f"{row.get('ts')}: {row.get('passed')} of {row.get('total')} cases passed"
+    for key in ("partial", "offline"):
+        line += f", {key}" if row.get(key) else ""
+    for name, value in (row.get("triggering") or {}).items():
+        line += f", trigger {name} {'unknown' if value is None else format(value, '.2f')}"
+    return line

@@ -1,0 +1,69 @@
+"""Models as an eval.yml names them: with a provider's name before them, or a vendor's bare names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from evenhand.core.errors import UsageError
+from evenhand.core.provider import Provider
+from evenhand.providers.catalog import create
+
+_BARE = (
+    (re.compile(r"claude-[\w.@-]+"), "anthropic"),
+    (re.compile(r"(gpt-|o\d|chatgpt-)[\w.-]*"), "openai"),
+)
+_UNTIMED = ("echo", "python:", "file:")
+
+
+def model_id(name: str) -> str:
+    """The id of a model: `claude-haiku-4-5` is `anthropic:claude-haiku-4-5`; what has a colon is an id already."""
+    for pattern, vendor in _BARE:
+        if pattern.fullmatch(name):
+            return f"{vendor}:{name}"
+    return name
+
+
+class Models:
+    """The models of a plan, each made once for each time limit.
+
+    Args:
+        env: The environment: keys and addresses.
+        base: The folder that paths in ids start from.
+    """
+
+    def __init__(self, env: Mapping[str, str], base: Path) -> None:
+        self.env = env
+        self._base = base
+        self._made: dict[tuple[str, float | None], Provider] = {}
+
+    def __call__(self, name: str, timeout_s: float | None = None) -> Provider:
+        """The model with this name.
+
+        Raises:
+            UsageError: Nobody knows it.
+        """
+        key = (model_id(name), timeout_s)
+        if key not in self._made:
+            self._made[key] = self._create(*key)
+        return self._made[key]
+
+    def wrong(self, name: str) -> UsageError | None:
+        """What is wrong with a name; None for one that somebody knows."""
+        try:
+            self._create(model_id(name), None)
+        except UsageError as error:
+            return error
+        return None
+
+    def _create(self, id: str, timeout_s: float | None) -> Provider:  # noqa: A002 (the word that users write)
+        config: dict[str, object] = {}
+        if timeout_s is not None and not id.startswith(_UNTIMED):
+            config["timeout" if id.startswith("exec:") else "timeoutMs"] = timeout_s * 1000
+        return create(id, config=config, env=self.env, base=self._base)
+
+    @property
+    def made(self) -> list[Provider]:
+        """All that were made."""
+        return list(self._made.values())

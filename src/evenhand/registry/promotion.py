@@ -1,0 +1,71 @@
+"""Promotes a prompt where its evidence is enough, and keeps who did it, from what, and on what grounds."""
+
+from __future__ import annotations
+
+import getpass
+from dataclasses import dataclass
+
+from evenhand.core.errors import UsageError
+from evenhand.registry.evidence import PROMOTIONS, append, now
+from evenhand.registry.gates import evidence_of, next_status, unmet
+from evenhand.registry.prompt import PromptFolder, Status
+from evenhand.registry.starting import bumped
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """What became of a promotion.
+
+    Attributes:
+        target: The status that was asked for.
+        missing: What its evidence lacks.
+        done: Whether it has that status now.
+    """
+
+    target: Status
+    missing: tuple[str, ...]
+    done: bool
+
+
+def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> Promoted:
+    """Gives a prompt the next status, if its evidence is enough, or if somebody says why not to wait for it.
+
+    Args:
+        force: Whatever its evidence lacks. Needs a reason, which is kept.
+        reason: Why.
+
+    Raises:
+        UsageError: It is ready already, or there is no reason.
+    """
+    target = next_status(prompt)
+    if force and not reason.strip():
+        raise UsageError(
+            "--force needs a reason",
+            hint=f"Write --reason '…': it is kept in {prompt.path.name}/{PROMOTIONS}.",
+        )
+    evidence = evidence_of(prompt)
+    missing = tuple(unmet(prompt, target, evidence))
+    if missing and not force:
+        return Promoted(target, missing, done=False)
+    row = {
+        "ts": now(),
+        "from": prompt.meta.status,
+        "to": target,
+        "forced": bool(missing),
+        "reason": reason.strip() or None,
+        "unmet": list(missing),
+        "content": evidence.content.whole,
+        "model": evidence.model,
+        "version": prompt.meta.version,
+        "by": _who(),
+    }
+    append(prompt.path / PROMOTIONS, row)  # first: a promotion without its row would leave no trace
+    bumped(prompt, status=target)
+    return Promoted(target, missing, done=True)
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without users
+        return "unknown"

@@ -1,0 +1,354 @@
+"""One prompt's folder, read: its metadata, template and aliases. All that is wrong is noted, with file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from evenhand.promptfoo.findings import Findings, Place, did_you_mean
+from evenhand.promptfoo.tree import Document, read_document, read_text
+from evenhand.registry.hooks import LIMIT_S
+from evenhand.registry.library import (
+    ALIASES,
+    EXAMPLES,
+    INPUTS,
+    META,
+    TEMPLATE,
+    Library,
+    is_id,
+    leads_out,
+)
+
+Status = Literal["draft", "tested", "ready"]
+STATUSES: tuple[Status, ...] = ("draft", "tested", "ready")
+REQUIRED = ("id", "title", "summary", "status", "version", "created", "updated")
+KNOWN = frozenset(
+    {
+        *REQUIRED,
+        "tags",
+        "model",
+        "inputs",
+        "description",
+        "triggers",
+        "not_for",
+        "notes",
+        "promotion",
+        "hooks",
+    }
+)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A variable that a prompt declares. Without a value and a default, a required one is missing."""
+
+    name: str
+    required: bool = True
+    default: Any = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """What a prompt asks for before it is promoted, over the ordinary.
+
+    Attributes:
+        min_uses: Successful sends; None for 3 from draft to tested, and 10 from tested to ready.
+        require_eval: Whether a green eval is asked for before `ready`.
+        require_verified: Whether a send must have been verified by verify.sh to count for `ready`.
+        min_n: Trials that the eval must have had.
+        at_least: What the lower end of the eval's interval must reach, from 0 to 1.
+    """
+
+    min_uses: int | None = None
+    require_eval: bool = True
+    require_verified: bool = True
+    min_n: int = 0
+    at_least: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What meta.yml says. A field that is missing, or of the wrong kind, is empty here and a problem there."""
+
+    id: str = ""
+    title: str = ""
+    summary: str = ""
+    status: Status = "draft"
+    version: str = ""
+    created: str = ""
+    updated: str = ""
+    tags: tuple[str, ...] = ()
+    model: str = ""
+    inputs: tuple[Input, ...] = ()
+    description: str = ""
+    triggers: tuple[str, ...] = ()
+    not_for: tuple[str, ...] = ()
+    notes: str = ""
+    promotion: Promotion = field(default_factory=Promotion)
+    hook_limit_s: float = LIMIT_S
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFolder:
+    """One prompt.
+
+    Attributes:
+        id: The name of its folder.
+        path: Its folder.
+        meta: What meta.yml says.
+        template: What prompt.xml says; empty where there is none.
+        document: Meta.yml with the places of its parts; None where it cannot be read.
+    """
+
+    library: Library
+    id: str
+    path: Path
+    meta: Meta
+    template: str
+    document: Document | None
+
+    @property
+    def defaults(self) -> dict[str, object]:
+        """The values of inputs that may be left out."""
+        return {
+            i.name: i.default for i in self.meta.inputs if i.default is not None or not i.required
+        }
+
+    def at(self, *path: str | int) -> Place:
+        """Where a part of meta.yml is written."""
+        return self.document.at(*path) if self.document else Place(self.path / META)
+
+    def aliases(self, findings: Findings) -> list[tuple[str, int]]:
+        """Its shell verbs, each with its line."""
+        path = self.path / ALIASES
+        text = read_text(path, findings) if path.is_file() else None
+        lines = enumerate((text or "").splitlines(), 1)
+        return [(line.strip(), n) for n, line in lines if line.strip() and line.strip()[0] != "#"]
+
+    def examples(self) -> list[str]:
+        """The names of its examples."""
+        return sorted(path.parent.name for path in self.path.glob(f"{EXAMPLES}/*/{INPUTS}"))
+
+    def example(self, name: str, findings: Findings) -> dict[str, object]:
+        """The inputs of an example."""
+        path = self.path / EXAMPLES / name / INPUTS
+        if not is_id(name) or not path.is_file():
+            near = did_you_mean(name, self.examples())
+            findings.problem(Place(path), f"there is no example '{name}'", near)
+            return {}
+        return read_inputs(path, self.path, findings)
+
+
+def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder:  # noqa: A002 (as users write)
+    """One prompt's folder. What is wrong with it goes to the findings; what is left can still be looked at."""
+    path = library.prompts / id
+    place = Place(path)
+    if not is_id(id):
+        findings.problem(
+            place,
+            f"{id!r} cannot be an id",
+            "Use letters, digits, '.', '_' and '-', a letter first.",
+        )
+    if path.is_symlink() and leads_out(path, library.prompts):
+        findings.problem(place, "the folder is a link that leads out of prompts/", "Copy it here.")
+        return PromptFolder(library, id, path, Meta(), "", None)
+    document = None
+    if _readable(path / META, path, findings, "prompt not found: it has no meta.yml"):
+        document = read_document(path / META, findings)
+    template = ""
+    if _readable(path / TEMPLATE, path, findings, "missing prompt.xml"):
+        template = read_text(path / TEMPLATE, findings) or ""
+        if not template.strip():
+            findings.problem(Place(path / TEMPLATE), "is empty", "Write the prompt into it.")
+    meta = _meta(id, document, findings) if document else Meta()
+    return PromptFolder(library, id, path, meta, template, document)
+
+
+def read_inputs(path: Path, folder: Path, findings: Findings) -> dict[str, object]:
+    """The values in an inputs.yml."""
+    if not _readable(path, folder, findings, "does not exist"):
+        return {}
+    document = read_document(path, findings)
+    if document is None or document.value is None:
+        return {}
+    if not isinstance(document.value, Mapping):
+        findings.problem(
+            document.at(),
+            f"inputs are {document.value!r}, not names with values",
+            "Write name: value.",
+        )
+        return {}
+    return dict(cast("Mapping[str, object]", document.value))
+
+
+def _readable(path: Path, folder: Path, findings: Findings, missing: str) -> bool:
+    if path.is_symlink() and leads_out(path, folder):
+        findings.problem(
+            Place(path), "is a link that leads out of its folder", "Copy the file here."
+        )
+        return False
+    if not path.is_file():
+        findings.problem(Place(path), missing)
+        return False
+    return True
+
+
+def _meta(id: str, document: Document, findings: Findings) -> Meta:  # noqa: A002 (see above)
+    if not isinstance(document.value, Mapping):
+        findings.problem(
+            document.at(), "is not a list of names with values", "Write id: …, title: …"
+        )
+        return Meta()
+    said = cast("Mapping[str, Any]", document.value)
+    for name in REQUIRED:
+        if said.get(name) is None or not str(said[name]).strip():
+            findings.problem(document.at(name), f"'{name}' is missing", f"Write {name}: …")
+    for name in said:
+        if name not in KNOWN:
+            near = did_you_mean(name, KNOWN)
+            findings.hint(document.at(name), f"unknown key '{name}' is not used", near)
+    status = str(said.get("status") or "draft")
+    if status not in STATUSES:
+        hint = did_you_mean(status, STATUSES) or f"It is one of {', '.join(STATUSES)}."
+        findings.problem(document.at("status"), f"status is {status!r}", hint)
+    if said.get("id") is not None and str(said["id"]) != id:
+        what = f"id is {str(said['id'])!r}, and the folder is called {id!r}"
+        findings.problem(document.at("id"), what, "Rename one of them.")
+    for name in ("created", "updated"):
+        if said.get(name) is not None and not _DATE.fullmatch(str(said[name])):
+            findings.hint(
+                document.at(name), f"{name} is {said[name]!r}, not a date", "Write 2025-12-31."
+            )
+    return Meta(
+        id=str(said.get("id") or ""),
+        title=_text(said, "title", document, findings),
+        summary=_text(said, "summary", document, findings),
+        status=status if status in STATUSES else "draft",
+        version=str(said.get("version") or ""),
+        created=str(said.get("created") or ""),
+        updated=str(said.get("updated") or ""),
+        tags=_texts(said, "tags", document, findings),
+        model=_text(said, "model", document, findings),
+        inputs=_inputs(said, document, findings),
+        description=_text(said, "description", document, findings),
+        triggers=_texts(said, "triggers", document, findings),
+        not_for=_texts(said, "not_for", document, findings),
+        notes=str(said.get("notes") or ""),
+        promotion=_promotion(said.get("promotion"), document, findings),
+        hook_limit_s=_hook_limit_s(said.get("hooks"), document, findings),
+    )
+
+
+def _hook_limit_s(given: object, document: Document, findings: Findings) -> float:
+    """The seconds that a hook may take: `hooks: {timeout_s: 60}`."""
+    if given is None:
+        return LIMIT_S
+    said = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
+    limit = said.get("timeout_s")
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0:
+        what, hint = f"hooks is {given!r}", "Write hooks: {timeout_s: 60}."
+        findings.problem(document.at("hooks"), what, hint)
+        return LIMIT_S
+    return limit
+
+
+def _text(said: Mapping[str, Any], name: str, document: Document, findings: Findings) -> str:
+    value = said.get(name)
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, (list, Mapping)):
+        findings.problem(document.at(name), f"{name} is {value!r}, not a text")
+        return ""
+    return str(value)
+
+
+def _texts(
+    said: Mapping[str, Any], name: str, document: Document, findings: Findings
+) -> tuple[str, ...]:
+    value = said.get(name)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        findings.problem(
+            document.at(name), f"{name} is {value!r}, not a list", f"{name}: [one, two]"
+        )
+        return ()
+    found: list[str] = []
+    for i, item in enumerate(cast("list[object]", value)):
+        if isinstance(item, str) and item.strip():
+            found.append(item)
+        elif name == "tags" and isinstance(item, (int, float)):
+            found.append(str(item))
+        else:
+            findings.problem(document.at(name, i), f"an item of {name} is {item!r}, not a text")
+    return tuple(found)
+
+
+def _inputs(said: Mapping[str, Any], document: Document, findings: Findings) -> tuple[Input, ...]:
+    given = said.get("inputs")
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        hint = "Write - {name: file, required: true} for each."
+        findings.problem(document.at("inputs"), f"inputs are {given!r}, not a list", hint)
+        return ()
+    found: dict[str, Input] = {}
+    for i, item in enumerate(cast("list[object]", given)):
+        place = document.at("inputs", i)
+        fields = {"name": item} if isinstance(item, str) else item
+        if isinstance(fields, Mapping):
+            fields = cast("Mapping[str, Any]", fields)
+        if not isinstance(fields, Mapping) or not isinstance(fields.get("name"), str):
+            findings.problem(
+                place,
+                f"an input is {item!r}, and has no name",
+                "Write - {name: file, required: true}.",
+            )
+            continue
+        required = fields.get("required", "default" not in fields)
+        if not isinstance(required, bool):
+            findings.problem(place, f"required is {required!r}, neither true nor false")
+        name = fields["name"]
+        if name in found:
+            findings.problem(place, f"the input '{name}' is declared twice")
+        found[name] = Input(name, bool(required), fields.get("default"), place.found().line)
+    return tuple(found.values())
+
+
+def _promotion(given: object, document: Document, findings: Findings) -> Promotion:
+    if given is None:
+        return Promotion()
+    kinds: dict[str, tuple[type, ...]] = {
+        "min_uses": (int,),
+        "require_eval": (bool,),
+        "require_verified": (bool,),
+        "min_n": (int,),
+        "at_least": (int, float),
+    }
+    if not isinstance(given, Mapping):
+        findings.problem(
+            document.at("promotion"), f"promotion is {given!r}", "Write promotion: {min_uses: 5}."
+        )
+        return Promotion()
+    found: dict[str, Any] = {}
+    for name, value in cast("Mapping[str, Any]", given).items():
+        place = document.at("promotion", name)
+        if name not in kinds:
+            what = f"unknown key '{name}' of promotion is not used"
+            findings.hint(place, what, did_you_mean(name, kinds))
+        elif type(value) not in kinds[name] or (not isinstance(value, bool) and value < 0):
+            findings.problem(place, f"{name} is {value!r}", f"It wants {_kind(kinds[name])}.")
+        elif name == "at_least" and value > 1:
+            findings.problem(place, f"at_least is {value!r}, and a rate is at most 1")
+        else:
+            found[name] = value
+    return Promotion(**found)
+
+
+def _kind(kinds: tuple[type, ...]) -> str:
+    return "true or false" if bool in kinds else "a number from 0 on"

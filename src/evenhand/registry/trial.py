@@ -1,0 +1,96 @@
+"""What happens in one trial: the guard is asked, the prompt is filled in and sent, and the answer is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.message import Message, Prompt
+from evenhand.core.provider import Provider
+from evenhand.registry.assertions import Seen
+from evenhand.registry.cases import HIGHEST, LOWEST, EvalCase
+from evenhand.registry.hooks import guarded, is_hook
+from evenhand.registry.library import TEMPLATE
+from evenhand.registry.prompt import Meta, PromptFolder
+from evenhand.registry.questions import Verified
+from evenhand.registry.rendering import as_text, merged, render
+from evenhand.scorers.jury import Jury
+from evenhand.scorers.rating import Rating
+from evenhand.scorers.rubric import Rubric
+from evenhand.scorers.triggers import Triggers
+
+RUBRIC = "rubric"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseBody:
+    """One case: rendered, sent, and looked at.
+
+    Attributes:
+        variables: Over the case's inputs.
+        guard: Sets variables, or says no; None for nobody.
+        verify: Looks at the answer; None for nobody.
+    """
+
+    prompt: PromptFolder
+    case: EvalCase
+    provider: Provider
+    judge: Provider | None
+    variables: Mapping[str, object]
+    guard: Path | None
+    verify: Path | None
+
+    async def __call__(self, trial: Trial) -> object:
+        prompt, case, limit_s = self.prompt, self.case, self.prompt.meta.hook_limit_s
+        values = merged(prompt.defaults, case.inputs, self.variables)
+        if self.guard is not None and is_hook(self.guard):
+            ran = await guarded(self.guard, prompt.id, case.name, values, limit_s)
+            values = merged(values, ran.values()[0])
+        trial.show(values)
+        text = render(prompt.template, values, str(prompt.path / TEMPLATE))
+        asked = Prompt((Message("user", text),), text, vars=values, label=prompt.id)
+        reply = await trial.model(self.provider, "subject").generate(asked)
+        seen = Seen(reply.text, text, values, self.provider.id, reply)
+        for make in case.makes:
+            trial.expect(make(seen))
+        if case.rubric.strip():
+            trial.expect(self._rated(reply.text, values))
+        if self.verify is not None and is_hook(self.verify):
+            scorer = Verified(self.verify, prompt.id, case.name, values, limit_s)
+            trial.expect(Expectation(reply.text, scorer))
+        return reply.text
+
+    def _rated(self, output: str, values: Mapping[str, object]) -> Expectation:
+        """What the rubric expects. Who judges sees the inputs, too."""
+        judging = self.case.judging
+        shown = "\n\n".join(f"{name}:\n{as_text(value)}" for name, value in values.items())
+        context = f"The output was made of these inputs.\n\n{shown}" if shown else ""
+        rubric = Rubric(RUBRIC, self.case.rubric, scale=(LOWEST, HIGHEST))
+        scorer: Scorer = Rating(rubric, context=context)
+        if judging.samples > 1 and self.judge is not None:
+            scorer = Jury([self.judge] * judging.samples, of=Rating(rubric, context=context))
+        return Expectation(output, scorer, at_least=judging.at_least, metric=RUBRIC)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryBody:
+    """One thing that somebody may say: is the prompt meant?"""
+
+    meta: Meta
+    query: str
+    wanted: bool
+    others: Sequence[str]
+    judge: Provider | None = field(default=None)
+
+    async def __call__(self, trial: Trial) -> object:
+        scorer = Triggers(
+            self.wanted,
+            self.meta.description or self.meta.summary,
+            self.meta.triggers,
+            self.meta.not_for,
+            self.others,
+        )
+        outcome = await trial.now(Expectation(self.query, scorer))
+        return outcome.metadata.get("decision")

@@ -1,0 +1,67 @@
+"""How a prompt has been used: counts, and medians over what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from evenhand.registry.content import Content
+from evenhand.registry.evidence import Row
+
+MEASURED = ("duration_ms", "prompt_words", "output_words")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a prompt's rows of usage come to.
+
+    Attributes:
+        total: Rows, dry ones too.
+        sent: Of those, the ones that were sent.
+        verified: Sent, and verify.sh found nothing wrong.
+        refuted: Sent, and verify.sh found something wrong.
+        unverified: Sent, and nobody looked.
+        last: When the last one ended; empty for none.
+        medians: Of the rows that were sent, by key; None where none has the key.
+    """
+
+    total: int
+    sent: int
+    verified: int
+    refuted: int
+    unverified: int
+    last: str
+    medians: dict[str, float | None]
+
+
+def usage_of(rows: Sequence[Row]) -> Usage:
+    """What these rows come to."""
+    sent = [row for row in rows if row.get("sent") is True]
+    return Usage(
+        len(rows),
+        len(sent),
+        sum(row.get("verified") is True for row in sent),
+        sum(row.get("verified") is False for row in sent),
+        sum(row.get("verified") is None for row in sent),
+        str(rows[-1].get("ts") or "") if rows else "",
+        {key: _median(sent, key) for key in MEASURED},
+    )
+
+
+def successful(rows: Sequence[Row], content: Content, model: str) -> list[Row]:
+    """The rows of sends that succeeded, with the prompt and its hooks as they are now, to this model."""
+    return [
+        row
+        for row in rows
+        if row.get("sent") is True
+        and row.get("exit_code") == 0
+        and row.get("content") == content.sent
+        and row.get("model") == model
+        and not row.get("offline")
+    ]
+
+
+def _median(rows: Sequence[Row], key: str) -> float | None:
+    values = [row[key] for row in rows if type(row.get(key)) in (int, float)]
+    return float(median(values)) if values else None

@@ -1,0 +1,329 @@
+"""A repository of prompts from the command line: run, sent, promoted, gone stale, looked at by CI."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.cli import main
+from evenhand.testing import FakeProvider, Rule, Script
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "prompts"
+
+
+@dataclass
+class Ended:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def evenhand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Runs a command line in a copy of the example."""
+    shutil.copytree(EXAMPLE, tmp_path / "repo")
+    monkeypatch.chdir(tmp_path / "repo")
+
+    def run(*words: str) -> Ended:
+        code: Any = 0
+        try:
+            main(list(words))
+        except SystemExit as ended:
+            code = ended.code
+        said = capsys.readouterr()
+        return Ended(code or 0, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def online(monkeypatch: pytest.MonkeyPatch):
+    """A provider that the environment leads to, answering as the example's script does."""
+    with FakeProvider(Script.read(EXAMPLE / "offline.jsonl")) as server:
+        for name, value in server.env().items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+def rows(name: str, prompt: str = "surgical-diff") -> list[dict[str, Any]]:
+    """The rows of a prompt's evidence."""
+    return [json.loads(x) for x in Path("prompts", prompt, name).read_text().splitlines()]
+
+
+def test_the_example_runs_offline_as_it_is(evenhand):
+    """A folder of files as they have always been: cases, rubric, queries, hooks, a schema, another dialect's word."""
+    ended = evenhand("run", "prompts/surgical-diff", "--offline")
+    assert (ended.code, "6 of 6 passed" in ended.out) == (0, True)
+    assert "trigger precision 1.00 · trigger recall 1.00" in ended.err
+    assert evenhand("run", "prompts", "--offline").code == 0
+    assert evenhand("prompt", "doctor").code == 0
+    (row,) = rows(".eval.jsonl", "commit-message")
+    assert (row["all_passed"], row["offline"]) == (True, True)
+
+
+def test_a_prompt_earns_its_status_and_loses_it(evenhand, online):
+    """Draft, three sends, tested; sends and a green eval, ready; an edit, and CI says that it is stale."""
+    send = ("prompt", "send", "surgical-diff", "--case", "happy-path")
+    assert evenhand("prompt", "promote", "surgical-diff").code == 1
+    assert all(evenhand(*send).code == 0 for _ in range(3))
+    assert evenhand("prompt", "promote", "surgical-diff").out == "surgical-diff: draft → tested\n"
+    ended = evenhand("run", "prompts/surgical-diff", "--case", "nothing-to-mend")
+    assert "partial, so that no gate counts it" in ended.err
+    ended = evenhand("prompt", "promote", "surgical-diff")
+    assert (ended.code, "the last one was partial" in ended.err) == (1, True)
+    assert evenhand("run", "prompts/surgical-diff").code == 0
+    assert evenhand("prompt", "promote", "surgical-diff").code == 0
+    assert evenhand("prompt", "list", "--check").code == 0
+    assert evenhand("prompt", "doctor", "--check").code == 0
+    path = Path("prompts/surgical-diff/prompt.xml")
+    path.write_text(path.read_text().replace("as few", "only as few"))
+    ended = evenhand("prompt", "list", "--check")
+    assert (ended.code, "not on the evidence that there is: surgical-diff" in ended.out) == (
+        1,
+        True,
+    )
+    assert evenhand("prompt", "doctor").code == 0
+    ended = evenhand("prompt", "doctor", "--check")
+    assert (ended.code, "FAIL surgical-diff" in ended.out) == (1, True)
+    assert evenhand("prompt", "show", "surgical-diff").out.count("stale") == 1
+
+
+def test_a_send_keeps_what_it_was(evenhand, online):
+    """The keys it always had, the content, the model and the cost; the answer alone on stdout."""
+    ended = evenhand("prompt", "send", "surgical-diff", "--case", "happy-path")
+    assert ended.out.startswith("DIFF\n")
+    (row,) = rows(".usage.jsonl")
+    old = {
+        "ts",
+        "case",
+        "vars_hash",
+        "sent",
+        "exit_code",
+        "verified",
+        "duration_ms",
+        "prompt_words",
+        "output_words",
+    }
+    assert old <= row.keys()
+    wanted = {
+        "case": "happy-path",
+        "sent": True,
+        "exit_code": 0,
+        "verified": True,
+        "output_words": 24,
+    }
+    assert {key: row[key] for key in wanted} == wanted
+    assert row["model"] == "anthropic:claude-opus-4-7"
+    assert row["tokens_out"] > 0
+
+
+def test_a_guard_that_says_no_sends_and_keeps_nothing(evenhand, online):
+    """The model is not asked, and there is no row."""
+    ended = evenhand(
+        "prompt", "send", "surgical-diff", "--var", "file=" + "x\n" * 500, "--var", "bug=x"
+    )
+    assert ended.code == 2
+    assert (
+        "guard.sh failed for surgical-diff (exit 1)\n  the file has more than 400 lines"
+        in ended.err
+    )
+    assert not Path("prompts/surgical-diff/.usage.jsonl").exists()
+    assert online.ledger.total == 0
+
+
+def test_a_send_that_crashed_is_no_use(evenhand, monkeypatch):
+    """No answer: exit code 3, and a row that says so and opens no gate."""
+    with FakeProvider(Script([Rule((), fault="400")], "")) as server:
+        for name, value in server.env().items():
+            monkeypatch.setenv(name, value)
+        ended = evenhand("prompt", "send", "commit-message", "--var", "diff=x")
+    assert ended.code == 3
+    (row,) = rows(".usage.jsonl", "commit-message")
+    assert (row["sent"], row["exit_code"], row["verified"]) == (True, 1, None)
+    assert "0 of 3 successful sends" in evenhand("prompt", "promote", "commit-message").err
+
+
+def test_verify_has_the_last_word(evenhand, online):
+    """Its no is exit code 1 and a row that says false; one that hangs, too."""
+    path = Path("prompts/surgical-diff/verify.sh")
+    path.write_text("#!/bin/sh\necho not this >&2\nexit 1\n")
+    ended = evenhand("prompt", "send", "surgical-diff", "--case", "happy-path")
+    assert (ended.code, "verify.sh says no: not this" in ended.err) == (1, True)
+    path.write_text("#!/bin/sh\nsleep 60\n")
+    meta = Path("prompts/surgical-diff/meta.yml")
+    meta.write_text(meta.read_text() + "hooks: {timeout_s: 0.3}\n")
+    ended = evenhand("prompt", "send", "surgical-diff", "--case", "happy-path")
+    assert (ended.code, "took longer than 0.3 s" in ended.err) == (1, True)
+    assert [row["verified"] for row in rows(".usage.jsonl")] == [False, False]
+
+
+def test_rendering_prints_and_sends_nothing(evenhand):
+    """In one pass, the command line over the case, the guard over both; kept as a dry row."""
+    words = ("prompt", "render", "surgical-diff", "--case", "happy-path", "--var", "bug={{file}}")
+    ended = evenhand(*words, "--var", "constraints=")
+    assert ended.code == 0
+    assert "<bug>{{file}}</bug>" in ended.out
+    assert "<rule>Add no comments.</rule>" in ended.out
+    (row,) = rows(".usage.jsonl")
+    assert (row["sent"], row["verified"], row["output_words"]) == (False, None, 0)
+    ended = evenhand("prompt", "render", "surgical-diff")
+    assert (ended.code, "'file' has no value" in ended.err) == (2, True)
+
+
+def test_a_file_can_be_a_variable(evenhand, tmp_path):
+    """Its text is file_contents."""
+    (tmp_path / "a.txt").write_text("from a file")
+    path = Path("prompts/commit-message/prompt.xml")
+    path.write_text("{{diff}} {{file_contents}}")
+    words = (
+        "prompt",
+        "render",
+        "commit-message",
+        "--var",
+        "diff=d",
+        "--var-file",
+        str(tmp_path / "a.txt"),
+    )
+    assert evenhand(*words).out == "d from a file\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("prompt", "show", "nobody"),
+        ("prompt", "show", "../surgical-diff"),
+        ("prompt", "send", "surgical-diff", "--case", "../../x"),
+        ("prompt", "send", "surgical-diff", "--var", "x"),
+        ("prompt", "send", "surgical-diff", "--case", "happy-path", "--model", "nobody:x"),
+        ("prompt", "promote", "surgical-diff", "--force"),
+        ("prompt", "export-skill", "surgical-diff"),
+        ("prompt", "new", "surgical-diff"),
+        ("prompt", "doctor", "nobody"),
+        ("prompt", "doctor", "/prompts/nobody"),
+        ("run", "prompts/surgical-diff", "--case", "nobody"),
+        ("run", "--case", "x", "prompts/surgical-diff/examples"),
+    ],
+)
+def test_mistakes_are_told_without_a_traceback(evenhand, words):
+    """Exit code 2, a message, nothing written."""
+    before = sorted(str(p) for p in Path().rglob("*"))
+    ended = evenhand(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.strip()
+    assert "Traceback" not in ended.err
+    assert sorted(str(p) for p in Path().rglob("*")) == before
+
+
+def test_an_edit_moves_the_date(evenhand, monkeypatch):
+    """Where something was changed, and only there."""
+    meta = Path("prompts/surgical-diff/meta.yml")
+    before = meta.read_text()
+    monkeypatch.setenv("EDITOR", "true")
+    evenhand("prompt", "edit", "surgical-diff")
+    assert meta.read_text() == before
+    monkeypatch.setenv(
+        "EDITOR", f"{sys.executable} -c \"import sys; open(sys.argv[1], 'a').write('more')\""
+    )
+    assert evenhand("prompt", "edit", "surgical-diff").code == 0
+    assert "updated: 2026-10-02" not in meta.read_text()
+    monkeypatch.setenv("EDITOR", "no-such-editor")
+    assert evenhand("prompt", "edit", "surgical-diff").code == 2
+
+
+def test_documents_for_programs(evenhand, online):
+    """list, show, send and doctor print one JSON document each."""
+    assert {row["id"] for row in json.loads(evenhand("prompt", "list", "--json").out)} == {
+        "surgical-diff",
+        "commit-message",
+    }
+    sent = json.loads(
+        evenhand("prompt", "send", "surgical-diff", "--case", "happy-path", "--json").out
+    )
+    assert (sent["output"][:4], sent["row"]["verified"]) == ("DIFF", True)
+    shown = json.loads(evenhand("prompt", "show", "surgical-diff", "--json").out)
+    assert (shown["usage"]["sent"], shown["next"]["status"]) == (1, "tested")
+    looked = json.loads(evenhand("prompt", "doctor", "--json").out)
+    assert [one["problems"] for one in looked] == [[], []]
+    assert json.loads(evenhand("prompt", "log", "surgical-diff").out)["sent"] is True
+
+
+def test_doctor_takes_the_paths_that_pre_commit_gives(evenhand):
+    """A file below prompts/ID stands for it; something wrong is exit code 1, with file and line."""
+    path = Path("prompts/surgical-diff/prompt.xml")
+    path.write_text(path.read_text() + "{{nobody}}")
+    ended = evenhand("prompt", "doctor", str(path), "prompts/commit-message/meta.yml")
+    assert ended.code == 1
+    assert "PASS commit-message" in ended.out
+    assert "prompts/surgical-diff/prompt.xml:16: 'nobody' is not declared" in ended.out
+    assert evenhand("prompt", "doctor", "commit-message").code == 0
+    ended = evenhand("prompt", "doctor", "shared/empty-change/inputs.yml")
+    assert (ended.code, ended.out.splitlines()[-1]) == (1, "2 prompts, 1 with problems, 1 warning")
+
+
+def test_doctor_finds_the_repository_of_a_path(evenhand, monkeypatch):
+    """Where it is a folder of a larger one."""
+    root = Path.cwd()
+    monkeypatch.chdir(root.parent)
+    ended = evenhand("prompt", "doctor", "repo/prompts/commit-message/meta.yml")
+    assert (ended.code, ended.out.splitlines()[0]) == (0, "PASS commit-message")
+    assert evenhand("prompt", "doctor").code == 2
+    assert evenhand("prompt", "-C", "repo", "doctor", "commit-message").code == 0
+
+
+def test_the_hook_for_pre_commit_names_what_there_is():
+    """Its definition calls a command that exists, for the files that it is about."""
+    import re
+
+    import yaml
+
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert hook["entry"] == "evenhand prompt doctor"
+    assert re.search(hook["files"], "prompts/x/meta.yml")
+    assert not re.search(hook["files"], "src/x.py")
+
+
+def test_a_run_that_was_stopped_is_no_evidence_until_it_is_over(evenhand, monkeypatch):
+    """Without a network nothing is settled, and no row is kept; resumed, it is."""
+    with FakeProvider(Script([Rule((), fault="401")], "")) as server:
+        for name, value in server.env().items():
+            monkeypatch.setenv(name, value)
+        assert evenhand("run", "prompts/commit-message").code == 3
+    assert not Path("prompts/commit-message/.eval.jsonl").exists()
+    with FakeProvider(Script.read(EXAMPLE / "offline.jsonl")) as server:
+        for name, value in server.env().items():
+            monkeypatch.setenv(name, value)
+        assert evenhand("resume").code == 0
+    (row,) = rows(".eval.jsonl", "commit-message")
+    assert row["all_passed"] is True
+
+
+def test_verbs_of_the_shell_send_from_anywhere(evenhand, online, tmp_path):
+    """Sourced, a verb finds its repository."""
+    evenhand("prompt", "index")
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "evenhand"
+    program.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "from evenhand.cli import main; main()" "$@"\n'
+    )
+    program.chmod(0o755)
+    script = f"export PATH={tmp_path / 'bin'}:$PATH; . {Path('aliases.sh').absolute()}; cd /; gcm --var diff=x"
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, check=False, timeout=50
+    )
+    assert json.loads(done.stdout)["subject"] == "Raise the timeout to 30 s"

@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evenhand.core.errors import UsageError
+from evenhand.registry.content import content_of
+from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, append, read
+from evenhand.registry.gates import evidence_of, standing, unmet
+from evenhand.registry.promotion import promote
+
+VERIFY = "#!/bin/sh\nexit 0\n"
+
+
+def use(shelf, times=1, **more):
+    """Rows of sends of the prompt as it is now."""
+    prompt = shelf.read()
+    for _ in range(times):
+        row = {"sent": True, "exit_code": 0, "verified": None, "model": "echo"}
+        append(prompt.path / USAGE, {**row, "content": content_of(prompt).sent, **more})
+
+
+def evaluated(shelf, **more):
+    """A row of a green eval of the prompt as it is now."""
+    prompt = shelf.read()
+    row = {
+        "all_passed": True,
+        "total": 2,
+        "passed": 2,
+        "partial": False,
+        "offline": False,
+        "trials": 2,
+    }
+    row |= {
+        "content": content_of(prompt).whole,
+        "model": "echo",
+        "models": ["echo"],
+        "interval": [0.34, 1.0],
+    }
+    append(prompt.path / EVALS, {**row, **more})
+
+
+def missing(shelf, target):
+    """What keeps the prompt from this status."""
+    prompt = shelf.read()
+    return unmet(prompt, target, evidence_of(prompt))
+
+
+def meta(shelf, **fields):
+    """Sets fields of meta.yml."""
+    path = shelf.library.prompts / "greet" / "meta.yml"
+    lines = [x for x in path.read_text().splitlines() if x.split(":")[0] not in fields]
+    path.write_text("\n".join([*lines, *(f"{k}: {v}" for k, v in fields.items())]) + "\n", "utf-8")
+
+
+def test_three_successful_sends_make_a_draft_tested(shelf):
+    """Verified or not looked at; two are not enough."""
+    use(shelf, 2)
+    assert missing(shelf, "tested") == [
+        "2 of 3 successful sends of this prompt as it is now, to echo"
+    ]
+    use(shelf, 1, verified=True)
+    assert missing(shelf, "tested") == []
+    done = promote(shelf.read())
+    assert (done.done, shelf.read().meta.status) == (True, "tested")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"verified": False},
+        {"exit_code": 1},
+        {"sent": False},
+        {"content": "0" * 16},
+        {"model": "openai:other"},
+        {"offline": True},
+        {"content": None},
+    ],
+)
+def test_sends_that_failed_or_were_of_something_else_do_not_count(shelf, more):
+    """Refuted, crashed, dry, of an earlier version, to another model, scripted, or of nobody knows what."""
+    use(shelf, 5, **more)
+    assert missing(shelf, "tested") == [
+        "0 of 3 successful sends of this prompt as it is now, to echo"
+        + (" (5 sends in all)" if more.get("sent", True) else "")
+    ]
+
+
+def test_ten_verified_sends_and_a_green_eval_make_it_ready(shelf):
+    """Not looked at is not verified."""
+    shelf.add("greet", verify=VERIFY)
+    meta(shelf, status="tested")
+    use(shelf, 9, verified=True)
+    use(shelf, 3)
+    assert len(missing(shelf, "ready")) == 2
+    use(shelf, 1, verified=True)
+    evaluated(shelf)
+    assert missing(shelf, "ready") == []
+    assert promote(shelf.read()).done
+    prompt = shelf.read()
+    assert standing(prompt, evidence_of(prompt)).state == "current"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"partial": True}, "partial"),
+        ({"offline": True}, "answered from offline.jsonl"),
+        ({"content": "0" * 16}, "of an earlier version"),
+        ({"model": "openai:other"}, "with another model"),
+        ({"all_passed": False, "failed_cases": ["one"]}, "not green: one"),
+    ],
+)
+def test_an_eval_counts_only_for_the_whole_suite_as_it_is(shelf, more, why):
+    """An easy case alone, scripted answers, an older version, another model or a red run open no gate."""
+    evaluated(shelf, **more)
+    assert why in missing(shelf, "ready")[-1]
+
+
+def test_an_easy_case_run_after_a_red_suite_opens_no_gate(shelf):
+    """The latest row that counts decides, not the last row."""
+    evaluated(shelf, all_passed=False, failed_cases=["hard"])
+    evaluated(shelf, partial=True)
+    assert "not green: hard" in missing(shelf, "ready")[-1]
+
+
+def test_rows_of_before_are_history(shelf):
+    """A row without a hash keeps its place in the counts, and opens no gate."""
+    path = shelf.library.prompts / "greet" / EVALS
+    path.write_text(
+        json.dumps({"ts": "x", "all_passed": True, "total": 1, "passed": 1, "failed_cases": []})
+        + "\n"
+    )
+    assert "does not say what of" in missing(shelf, "ready")[-1]
+
+
+@pytest.mark.parametrize("files", [{"prompt": "Hi {{who}}"}, {"guard": "#!/bin/sh\n"}])
+def test_an_edit_makes_sends_stale(shelf, files):
+    """The template and the hooks are what was sent."""
+    use(shelf, 3)
+    shelf.add("greet", **files)
+    assert missing(shelf, "tested")
+
+
+def test_an_edit_of_the_cases_makes_the_eval_stale_and_not_the_sends(shelf):
+    """An eval.yml says nothing of what was sent; an example that it names is part of it."""
+    shelf.add(
+        "greet",
+        eval="cases: [{name: a, inputs_from: examples/a, assert: [{contains: Hello}]}]",
+        **{"examples/a/inputs.yml": "who: Ada\n"},
+    )
+    use(shelf, 3)
+    evaluated(shelf)
+    shelf.add(
+        "greet",
+        eval="cases: [{name: a, inputs_from: examples/a, assert: [{contains: Hello}]}]",
+        **{"examples/a/inputs.yml": "who: Bob\n"},
+    )
+    assert missing(shelf, "tested") == []
+    assert "of an earlier version" in missing(shelf, "ready")[-1]
+
+
+def test_what_does_not_decide_what_is_sent_leaves_evidence_standing(shelf):
+    """Status, version, title, notes and dates."""
+    use(shelf, 3)
+    evaluated(shelf)
+    before = content_of(shelf.read())
+    meta(shelf, title="Other", notes="x", version="9.9.9", status="tested", updated="2030-01-01")
+    assert content_of(shelf.read()) == before
+
+
+def test_another_model_makes_evidence_stale(shelf):
+    """What one model did says nothing of another."""
+    use(shelf, 3)
+    evaluated(shelf)
+    meta(shelf, model="openai:gpt-5-mini")
+    assert missing(shelf, "tested")
+    assert "with another model" in missing(shelf, "ready")[-1]
+
+
+def test_a_prompt_without_a_verifier_can_say_so(shelf):
+    """Otherwise the gate tells what to do about it; there is a way that is not --force."""
+    use(shelf, 10)
+    evaluated(shelf)
+    assert "write one, or say 'promotion: {require_verified: false}'" in missing(shelf, "ready")[0]
+    meta(shelf, promotion="{require_verified: false}")
+    assert missing(shelf, "ready") == []
+
+
+def test_a_prompt_can_ask_for_more(shelf):
+    """Other counts, no eval, a number of trials, and a lower end of the interval."""
+    use(shelf, 1, verified=True)
+    meta(shelf, promotion="{min_uses: 1, require_eval: false}")
+    assert missing(shelf, "ready") == []
+    meta(shelf, promotion="{min_uses: 1, min_n: 30, at_least: 0.9}")
+    evaluated(shelf)
+    assert missing(shelf, "ready") == [
+        "the latest eval had 2 of 30 trials",
+        "the latest eval's pass rate is at least 0.340 (95 %), wanted 0.9",
+    ]
+    evaluated(shelf, trials=40, interval=[0.91, 1.0])
+    assert missing(shelf, "ready") == []
+
+
+def test_an_unmet_gate_promotes_nothing(shelf):
+    """And writes nothing."""
+    done = promote(shelf.read())
+    assert (done.done, len(done.missing)) == (False, 1)
+    assert shelf.read().meta.status == "draft"
+    assert not (shelf.library.prompts / "greet" / PROMOTIONS).exists()
+
+
+def test_force_wants_a_reason_and_leaves_a_record(shelf):
+    """Who, from what, to what, past which gates, and why; it stands until the prompt is edited."""
+    with pytest.raises(UsageError, match="--force needs a reason"):
+        promote(shelf.read(), force=True, reason=" ")
+    done = promote(shelf.read(), force=True, reason="shown to the board")
+    assert done.done
+    (row,) = read(shelf.library.prompts / "greet" / PROMOTIONS).rows
+    assert (row["from"], row["to"], row["forced"]) == ("draft", "tested", True)
+    assert row["reason"] == "shown to the board"
+    assert row["unmet"] == list(done.missing)
+    prompt = shelf.read()
+    assert standing(prompt, evidence_of(prompt)).state == "forced"
+    shelf.add("greet", prompt="Hi {{who}}", meta=(prompt.path / "meta.yml").read_text())
+    prompt = shelf.read()
+    assert standing(prompt, evidence_of(prompt)).state == "stale"
+
+
+def test_what_is_ready_cannot_be_promoted(shelf):
+    """A breaking change is a new prompt."""
+    meta(shelf, status="ready")
+    with pytest.raises(UsageError, match="already at top"):
+        promote(shelf.read())
+
+
+def test_a_promotion_changes_two_lines(shelf):
+    """Status and date; comments, quotes and order stay."""
+    path = shelf.library.prompts / "greet" / "meta.yml"
+    text = (
+        path.read_text().replace("status: draft", "status:   'draft'   # for now") + "# the end\n"
+    )
+    path.write_text(text, "utf-8")
+    promote(shelf.read(), force=True, reason="x")
+    after = path.read_text().splitlines()
+    assert "status:   tested   # for now" in after
+    assert len([1 for a, b in zip(after, text.splitlines(), strict=True) if a != b]) == 2

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evenhand.core.errors import ScoreError
+from evenhand.core.message import Reply, Usage
+from evenhand.promptfoo.findings import Findings, Place
+from evenhand.registry.assertions import AssertionReader, Seen
+from evenhand.registry.counting import tokens, words
+
+
+class Here:
+    """A trial that runs what it is given."""
+
+    def __init__(self, reply: Reply | None = None) -> None:
+        self.reply = reply
+
+    async def call(self, function: Any, *args: Any, name: str) -> Any:
+        return function(*args)
+
+
+def reader(shelf, **more: Any) -> AssertionReader:
+    """Reads assertions of the prompt."""
+    return AssertionReader(shelf.library, shelf.library.prompts / "greet", Findings(), **more)
+
+
+async def asked(shelf, item: dict[str, Any], output: str, reply: Reply | None = None, **more: Any):
+    """The score of one assertion for one output."""
+    found = reader(shelf, **more)
+    place = Place(shelf.library.root)
+    (make,) = found.read(item, place, lambda _: place)
+    assert found.findings.problems == []
+    expectation = make(Seen(output, "", {}, "echo", reply or Reply(output)))
+    score = expectation.scorer.score(expectation.value, Here(reply))
+    return score if not hasattr(score, "__await__") else await score
+
+
+@pytest.mark.parametrize(
+    ("item", "passes", "fails"),
+    [
+        ({"contains": "Hello"}, "Hello Ada", "hello"),
+        ({"contains": 30}, "30 days", "3 days"),
+        ({"not_contains": "x"}, "abc", "xyz"),
+        ({"contains_any": ["a", "b"]}, "b", "c"),
+        ({"contains_all": ["a", "b"]}, "ab", "a"),
+        ({"matches": r"(?m)^\d+$"}, "a\n12\n", "a12"),
+        ({"not_matches": r"\bTODO\b"}, "done", "a TODO"),
+        ({"matches": r"(?P<é>\w)ß"}, "üß", "u"),
+        ({"min_words": 2}, "one two", "one"),
+        ({"max_words": 2}, "one two", "one two three"),
+        ({"min_tokens": 2}, "one two", "antidisestablishmentarianism"),
+        ({"max_tokens": 2}, "one two", "one two three"),
+        ({"json_schema": {"type": "object", "required": ["a"]}}, '{"a": 1}', '{"b": 1}'),
+        ({"json_schema": {"type": "object"}}, "{}", "no JSON"),
+    ],
+)
+async def test_each_operator_passes_and_fails(shelf, item, passes, fails):
+    """Eight operators as they have always been, words beside them, and the schema that is no longer reserved."""
+    assert (await asked(shelf, item, passes)).passed is True
+    assert (await asked(shelf, item, fails)).passed is False
+
+
+async def test_a_schema_may_be_a_file(shelf):
+    """Of the repository, or of the prompt."""
+    shelf.add("greet", **{"schema.json": '{"type": "array"}'})
+    assert (await asked(shelf, {"json_schema": "schema.json"}, "[1]")).passed is True
+
+
+@pytest.mark.parametrize(
+    "value", [{"type": "nonsense"}, {"typ": "object"}, 3, "nowhere.json", "../out.json"]
+)
+def test_a_schema_that_is_none_is_told_before_anything_runs(shelf, value):
+    """Wrong in itself, or not there."""
+    found = reader(shelf)
+    place = Place(shelf.library.root)
+    assert found.read({"json_schema": value}, place, lambda _: place) == []
+    assert len(found.findings.problems) == 1
+
+
+async def test_a_pattern_that_could_take_for_ever_is_stopped(shelf):
+    """It is an error, and neither holds up the run nor fails the output."""
+    with pytest.raises(ScoreError, match="took longer"):
+        await asked(shelf, {"matches": "(a+)+$"}, "a" * 40 + "b")
+
+
+def test_words_are_called_words():
+    """What stands between white space."""
+    assert words(" one  two\nthree ") == 3
+
+
+async def test_tokens_are_tokens_where_the_file_says_so(shelf):
+    """The vendor's count, as no tokenizer is here; said in the outcome, and an error where nobody counted."""
+    item = {"max_tokens": 5}
+    reply = Reply("one two", usage=Usage(3, 9))
+    score = await asked(shelf, item, "one two", reply, counts_tokens=True, model="openai:none-such")
+    assert (score.passed, score.metadata["counted"]) == (False, 9)
+    assert score.metadata["counted_by"] == "the vendor"
+    with pytest.raises(ScoreError, match="can count the tokens"):
+        await asked(shelf, item, "one two", Reply("one two"), counts_tokens=True)
+    assert tokens("x", "none", None) == (None, "")
+
+
+async def test_max_tokens_counts_words_where_the_file_does_not_say(shelf):
+    """As it always has, and a hint says so."""
+    found = reader(shelf)
+    place = Place(shelf.library.root)
+    (make,) = found.read({"max_tokens": 2}, place, lambda _: place)
+    assert "counts words" in str(found.findings.hints[0])
+    assert str(make(Seen("", "", {}, "", Reply(""))).scorer) == "≤ 2 words (max_tokens)"
