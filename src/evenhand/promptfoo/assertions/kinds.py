@@ -43,7 +43,7 @@ SUPPORTED: frozenset[str] = frozenset(_HOMES)
 
 INSTEAD: Mapping[str, str] = {
     "agent-rubric": "llm-rubric judges the answer itself; a Python assertion can call an agent: value: file://grader.py.",
-    "human": "People rate answers in `evenhand view`, once there is a run.",
+    "human": "Ratings by people are not there yet; llm-rubric asks a model.",
     "pi": "llm-rubric asks the same of a model that you name.",
     "ruby": "A Python or JavaScript assertion can say the same, or call the program: value: file://grader.py.",
     "search-rubric": "llm-rubric asks the same; name a provider that searches the web, with its tools in its config.",
