@@ -26,7 +26,7 @@ _IDLE = 16
 """Engines that are kept for inline code."""
 
 INLINE_S = 10.0
-"""Seconds that one call of inline code may take, where the run allows a call more: there is nothing it could wait for."""
+"""Seconds that one call of inline code may take, also where the run allows a call more: it has nothing to wait for."""
 
 
 @dataclass(frozen=True, slots=True)
