@@ -142,7 +142,7 @@ def test_a_vendor_that_is_down_is_given_up_in_words(
     fake = serve(Script())
     evals = folder(fake)
     evals.write(40)
-    nowhere = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    nowhere = {"OPENAI_API_BASE_URL": "http://127.0.0.1:9/v1"}
     ended = evals.run("run", "-j", "10", *QUIET, env=nowhere)
     assert ended.returncode == 3
     assert "127.0.0.1:9" in ended.stdout + ended.stderr
@@ -170,7 +170,7 @@ def test_a_vendor_that_is_away_for_a_moment_costs_no_trial(
     server = served("0")
     try:
         url = server.stdout.readline().strip()
-        run = evals.start("run", "-j", "10", *QUIET, env={"OPENAI_BASE_URL": f"{url}/v1"})
+        run = evals.start("run", "-j", "10", *QUIET, env={"OPENAI_API_BASE_URL": f"{url}/v1"})
         until(lambda: Ledger.read(bill).total >= 40)
         killed(server)
         time.sleep(0.5)

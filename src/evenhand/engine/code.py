@@ -186,7 +186,7 @@ class CodeHost:
             raise
         except BaseException as error:
             if isinstance(error, TimeoutError) and timer.expired():
-                raise _too_long(name, limit_s) from None
+                raise self._too_long(name, limit_s) from None
             # What a model that the run lent has raised is its own error, not one of the code that asked.
             if isinstance(error, EvenhandError) or _cancelled(error):
                 raise
@@ -299,8 +299,15 @@ class CodeHost:
         if job.worker is not None:
             job.left_behind = job.worker.abandoned = True
             self._abandoned += 1
-        job.future.set_exception(_too_long(job.name, job.limit_s))
+        job.future.set_exception(self._too_long(job.name, job.limit_s))
         self._hire_if_short(self._busy - 1)
+
+    def _too_long(self, name: str, limit_s: float) -> CodeError:
+        more = "Give it more time with --time-limit, or l" if limit_s >= self._limit_s else "L"
+        return CodeError(
+            f"{name} took longer than {limit_s:g} s and was given up",
+            hint=f"{more}ook for what it waits for, or for a loop without an end.",
+        )
 
 
 @contextlib.contextmanager
@@ -379,13 +386,6 @@ def _stuck(name: str) -> CodeError:
     return CodeError(
         f"{name} was not run: {ABANDONED} functions are stuck already",
         hint="They took longer than their time limit and were left behind; `evenhand show` names them.",
-    )
-
-
-def _too_long(name: str, limit_s: float) -> CodeError:
-    return CodeError(
-        f"{name} took longer than {limit_s:g} s and was given up",
-        hint="Give it more time with --time-limit, or look for what it waits for.",
     )
 
 

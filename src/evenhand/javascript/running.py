@@ -25,6 +25,9 @@ from evenhand.javascript.wire import Returned, as_json, returned
 _IDLE = 16
 """Engines that are kept for inline code."""
 
+INLINE_S = 10.0
+"""Seconds that one call of inline code may take, also where the run allows a call more: it has nothing to wait for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Script:
@@ -142,11 +145,12 @@ class JavaScript:
     """All JavaScript of one run; `Host.lasting` makes and closes it.
 
     Args:
-        limit_s: Seconds that one call may take.
+        limit_s: Seconds that one call may take; inline code in an engine has at most `INLINE_S`.
     """
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
+        self._inline_s = min(limit_s, INLINE_S)
         self._idle: list[Engine] = []
         self._files: dict[Path, _File] = {}
         self._inline_for_node: dict[str, str] = {}
@@ -159,7 +163,10 @@ class JavaScript:
             if wanted:
                 message = {"code": script.text, "args": args}
                 return await self._in_node(host, script, message, f"uses {wanted}")
-            return await host.call(self._inline, script, as_json(args), name=script.name)
+            given = as_json(args)
+            return await host.call(
+                self._inline, script, given, name=script.name, limit_s=self._inline_s
+            )
         file = self._files.setdefault(script.path, _File())
         if file.reason is None:
             await host.call(self._read, script, file, name=script.name)
@@ -188,7 +195,7 @@ class JavaScript:
         return found
 
     def _inline(self, script: Script, arguments: str) -> Returned:
-        engine = self._idle.pop() if self._idle else Engine(self._limit_s)
+        engine = self._idle.pop() if self._idle else Engine(self._inline_s)
         try:
             answer = engine.call(Compiled("inline", script.text), arguments)
         except OutOfLimits as error:

@@ -93,7 +93,7 @@ class Template:
 
     def render(self, /, **variables: Any) -> Prompt:
         """The prompt, filled in."""
-        return TextPrompt(self.name, self.text).filled("", "")(variables)
+        return TextPrompt(self.name, self.text).filled("", "")(variables, variables)
 
     def __str__(self) -> str:
         return self.name

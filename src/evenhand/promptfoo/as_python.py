@@ -90,7 +90,7 @@ def _cases(plan: PromptfooPlan, out: _Written) -> None:
             out.left[f"test {step.case.description or step.case.id}: {why}"] = None
             continue
         test = body.test
-        variables = resolved(step.case.vars, test.files, test.tagged, body.pair.base)
+        _, variables = resolved(step.case.vars, test.files, test.tagged, body.pair.base)
         plain = {name for name, v in variables.items() if type(v) in (str, int)}
         out.names = plain if first else out.names & plain
         first = False

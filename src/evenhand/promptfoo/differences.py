@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -18,7 +17,6 @@ from evenhand.promptfoo.template import has_tags
 
 _CODE = frozenset({"python", "javascript", "webhook"})
 _BOUNDS = frozenset({"latency", "cost"})
-_NAME = re.compile(r"\{\{\s*\w+\s*\}\}")
 
 
 @dataclass(slots=True)
@@ -32,7 +30,6 @@ class Uses:
         tabled: Some assertions come from tables.
         files: Some cells of tables name files, as text.
         tags: Some cells of tables have tags.
-        tagged: Some variables of the config have tags that are more than a name.
         transforms: Some tests have transformVars.
         scored: Some tests have an assertScoringFunction.
     """
@@ -44,7 +41,6 @@ class Uses:
     tabled: bool = False
     files: bool = False
     tags: bool = False
-    tagged: bool = False
     transforms: bool = False
     scored: bool = False
 
@@ -70,11 +66,6 @@ class Uses:
                 for name, value in test.variables.items()
                 if name not in test.tagged
             )
-        )
-        self.tagged = self.tagged or any(
-            has_tags(_NAME.sub("", text))
-            for name in test.tagged
-            for text in _texts(test.variables[name])
         )
         self.files = self.files or (
             table
@@ -145,7 +136,6 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "contests": lambda uses: bool(uses.types & {"select-best", "max-score"}),
     "scoring functions": lambda uses: uses.scored,
     "tags in data": lambda uses: uses.tags,
-    "tags in variables": lambda uses: uses.tagged,
     "thresholds in CSV": lambda uses: uses.tabled and bool(uses.types & _BOUNDS),
     "Python prompts": _by_name,
     "braces of functions": _by_name,

@@ -37,14 +37,14 @@ def estimate(
         body = step.body
         assert isinstance(body, CellBody)  # noqa: S101 (made above)
         pair, test = body.pair, body.test
-        variables = resolved(body.variables, test.files, test.tagged, pair.base)
+        variables, filled = resolved(body.variables, test.files, test.tagged, pair.base)
         fill = pair.fill(test.prefix, test.suffix)
         index = pair.variant.index
         if fill is None:
             # A function's prompt is not known before it runs: its own text and what it is given come close.
             prompt = Prompt.of("\n".join([pair.prompt.raw, *map(str, variables.values())]))
         else:
-            prompt = fill(variables)
+            prompt = fill(variables, filled)
         request = pair.column.provider.request(prompt)
         tokens.setdefault(index, []).append(request.tokens_in)
         bounds.setdefault(index, []).append(request.cost_bound_usd)

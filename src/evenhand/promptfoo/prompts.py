@@ -42,14 +42,19 @@ class TextPrompt:
     place: Place = field(default_factory=lambda: Place(Path()))
     id: str = ""
 
-    def filled(self, prefix: str, suffix: str) -> Callable[[Mapping[str, Any]], Prompt]:
-        """A function from the variables to the prompt, for this text between `prefix` and `suffix`."""
+    def filled(
+        self, prefix: str, suffix: str
+    ) -> Callable[[Mapping[str, Any], Mapping[str, Any]], Prompt]:
+        """A function from the variables to the prompt, for this text between `prefix` and `suffix`.
+
+        It takes them twice: as a chat has them, and as text has them, where all tags in them are filled in.
+        """
         raw = f"{prefix}{self.raw}{suffix}"
         config, label = self.config, self.label
         if is_chat(raw):
             template = raw
 
-            def chat(variables: Mapping[str, Any]) -> Prompt:
+            def chat(variables: Mapping[str, Any], _: Mapping[str, Any]) -> Prompt:
                 text = fill_json(template, variables)
                 return Prompt(parse_prompt(text), text, config, variables, label, template=template)
 
@@ -57,8 +62,8 @@ class TextPrompt:
         render: Render = _printing_chats(raw) or compiled(raw)
         start = raw.lstrip()[:1]
 
-        def text(variables: Mapping[str, Any]) -> Prompt:
-            said = render(variables)
+        def text(variables: Mapping[str, Any], filled: Mapping[str, Any]) -> Prompt:
+            said = render(filled)
             # Only what is written as a chat is read as one; a text that merely begins with a variable is no YAML.
             chat = start in ("[", "-") or (start == "{" and said.lstrip()[:1] == "[")
             messages = parse_prompt(said) if chat else (Message("user", said),)

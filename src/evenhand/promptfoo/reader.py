@@ -179,6 +179,7 @@ class TestReader:
         return found
 
     def _test(self, row: Row) -> Test | None:
+        self._read_asserts(row)
         raw, defaults = row.value, self._defaults
         if self._checking:
             if not self._acceptable(row):
@@ -252,6 +253,20 @@ class TestReader:
             and "options" in raw,
             shown=self._shown(raw, options),
         )
+
+    def _read_asserts(self, row: Row) -> None:
+        """Puts the list that `assert: file://…` names in its place, as its file's own lines."""
+        given = row.value.get("assert")
+        if not isinstance(given, str) or not given.startswith("file://"):
+            return
+        path, at = self._path(given), row.at
+        self._files.add(path)
+        document = read_document(path, self._findings, at("assert"))
+        found: object = document.value if document is not None else None
+        row.value = {**row.value, "assert": found}
+        if document is not None:
+            inside = document.at
+            row.at = lambda *p: inside(*p[1:]) if p[:1] == ("assert",) else at(*p)
 
     def _shown(self, raw: Mapping[str, Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the results tell of a test beside its variables and its metadata."""

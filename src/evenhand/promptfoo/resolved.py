@@ -1,41 +1,64 @@
-"""The variables of a case as its prompt gets them: files read in, tags filled in."""
+"""The variables of a case: files read in, tags filled in.
+
+As in promptfoo, tags in variables are filled in twice over: plain names (`{{ name }}`) for all who see a variable, and
+everything else (`{{ name | upper }}`, `{{ a.b }}`, `{% if %}`) only where a prompt that is text is made of them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.promptfoo.template import names_in, render
+from evenhand.promptfoo.printing import in_template
+from evenhand.promptfoo.template import has_tags, names_in, render
 from evenhand.promptfoo.variable_files import file_value
 
 _TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+_PLAIN = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+_Fill = Callable[[str, Mapping[str, Any]], str]
 
 
 def resolved(
     variables: Mapping[str, Any], files: frozenset[str], tagged: frozenset[str], base: Path
-) -> Mapping[str, Any]:
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """The variables with files read in and, where the config has tags in them, those filled in.
+
+    Returns:
+        Them with plain names filled in, as assertions, chats and results have them; and with all tags filled in, for
+        prompts that are text. What names something that is not there stays as it is written.
 
     Raises:
         CodeError: A file cannot be read any more.
     """
     if not files and not tagged:
-        return variables
+        return variables, variables
     found = dict(variables)
     for name in files:
         value = found[name]
         if isinstance(value, str) and value.startswith("file://"):
             found[name] = file_value(base / value.removeprefix("file://"))
             tagged -= {name}  # what a file says is data
-    # What names something that is not there stays as it is written, as in promptfoo.
-    tagged = frozenset(
-        name
-        for name in tagged
-        if isinstance(found[name], str) and names_in(found[name]) <= found.keys()
-    )
-    return {**found, **_Filled(found, tagged).all()} if tagged else found
+    tagged = frozenset(name for name in tagged if isinstance(found[name], str))
+    if not tagged:
+        return found, found
+    plain = {**found, **_Filled(found, tagged, _plainly).all()}
+    if not any(has_tags(_PLAIN.sub("", found[name])) for name in tagged):
+        return plain, plain
+    return plain, {**found, **_Filled(found, tagged, _wholly).all()}
+
+
+def _plainly(text: str, values: Mapping[str, Any]) -> str:
+    def value(tag: re.Match[str]) -> str:
+        return in_template(values[tag[1]]) if tag[1] in values else tag[0]
+
+    return _PLAIN.sub(value, text)
+
+
+def _wholly(text: str, values: Mapping[str, Any]) -> str:
+    return render(text, values) if names_in(text) <= values.keys() else _plainly(text, values)
 
 
 class _Filled:
@@ -44,8 +67,9 @@ class _Filled:
     So what is filled in is never looked at again. Where two name each other, one of them takes the other as written.
     """
 
-    def __init__(self, written: Mapping[str, Any], tagged: frozenset[str]) -> None:
+    def __init__(self, written: Mapping[str, Any], tagged: frozenset[str], fill: _Fill) -> None:
         self._written = written
+        self._fill = fill
         self._named = {
             name: [other for other in tagged if other != name and _names(written[name], other)]
             for name in tagged
@@ -68,7 +92,7 @@ class _Filled:
             else:
                 values[other], settled = self._filled(other, (*above, name))
                 whole = whole and settled
-        text = render(str(self._written[name]), values)
+        text = self._fill(str(self._written[name]), values)
         if whole:
             self._done[name] = text
         return text, whole

@@ -28,7 +28,8 @@ FILLS_KEPT = 256
 
 NOTHING = Usage(0, 0)
 
-Fill = Callable[[Mapping[str, Any]], Prompt]
+Fill = Callable[[Mapping[str, Any], Mapping[str, Any]], Prompt]
+"""Makes a prompt of the variables, and of the same with all tags in them filled in: see `resolved`."""
 
 
 @dataclass(slots=True)
@@ -99,19 +100,17 @@ class CellBody:
             self.test, self.variables = await before
             trial.show(self.variables)
         test, pair, earlier = self.test, self.pair, self.earlier
-        variables = await self._variables(trial)
+        variables, filled = await self._variables(trial)
         fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
         provider = pair.column.provider
         prompt: Prompt | None = None
         if fill is not None:
-            prompt = fill(variables)
+            prompt = fill(variables, filled)
         elif not isinstance(pair.prompt, TextPrompt):
             about = {"id": provider.id, "label": provider.label}
             prompt = await pair.prompt.asked(trial, variables, about)
             if (test.prefix or test.suffix) and not test.literal:
-                prompt = _between(
-                    render(test.prefix, variables), prompt, render(test.suffix, variables)
-                )
+                prompt = _between(render(test.prefix, filled), prompt, render(test.suffix, filled))
         if test.literal and prompt is not None:
             prompt = _between(test.prefix, prompt, test.suffix)
         assert prompt is not None  # noqa: S101 (a prompt is text or a function)
@@ -161,8 +160,8 @@ class CellBody:
             return verdict
         return await self.around.after(trial, self.told, self.output, outcomes, verdict)
 
-    async def _variables(self, trial: Trial) -> Mapping[str, Any]:
-        """The variables as the prompt gets them."""
+    async def _variables(self, trial: Trial) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The variables as all get them, and as a prompt does that is text: see `resolved`."""
         test, pair, earlier = self.test, self.pair, self.earlier
         variables, files, tagged = self.variables, test.files, test.tagged
         if test.transform_vars:
@@ -187,12 +186,13 @@ class CellBody:
             about = {"id": pair.column.provider.id, "label": pair.column.provider.label}
             variables = await computed(variables, sorted(code), raw, about, pair.base, trial)
             files, tagged = files - code, tagged - code
-        variables = resolved(variables, files, tagged, pair.base)
+        variables, filled = resolved(variables, files, tagged, pair.base)
         if variables is not self.variables:
             trial.show(variables)
         if earlier is not None and earlier.listens:
-            variables = {**variables, CONVERSATION: earlier.said(trial)}
-        return variables
+            said = {CONVERSATION: earlier.said(trial)}
+            variables, filled = {**variables, **said}, {**filled, **said}
+        return variables, filled
 
     async def _transformed(self, code: str, cell: Cell, trial: Trial) -> object:
         context = {

@@ -51,6 +51,22 @@ async def test_calls_at_once_do_not_meet():
     assert found == [2 * i for i in range(200)]
 
 
+async def test_an_endless_loop_in_inline_code_ends_long_before_a_long_time_limit(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Several lines of it, too; its hint does not promise that more time would help."""
+    monkeypatch.setattr(running, "INLINE_S", 0.3)
+    script = expression("while (true) {}\nreturn true;", "output")
+    since = time.monotonic()
+    with CodeHost(60).open() as host:
+        with pytest.raises(CodeError) as caught:
+            await value(host, script, 1)
+        assert await value(host, expression("output + 1", "output"), 1) == 2
+    assert time.monotonic() - since < 5
+    assert "longer than 0.3 s" in caught.value.message or "too long" in caught.value.message
+    assert "--time-limit" not in caught.value.hint
+
+
 async def test_a_loop_without_end_costs_its_own_expectation_only():
     """It is given up; the next call has an engine that works."""
     with CodeHost(0.3).open() as host:

@@ -63,7 +63,7 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
         ),
         ("tags.csv", {}, {"tags in data"}),
         ([{"vars": {"x": "a {{y}}", "y": "b"}}], {}, set[str]()),
-        ([{"vars": {"x": "a {{ y | upper }}", "y": "b"}}], {}, {"tags in variables"}),
+        ([{"vars": {"x": "a {{ y | upper }}", "y": "b"}}], {}, set()),
         (
             [{"vars": {"x": "a"}, "options": {"transformVars": "vars"}}],
             {},

@@ -15,6 +15,7 @@ from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.overrides import Overrides
+from evenhand.promptfoo.step import CellBody
 from evenhand.report.export import export
 from evenhand.store.runfile import RunFile
 
@@ -467,6 +468,22 @@ def test_tests_may_be_made_by_a_function(tmp_path: Path) -> None:
     assert questions(plan) == ["0 None", "0 {'n': 2}", "1 {'n': 2}"]
     with pytest.raises(ConfigError, match="no data"):
         plan_of(tmp_path, {"tests": "made.py:broken"})
+
+
+def test_the_assertions_of_a_test_in_a_file_may_be_in_a_file_too(tmp_path: Path) -> None:
+    """Its path starts from the config; what is wrong with one is told with the line it stands on."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "t.yaml").write_text("- vars: {q: x}\n  assert: file://a.yaml\n")
+    (tmp_path / "a.yaml").write_text("- {type: contains, value: x}\n- {type: equals, value: x}\n")
+    (step,) = plan_of(tmp_path, {"tests": "file://tests/t.yaml"}).steps()
+    assert isinstance(step.body, CellBody)
+    assert step.body.test.expected.types == ("contains", "equals")
+    (tmp_path / "a.yaml").write_text("- {type: contains, value: x}\n- {value: x}\n")
+    with pytest.raises(ConfigError, match=r"a\.yaml:2.*an assertion has no type"):
+        plan_of(tmp_path, {"tests": "file://tests/t.yaml"})
+    (tmp_path / "a.yaml").unlink()
+    with pytest.raises(ConfigError, match=r"t\.yaml:2.*a\.yaml does not exist"):
+        plan_of(tmp_path, {"tests": "file://tests/t.yaml"})
 
 
 def test_outputs_may_be_given_instead_of_asked_for(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def labels(folder: Path, *prompts: object) -> list[str]:
 
 def filled(raw: str, variables: Mapping[str, object], prefix: str = "", suffix: str = "") -> Prompt:
     """A text prompt with its variables."""
-    return TextPrompt("p", raw).filled(prefix, suffix)(variables)
+    return TextPrompt("p", raw).filled(prefix, suffix)(variables, variables)
 
 
 class CallsAtOnce:

@@ -226,23 +226,45 @@ async def test_expectations_come_in_the_order_in_which_they_are_written(tmp_path
 def test_variables_are_filled_into_variables(tmp_path: Path) -> None:
     """In whatever order they are written."""
     variables = {"a": "{{b}}!", "b": "{{c}}?", "c": "x"}
-    assert resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path) == {
+    assert resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path)[1] == {
         "a": "x?!",
         "b": "x?",
         "c": "x",
     }
 
 
+async def test_more_than_names_is_filled_into_variables_of_prompts_that_are_text_only(
+    tmp_path: Path,
+) -> None:
+    """Chats in JSON, assertions and results have filters, members and blocks as they are written, as in promptfoo."""
+    variables = {"x": "v", "o": {"k": 1}, "a": "{{x}}", "u": "{{x}} {{ x | upper }} {{u2}}"}
+    variables |= {"u2": "{{o.k}}{% if x %}y{% endif %}", "z": "{{x}} {{nope}}"}
+    text, chat = await run(
+        tmp_path,
+        {
+            "prompts": ["{{a}} {{u}} {{z}}", '["{{a}} {{u}} {{z}}"]'],
+            "tests": [{"vars": variables, "assert": [{"type": "equals", "value": "{{u}}"}]}],
+        },
+    )
+    plain = "v {{ x | upper }} {{o.k}}{% if x %}y{% endif %}"
+    assert text.sent[0].text == "v v V 1y v {{nope}}"
+    assert json.loads(chat.sent[0].text) == [f"v {plain} v {{{{nope}}}}"]
+    for trial in (text, chat):
+        assert trial.shown is not None
+        assert trial.shown["u"] == trial.sent[0].vars["u"] == plain
+        assert plain in str(trial.expectations[0].scorer)
+
+
 def test_data_that_is_filled_in_is_not_looked_at_again(tmp_path: Path) -> None:
     """A tag in a value stays text, wherever the value goes."""
     variables = {"a": "say {{b}}", "b": "{{c}}", "c": "secret"}
-    assert resolved(variables, frozenset(), frozenset({"a"}), tmp_path)["a"] == "say {{c}}"
+    assert resolved(variables, frozenset(), frozenset({"a"}), tmp_path)[1]["a"] == "say {{c}}"
 
 
 def test_data_is_not_looked_at_again_beside_variables_that_are(tmp_path: Path) -> None:
     """Though a variable beside it has tags of its own, and in whatever order they are filled in."""
     variables = {"a": "{{b}} {{c}}", "b": "{{d}}", "c": "{{ 7 * 7 }} {{d}} {{b}}", "d": "x"}
-    found = resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path)
+    found = resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path)[1]
     assert found["a"] == "x {{ 7 * 7 }} {{d}} {{b}}"
 
 
@@ -250,7 +272,7 @@ def test_what_a_file_says_has_no_tags(tmp_path: Path) -> None:
     """Also where other values of the same variable are written out, with tags."""
     (tmp_path / "a.txt").write_text("{{b}}", "utf-8")
     variables = {"a": "file://a.txt", "b": "secret"}
-    found = resolved(variables, frozenset({"a"}), frozenset({"a"}), tmp_path)
+    found = resolved(variables, frozenset({"a"}), frozenset({"a"}), tmp_path)[1]
     assert found["a"] == "{{b}}"
 
 
@@ -260,16 +282,16 @@ def test_a_long_row_of_variables_is_filled_in_to_its_end(tmp_path: Path) -> None
         f"v{i}": f"{{{{v{i - 1}}}}}{{{{ v{i - 1} | trim }}}}" for i in range(1, 13)
     }
     names = frozenset(variables) - {"v0"}
-    assert resolved(variables, frozenset(), names, tmp_path)["v12"] == "x" * 2**12
+    assert resolved(variables, frozenset(), names, tmp_path)[1]["v12"] == "x" * 2**12
 
 
 def test_variables_that_name_each_other_come_to_an_end(tmp_path: Path) -> None:
     """Each takes the other as it is written."""
     variables = {"a": "{{b}}", "b": "{{a}}"}
-    assert set(resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path)) == {"a", "b"}
+    assert set(resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path)[1]) == {"a", "b"}
 
 
 def test_what_names_nothing_stays_as_it_is(tmp_path: Path) -> None:
     """Text about templates is text."""
     variables = {"a": "write {{name}} here"}
-    assert resolved(variables, frozenset(), frozenset({"a"}), tmp_path) == variables
+    assert resolved(variables, frozenset(), frozenset({"a"}), tmp_path)[1] == variables

@@ -29,9 +29,6 @@ DEVIATIONS: Mapping[str, str] = {
     "scoring functions": "An assertScoringFunction is not asked where an assertion is in error; one that raises, or "
     "returns no verdict, is an error and not a failed test with score 0.",
     "tags in data": "{{…}} in a cell of a table, or in the text of a variable's file, is text; promptfoo fills it in.",
-    "tags in variables": "{{…}} in a variable of the config is filled in before anything sees it; promptfoo does so "
-    "for plain names alone, and fills in the rest only where a prompt that is text is rendered: chats in JSON, "
-    "assertions and graders see {{ name | upper }} as it is written.",
     "thresholds in CSV": "No threshold is invented for latency and cost in an __expected cell.",
     "Python prompts": "A Python prompt function gets the variables that its parameters name, where promptfoo gives it "
     "one dict; --strict-prompts calls it as promptfoo does.",
