@@ -354,7 +354,7 @@ def _components(outcome: Outcome, written: Mapping[str, Any] | None) -> list[dic
         own |= {"componentResults": below, "metadata": {**metadata, "assertionSet": about}}
         return [own, *below]
     own["assertion"] = written or _assertion(outcome)
-    return [own, *(_part(part) for part in parts)]
+    return [own, *(_part(part, own["assertion"]) for part in parts)]
 
 
 def _part(part: Mapping[str, Any], written: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -124,6 +124,19 @@ async def test_assertions_stand_as_they_were_written(make_run: Make, tmp_path: P
     assert found == [asserts[1], None, asserts[2]["assert"][0], asserts[0]]
 
 
+async def test_what_a_grader_says_of_parts_stands_under_its_own_assertion(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """Each part carries the assertion that it is a part of."""
+    asserts = [{"type": "python", "value": "file://g.py"}]
+    parts = [{"pass": True, "score": 1.0, "reason": "one"}]
+    outcomes = (Outcome("python g.py", "pass", 1.0, metadata={"components": parts}),)
+    trial = result(0, outcomes=outcomes, test={"assert": asserts})
+    document = json.loads(written(await make_run([trial]), tmp_path / "a", "promptfoo"))
+    found = document["results"]["results"][0]["gradingResult"]["componentResults"]
+    assert [part["assertion"] for part in found] == [asserts[0], asserts[0]]
+
+
 @pytest.mark.parametrize(
     ("name", "path", "stripped"),
     [
