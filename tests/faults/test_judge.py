@@ -28,8 +28,8 @@ REPLIES: dict[str, tuple[str, str, float | None]] = {
     "NaN": ('{"reason": "?", "pass": true, "score": NaN}', "error", None),
     "infinite": ('{"pass": true, "score": 1e999}', "error", None),
     "8/10": ('{"reason": "good", "pass": true, "score": "8/10"}', "error", None),
-    "out of range": ('{"reason": "great", "pass": true, "score": 7}', "error", None),
-    "below range": ('{"pass": false, "score": -1}', "error", None),
+    "out of range": ('{"reason": "great", "pass": true, "score": 7}', "pass", 7.0),  # as promptfoo
+    "below range": ('{"pass": false, "score": -1}', "fail", -1.0),
     "score in words": ('{"pass": true, "score": "high"}', "error", None),
     "list": ('{"pass": true, "score": [1]}', "error", None),
     "empty": ("", "error", None),

@@ -8,8 +8,8 @@ DEVIATIONS: Mapping[str, str] = {
     "errors": "A grader that raises, hangs or returns nothing usable is an error, not a failed assertion with score 0; "
     "an error is never turned into a pass by not-. Results written for promptfoo say what it would.",
     "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error; `{}` is "
-    "not a pass, a score alone decides only where a threshold is set, and two verdicts that differ, an answer that was "
-    "cut off and a score off the scale that our own prompt sets are errors.",
+    "not a pass, a score alone decides only where a threshold is set, and two verdicts that differ and an answer that "
+    "was cut off are errors.",
     "data in code": "A variable filled into Python or JavaScript code stays a value: escaped inside quotes, and "
     "written as a literal outside of them.",
     "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
