@@ -23,14 +23,14 @@ from evenhand.core.plan import Step
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.engine.capture import current
-from evenhand.engine.trial import (
+from evenhand.engine.outcome import (
     ANYTHING,
-    LiveTrial,
     checked_outcome,
     error_outcome,
     problem_of,
     raise_if_final,
 )
+from evenhand.engine.trial import LiveTrial
 from evenhand.store.journal import Journal
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import math
-import numbers
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
@@ -19,30 +17,30 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from evenhand.core.case import Case
-from evenhand.core.errors import (
-    BudgetStop,
-    CodeError,
-    EvenhandError,
-    OutOfTime,
-    ProviderError,
-    StoreError,
-    UsageError,
-)
-from evenhand.core.expect import Expectation, outcome_of
+from evenhand.core.errors import OutOfTime, UsageError
+from evenhand.core.expect import Expectation
 from evenhand.core.message import CallRole, Message, Model, Prompt, Reply, Task
 from evenhand.core.plan import Step
 from evenhand.core.provider import Host, L, Provider
-from evenhand.core.run import Judged, TrialError, TrialResult
+from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
 from evenhand.engine.flight import Flight
+from evenhand.engine.outcome import (
+    ANYTHING,
+    checked_outcome,
+    error_outcome,
+    first_line,
+    is_final,
+    problem_of,
+    raise_if_final,
+    trial_error,
+)
 from evenhand.engine.present import Home, OwnCalls, during, phase
+from evenhand.engine.spending import Spending
 
 T = TypeVar("T")
-
-ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
-"""What a user's function may raise. An interrupt is not its own to raise."""
 
 
 class Asker(Protocol):
@@ -53,63 +51,6 @@ class Asker(Protocol):
     ) -> Reply:
         """Asks, with journal, cache, limits, budget and retries."""
         ...
-
-
-class Spending:
-    """What one trial's calls came to so far. A cost of None: some call's price is not known."""
-
-    __slots__ = (
-        "cached",
-        "calls",
-        "cost_usd",
-        "judged",
-        "latency_s",
-        "subject_usd",
-        "tokens_in",
-        "tokens_out",
-    )
-
-    def __init__(self) -> None:
-        self.calls = 0
-        self.cached = 0
-        self.cost_usd: float | None = 0.0
-        self.tokens_in: int | None = None
-        self.tokens_out: int | None = None
-        self.latency_s: float | None = None
-        self.judged: Judged | None = None
-        self.subject_usd: float | None = 0.0
-
-    def add(self, reply: Reply, role: CallRole) -> None:
-        """Counts one reply. What an earlier session of this run paid for is its cost; what the cache had is not."""
-        self.calls += 1
-        if reply.origin != "provider":
-            self.cached += 1
-        if reply.origin == "cache":
-            pass
-        elif reply.cost_usd is None:
-            self.cost_usd = None
-        elif self.cost_usd is not None:
-            self.cost_usd += reply.cost_usd
-        usage = reply.usage
-        if usage.tokens_in is not None:
-            self.tokens_in = (self.tokens_in or 0) + usage.tokens_in
-        if usage.tokens_out is not None:
-            self.tokens_out = (self.tokens_out or 0) + usage.tokens_out
-        if role == "subject" and reply.latency_s is not None:
-            self.latency_s = (self.latency_s or 0.0) + reply.latency_s
-        cost = 0.0 if reply.origin == "cache" else reply.cost_usd
-        if role == "subject":
-            known = cost is not None and self.subject_usd is not None
-            self.subject_usd = (self.subject_usd or 0.0) + (cost or 0.0) if known else None
-        elif role == "judge":
-            so_far = self.judged or Judged()
-            known = cost is not None and so_far.cost_usd is not None
-            self.judged = Judged(
-                so_far.calls + 1,
-                so_far.tokens_in + (usage.tokens_in or 0),
-                so_far.tokens_out + (usage.tokens_out or 0),
-                (so_far.cost_usd or 0.0) + (cost or 0.0) if known else None,
-            )
 
 
 class LentModel:
@@ -477,103 +418,3 @@ async def _outcome(expectation: Expectation, score: Awaitable[Score]) -> Outcome
     except ANYTHING as error:  # a scorer may raise anything; it is an outcome
         raise_if_final(error)
         return error_outcome(expectation, error)
-
-
-def checked_outcome(expectation: Expectation, score: object) -> Outcome:
-    """The outcome of what a scorer returned.
-
-    Raises:
-        CodeError: It is not a Score, or a number in it is none: NaN, an infinity, a text.
-    """
-    if not isinstance(score, Score):
-        raise not_a_score(expectation, score)
-    value = score.value
-    if value is not None and type(value) is not float:
-        value = _number(expectation, value)
-        score = replace(score, value=value)
-    if value is not None and not math.isfinite(value):
-        raise CodeError(f"{expectation.scorer} gave {value} for a score")
-    if score.named:
-        named = {name: _number(expectation, number) for name, number in score.named.items()}
-        score = replace(score, named=named)
-    return outcome_of(expectation, score)
-
-
-def _number(expectation: Expectation, value: object) -> float:
-    """The number as a plain float: NumPy's and others look like one, but cannot be written."""
-    if isinstance(value, numbers.Real) and math.isfinite(value):
-        return float(value)
-    raise CodeError(f"{expectation.scorer} gave {value!r} for a score")
-
-
-def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
-    """An expectation that could not be settled."""
-    return Outcome(
-        name=expectation.label or str(expectation.scorer),
-        outcome="error",
-        score=None,
-        reason=first_line(error),
-        weight=expectation.weight,
-        metric=expectation.metric,
-        metadata=expectation.metadata,
-        error=slug_of(error),
-        hint=error.hint if isinstance(error, EvenhandError) else "",
-    )
-
-
-def not_a_score(expectation: Expectation, value: object) -> CodeError:
-    """What to say of a scorer that returned something else."""
-    return CodeError(
-        f"{type(expectation.scorer).__name__}.score returned {type(value).__name__}, not a Score"
-    )
-
-
-def raise_if_final(error: BaseException) -> None:
-    """Lets through what ends the run rather than the trial."""
-    if is_final(error):
-        raise error
-
-
-def is_final(error: BaseException) -> bool:
-    """Whether this ends the run rather than the trial.
-
-    A CancelledError does where the run cancelled this task; one that user code let out of itself is just an error.
-    """
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is None or task.cancelling() > 0
-    return isinstance(error, (BudgetStop, StoreError)) or (
-        isinstance(error, ProviderError) and error.fatal
-    )
-
-
-def problem_of(verdict: Verdict, outcomes: Sequence[Outcome]) -> TrialError | None:
-    """Why a trial has no verdict; None where it has one."""
-    if verdict.outcome != "error":
-        return None
-    broken = next((o for o in outcomes if o.outcome == "error"), None)
-    if broken is None:
-        return TrialError("error", verdict.reason)
-    return TrialError(broken.error, broken.reason, broken.hint)
-
-
-def trial_error(error: BaseException) -> TrialError:
-    """What the results say of an exception."""
-    hint = error.hint if isinstance(error, EvenhandError) else ""
-    return TrialError(slug_of(error), first_line(error), hint)
-
-
-def slug_of(error: BaseException) -> str:
-    """The class of the error, as `docs/errors.md` names it."""
-    return error.slug if isinstance(error, EvenhandError) else "code"
-
-
-def first_line(error: BaseException) -> str:
-    """What is wrong, without the advice."""
-    if isinstance(error, EvenhandError):
-        return error.message
-    try:
-        said = str(error)
-    except Exception:  # noqa: BLE001 (a user's exception may not even be able to say what it is)
-        said = ""
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -36,15 +36,9 @@ from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.door import CEILING, START
 from evenhand.engine.limits import Limits
+from evenhand.engine.outcome import checked_outcome, error_outcome, raise_if_final, trial_error
 from evenhand.engine.present import Home
-from evenhand.engine.trial import (
-    Asker,
-    LiveTrial,
-    checked_outcome,
-    error_outcome,
-    raise_if_final,
-    trial_error,
-)
+from evenhand.engine.trial import Asker, LiveTrial
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
 from evenhand.store.cache import Cache

@@ -15,7 +15,9 @@ from evenhand.core.plan import Step
 from evenhand.core.score import Score, Verdict, check
 from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
-from evenhand.engine.trial import LiveTrial, Spending, first_line
+from evenhand.engine.outcome import first_line
+from evenhand.engine.spending import Spending
+from evenhand.engine.trial import LiveTrial
 from evenhand.testing import Scripted
 
 

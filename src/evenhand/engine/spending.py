@@ -1,0 +1,63 @@
+"""What the calls of one trial come to."""
+
+from __future__ import annotations
+
+from evenhand.core.message import CallRole, Reply
+from evenhand.core.run import Judged
+
+
+class Spending:
+    """What one trial's calls came to so far. A cost of None: some call's price is not known."""
+
+    __slots__ = (
+        "cached",
+        "calls",
+        "cost_usd",
+        "judged",
+        "latency_s",
+        "subject_usd",
+        "tokens_in",
+        "tokens_out",
+    )
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.cached = 0
+        self.cost_usd: float | None = 0.0
+        self.tokens_in: int | None = None
+        self.tokens_out: int | None = None
+        self.latency_s: float | None = None
+        self.judged: Judged | None = None
+        self.subject_usd: float | None = 0.0
+
+    def add(self, reply: Reply, role: CallRole) -> None:
+        """Counts one reply. What an earlier session of this run paid for is its cost; what the cache had is not."""
+        self.calls += 1
+        if reply.origin != "provider":
+            self.cached += 1
+        if reply.origin == "cache":
+            pass
+        elif reply.cost_usd is None:
+            self.cost_usd = None
+        elif self.cost_usd is not None:
+            self.cost_usd += reply.cost_usd
+        usage = reply.usage
+        if usage.tokens_in is not None:
+            self.tokens_in = (self.tokens_in or 0) + usage.tokens_in
+        if usage.tokens_out is not None:
+            self.tokens_out = (self.tokens_out or 0) + usage.tokens_out
+        if role == "subject" and reply.latency_s is not None:
+            self.latency_s = (self.latency_s or 0.0) + reply.latency_s
+        cost = 0.0 if reply.origin == "cache" else reply.cost_usd
+        if role == "subject":
+            known = cost is not None and self.subject_usd is not None
+            self.subject_usd = (self.subject_usd or 0.0) + (cost or 0.0) if known else None
+        elif role == "judge":
+            so_far = self.judged or Judged()
+            known = cost is not None and so_far.cost_usd is not None
+            self.judged = Judged(
+                so_far.calls + 1,
+                so_far.tokens_in + (usage.tokens_in or 0),
+                so_far.tokens_out + (usage.tokens_out or 0),
+                (so_far.cost_usd or 0.0) + (cost or 0.0) if known else None,
+            )
