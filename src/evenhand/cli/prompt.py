@@ -197,7 +197,7 @@ def send(
     """
     import contextlib  # noqa: PLC0415 (see above)
 
-    from evenhand.cli.run import offline_answers  # noqa: PLC0415 (see above)
+    from evenhand.cli.offline import offline_answers  # noqa: PLC0415 (see above)
     from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
     from evenhand.registry.gates import sent_to  # noqa: PLC0415 (see above)
     from evenhand.registry.models import model_id  # noqa: PLC0415 (see above)

@@ -12,10 +12,13 @@ from evenhand import __version__
 _COMMANDS = {
     "run": ("evenhand.cli.run", "Run prompts × models × tests, and say what passed."),
     "resume": (
-        "evenhand.cli.run",
+        "evenhand.cli.resume",
         "Go on with a run that did not finish. Nothing is paid for twice.",
     ),
-    "retry": ("evenhand.cli.run", "Redo the trials in error of a run. Nothing is paid for twice."),
+    "retry": (
+        "evenhand.cli.resume",
+        "Redo the trials in error of a run. Nothing is paid for twice.",
+    ),
     "show": ("evenhand.cli.show", "Show a run, or one cell of it."),
     "check": (
         "evenhand.cli.check",

@@ -1,0 +1,36 @@
+"""Answers from a file in place of models, for `--offline`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from evenhand.core.errors import UsageError
+
+
+@contextlib.contextmanager
+def offline_answers(folder: Path) -> Iterator[None]:
+    """Inside, the vendors' addresses lead to a server of our own that answers from the folder's offline.jsonl."""
+    from evenhand.testing import FakeProvider, Script  # noqa: PLC0415 (only for --offline)
+
+    script = folder / "offline.jsonl"
+    if not script.is_file():
+        raise UsageError(
+            f"--offline: there is no offline.jsonl in {folder}",
+            hint="It holds what models would answer, one rule a line; `evenhand init` makes one to start from.",
+        )
+    before = dict(os.environ)
+    with FakeProvider(Script.read(script)) as fake:
+        os.environ.update(fake.env())
+        try:
+            yield
+        finally:
+            _restore(before)
+
+
+def _restore(before: Mapping[str, str]) -> None:
+    for name in set(os.environ) - set(before):
+        del os.environ[name]
+    os.environ.update(before)

@@ -1,0 +1,83 @@
+"""`evenhand resume` and `evenhand retry`: going on with a run that is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evenhand.cli.session import Session, exit_code, run_asked, session_options
+from evenhand.cli.streams import tell
+from evenhand.core.errors import UsageError
+
+
+@click.command(short_help="Go on with a run that did not finish. Nothing is paid for twice.")
+@click.argument("run", required=False, metavar="[RUN]")
+@session_options
+def resume(run: str | None, **said: Any) -> int:
+    """Go on with RUN (an id, the start of one, or a file; by default the latest), or redo its errors.
+
+    Trials with a verdict are left alone. Replies that were received are read from the run's file, not asked for again.
+    Calls that were in flight when a run was killed may have been charged for: they are counted, with what they can
+    have cost at most.
+    """
+    return gone_on(run, Session.of(said))
+
+
+@click.command(short_help="Redo the trials in error of a run. Nothing is paid for twice unasked.")
+@click.argument("run", required=False, metavar="[RUN]")
+@session_options
+def retry(run: str | None, **said: Any) -> int:
+    """Redo the trials in error of RUN (an id, the start of one, or a file; by default the latest), in its own file.
+
+    All else stays as it is, and replies that were received are not asked for again: not those that a judge gave no
+    verdict in, either. With --no-cache they are, all that these trials ask, and are paid for again. Where no trial is
+    in error, nothing is run.
+    """
+    return redone(run, Session.of(said))
+
+
+def redone(run: str | None, session: Session) -> int:
+    """Redoes the trials in error of a run."""
+    from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    file = find(Path.cwd(), run)
+    with RunFile.open(file) as earlier:
+        meta, totals = earlier.meta, earlier.totals()
+        if not totals.errors and meta.status == "finished":
+            tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
+            print_run(earlier, as_json=session.as_json, table=not session.no_table)
+            word = verdict(totals, meta.planned, meta.pass_rate)
+            return exit_code(word, meta.status, 0, session)
+    return gone_on(str(file), session, anew=session.no_cache)
+
+
+def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
+    """Goes on with an earlier run, as it was started but for what is said now."""
+    from evenhand.cli.asked import Asked  # noqa: PLC0415 (imported once it is known what is asked)
+    from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    file = find(Path.cwd(), run)
+    with RunFile.open(file) as earlier:
+        meta = earlier.meta
+    record = meta.settings
+    if "asked" not in record:
+        raise UsageError(
+            f"run {meta.id} cannot be resumed: what it was made from is not known",
+            hint="Ask again as before: `evenhand dataset` goes on from there, as does score_batch(…, resume=True).",
+        )
+    settings = Settings(
+        concurrency=session.concurrency or record["concurrency"],
+        cache=False if session.no_cache or not record["cache"] else None,
+        max_cost_usd=record["max_cost_usd"] if session.max_cost is None else session.max_cost,
+        time_limit_s=session.time_limit or record["time_limit_s"],
+        anew=anew,
+        record=record,
+    )
+    return run_asked(Asked.again(record), settings, file, session)

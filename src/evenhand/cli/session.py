@@ -1,0 +1,246 @@
+"""What `run`, `resume` and `retry` have in common: what may be spent, what is printed, how it exits."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import click
+
+from evenhand.cli.exits import USAGE, code_for, failed_code
+from evenhand.cli.streams import set_apart, tell
+from evenhand.scorers.rag.definitions import OURS, using_definitions
+
+if TYPE_CHECKING:
+    from evenhand.cli.asked import Asked
+    from evenhand.core.plan import Plan
+    from evenhand.core.run import CallRecord, RunStatus, TrialResult, VerdictWord
+    from evenhand.engine.door import Finished, Settings
+    from evenhand.report.progress import Progress
+    from evenhand.store.runfile import RunFile
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_SPENDING = (
+    click.option(
+        "-j",
+        "--concurrency",
+        "--max-concurrency",
+        "concurrency",
+        type=click.IntRange(1),
+        help="Trials and calls in flight.",
+    ),
+    click.option(
+        "--max-cost",
+        type=click.FloatRange(0),
+        metavar="USD",
+        help="Send no call that could take the run past this.",
+    ),
+    click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of replies."),
+    click.option(
+        "--time-limit",
+        type=click.FloatRange(0, min_open=True),
+        metavar="SECONDS",
+        help="For one call of a function of yours.  [default: 60; 600 in eval sets]",
+    ),
+)
+
+_LOOKS = (
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
+    click.option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        help="Print every trial with every expectation, as they are settled.",
+    ),
+    click.option("--no-table", is_flag=True, help="Print the summary only."),
+    click.option(
+        "--no-progress",
+        "--no-progress-bar",
+        "no_progress",
+        is_flag=True,
+        help="Print no progress.",
+    ),
+    click.option("--exit-zero", is_flag=True, help="Exit with 0 when trials failed."),
+    click.option(
+        "--promptfoo-exit-codes",
+        is_flag=True,
+        help="Exit with 100 when trials failed, as promptfoo does.",
+    ),
+)
+
+
+def session_options(command: F) -> F:
+    """Adds the options that say what may be spent, what is printed, and how it exits; `Session.of` understands them."""
+    for option in reversed((*_SPENDING, *_LOOKS)):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What these options say.
+
+    Attributes:
+        concurrency: Trials and calls in flight; None for as many as the config or the limits allow.
+        max_cost: US dollars that the run must not pass.
+        no_cache: Neither read nor write the cache.
+        time_limit: Seconds for one call of a function of the user's.
+        outputs: Files to write the results to.
+    """
+
+    concurrency: int | None
+    max_cost: float | None
+    no_cache: bool
+    time_limit: float | None
+    as_json: bool
+    verbose: bool
+    no_table: bool
+    no_progress: bool
+    exit_zero: bool
+    promptfoo_exit_codes: bool
+    outputs: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(said: dict[str, Any]) -> Session:
+        """Takes its own out of a command's options, and leaves the others."""
+        return Session(**{name: said.pop(name) for name in Session.__slots__ if name in said})
+
+
+def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Session) -> int:
+    """Runs what is asked for, prints it, and says with what to exit.
+
+    Args:
+        file: The run to go on with; None for a new one.
+    """
+    from evenhand.cli.offline import offline_answers  # noqa: PLC0415 (seldom)
+
+    offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
+    with offline, using_definitions(asked.definitions or OURS):
+        plan, broken = asked.plan()
+        for problem in broken:
+            tell(safe_text(str(problem)))
+        settings = replace(settings, free=asked.offline)
+        finished = _settle(plan, settings, file, session, replayed=asked.offline)
+    code = _report(finished, plan, session)
+    for line in asked.told(plan):
+        tell(safe_text(line))
+    return code or (USAGE if broken else code)
+
+
+def safe_text(text: str) -> str:
+    """Text of whatever origin, as it may be printed."""
+    from evenhand.report.words import safe  # noqa: PLC0415 (seldom)
+
+    return safe(text, multiline=True)
+
+
+def _settle(
+    plan: Plan, settings: Settings, file: Path | None, session: Session, *, replayed: bool
+) -> Finished:
+    from evenhand.engine import door  # noqa: PLC0415 (imported once it is known what is asked)
+    from evenhand.report.console import heading, problem_lines  # noqa: PLC0415 (see above)
+
+    for line in problem_lines(plan.hints):
+        tell(line)
+    progress = _progress(not session.no_progress)
+    if progress is not None:
+        progress.start(heading(plan) + (" · replies replayed, no key needed" if replayed else ""))
+    try:
+        with set_apart() as stdout:
+            out = sys.stderr if session.as_json else stdout
+            return door.run(
+                plan,
+                settings,
+                resume=file,
+                progress=progress.update if progress else None,
+                note=progress.note if progress else _note,
+                resumed=_resumed,
+                tell=_teller(plan, out, progress) if session.verbose else None,
+            )
+    finally:
+        if progress is not None:
+            progress.stop()
+
+
+def _progress(wanted: bool) -> Progress | None:
+    if not wanted:
+        return None
+    from evenhand.report.progress import Progress  # noqa: PLC0415 (not wanted by those who want none)
+
+    return Progress(sys.stderr, sys.stderr.isatty())
+
+
+def _teller(plan: Plan, out: TextIO, progress: Progress | None) -> Callable[[TrialResult], None]:
+    """Prints each trial whole, above the line that says how far the run is."""
+    from evenhand.cli.show import verbose_for  # noqa: PLC0415 (only for -v)
+    from evenhand.report.words import put_quietly  # noqa: PLC0415 (see above)
+
+    verbose = verbose_for(out, plan.variants, plan.repeats)
+
+    def tell(trial: TrialResult) -> None:
+        if progress is not None:
+            progress.make_way()
+        put_quietly(out, verbose.text(trial))
+
+    return tell
+
+
+def _resumed(in_doubt: Sequence[CallRecord], last_words: Sequence[str]) -> None:
+    """Said before anything is run: the same code may end this session as well."""
+    from evenhand.report.console import doubt_lines  # noqa: PLC0415 (seldom)
+
+    for line in doubt_lines(in_doubt, last_words):
+        tell(line)
+
+
+def _note(text: str) -> None:
+    from evenhand.report.words import safe  # noqa: PLC0415 (seldom)
+
+    tell(f"evenhand: {safe(text)}")
+
+
+def _write(run_file: RunFile, outputs: Sequence[str]) -> None:
+    """Writes the results to files, each in the format that its ending says."""
+    from evenhand.report.export import export  # noqa: PLC0415 (seldom)
+
+    for name in outputs:
+        to = Path(name)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        rows = export(run_file, to)
+        tell(f"{rows} trials written to {to}")
+
+
+def _report(finished: Finished, plan: Plan, session: Session) -> int:
+    from evenhand.cli.show import print_run  # noqa: PLC0415 (imported once there is something to show)
+    from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    # On a terminal the progress line has said it already.
+    said = sys.stdout.isatty() and sys.stderr.isatty() and not session.no_progress
+    with RunFile.open(finished.path) as run_file:
+        totals = run_file.totals()
+        print_run(
+            run_file, as_json=session.as_json, table=not session.no_table, with_heading=not said
+        )
+        _write(run_file, (*session.outputs, *plan.options.outputs))
+    ending = finished.ending
+    word = verdict(totals, plan.size, plan.options.pass_rate)
+    return exit_code(word, ending.status, ending.signal, session)
+
+
+def exit_code(word: VerdictWord, status: RunStatus, signal: int, session: Session) -> int:
+    """With what a run exits that came to this."""
+    return code_for(
+        word,
+        status,
+        signal,
+        promptfoo=session.promptfoo_exit_codes,
+        failures_are_fine=session.exit_zero,
+        failed=failed_code(os.environ),
+    )
