@@ -112,9 +112,7 @@ class Asserts:
         outcomes = await trial.settled([make(cell) for make in self._makes])
         verdict = self._rule(outcomes)
         if self._scoring:
-            verdict = await scored(
-                self._scoring, self._base, trial, self._shown, outcomes, verdict
-            )
+            verdict = await scored(self._scoring, self._base, trial, self._shown, outcomes, verdict)
         if verdict.outcome == "error":
             raise ScoreError(verdict.reason)
         value = None if verdict.outcome == "not_applicable" else verdict.score
@@ -162,9 +160,7 @@ def provider(
     return column.provider
 
 
-def lend(
-    *, env: Mapping[str, str] | None = None, filters: Mapping[str, str] | None = None
-) -> None:
+def lend(*, env: Mapping[str, str] | None = None, filters: Mapping[str, str] | None = None) -> None:
     """Lends the providers, judges and templates of this folder what a config has under `env` and `nunjucksFilters`.
 
     Args:

@@ -180,7 +180,9 @@ class PrintedEval:
                 lines += "    variables = case.vars\n"
             lines += self._variables.used("case.id", "variables = await {}(case.vars, prompt)")
         lines += self._around.used("case.id", "prompt = prompt.between(*{})")
-        filled = f"prompt.render(**{variables})" if self._text else f"await prompt.filled({variables})"
+        filled = (
+            f"prompt.render(**{variables})" if self._text else f"await prompt.filled({variables})"
+        )
         if not self._answers.values:
             return f"{lines}    reply = await model.generate({filled})\n"
         lines += f"    filled = {filled}\n"

@@ -32,9 +32,7 @@ class PrintedFile:
         missing: What it cannot run without and does not have; empty for nothing.
     """
 
-    def __init__(
-        self, plan: PromptfooPlan, kept: Sequence[Kept], left: Mapping[str, None]
-    ) -> None:
+    def __init__(self, plan: PromptfooPlan, kept: Sequence[Kept], left: Mapping[str, None]) -> None:
         self._plan = plan
         self._left = dict(left)
         self._used = {"Case", "EvalSet", "Expect", "Model"}
@@ -167,9 +165,7 @@ class PrintedFile:
         text = self._shared_columns() if several else ""
         for i, (name, repeats, models, prompts) in enumerate(found, 1):
             axes = (("model", self._models, models), ("prompt", self._prompts, prompts))
-            over = Bracketed(
-                "over={", [_axis(*axis, several=several) for axis in axes], "}"
-            )
+            over = Bracketed("over={", [_axis(*axis, several=several) for axis in axes], "}")
             made = [literal(f"{title} ({i})" if several else title), f"data={name}", over]
             made += [f"repeats={repeats}"] if repeats > 1 else []
             evals = Bracketed(f"evals_{i} = EvalSet(" if several else "evals = EvalSet(", made, ")")
