@@ -108,7 +108,7 @@ def settled(folder: Path, *paths: str) -> dict[tuple[str, str, int], list[tuple[
     """What a run of these comes to: for each case, model and repeat, what its prompts come to.
 
     The score of a trial of an eval set is the share of its expectations that passed; what promptfoo calls its score is
-    the mean of theirs.
+    the mean of theirs, or 0 for who lost a contest: of contestants the verdict alone is looked at.
     """
     offline = ["--offline"] if (folder / "offline.jsonl").is_file() else []
     result = CliRunner().invoke(
@@ -123,7 +123,8 @@ def settled(folder: Path, *paths: str) -> dict[tuple[str, str, int], list[tuple[
             score = trial.score
             if variant.axes:
                 score = weighted_mean([one for one in trial.outcomes if one.weight > 0])
-            said = score if score is not None and trial.outcome != "error" else 1.0
+            known = score is not None and trial.outcome != "error" and trial.before is None
+            said = score if known else 1.0
             cell = (trial.outcome, round(said, 9), repr(trial.output))
             found.setdefault((trial.case, variant.model, trial.repeat), []).append(cell)
     return {key: sorted(cells) for key, cells in found.items()}
@@ -155,11 +156,8 @@ def test_the_eval_set_comes_to_the_same_verdicts(
 
 
 LEFT = {
-    "contests": "'select-best' compares its columns",
-    "contests-with-errors": "'select-best' compares its columns",
     "conversations": "it goes on with a conversation",
     "extensions": "write what they do into the eval",
-    "judged-contests": "'select-best' compares its columns",
     "multi-turn": "it goes on with a conversation",
     "serial-first": "the stored output of an earlier test",
     "stored-outputs": "the stored output of an earlier test",

@@ -7,7 +7,7 @@ from the folder of the file that names them.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +15,7 @@ from typing import Any, cast
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.provider import Provider
+from evenhand.core.run import TrialResult
 from evenhand.core.score import Score
 from evenhand.promptfoo.adapter_steps import (
     PromptFile,
@@ -26,7 +27,9 @@ from evenhand.promptfoo.adapter_steps import (
 )
 from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.assertions.assertion import Cell
+from evenhand.promptfoo.assertions.contests import referee
 from evenhand.promptfoo.assertions.reading import AssertionReader
+from evenhand.promptfoo.assertions.sets import parts_of
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled
 from evenhand.promptfoo.findings import At, Findings, Place
@@ -37,6 +40,7 @@ from evenhand.promptfoo.tree import Document
 
 __all__ = [
     "Asserts",
+    "Compare",
     "PromptFile",
     "Template",
     "Transform",
@@ -118,7 +122,13 @@ class Asserts:
         value = None if verdict.outcome == "not_applicable" else verdict.score
         if value is None and verdict.outcome != "not_applicable":
             value = float(verdict.outcome == "pass")  # whatever the one in error would have come to
-        return Score(value, verdict.outcome == "pass", verdict.reason, named=verdict.named_scores)
+        return Score(
+            value,
+            verdict.outcome == "pass",
+            verdict.reason,
+            parts_of(outcomes),
+            verdict.named_scores,
+        )
 
     def __str__(self) -> str:
         types = ", ".join(str(assertion.get("type")) for assertion in self._assertions)
@@ -126,6 +136,47 @@ class Asserts:
         if len(self._assertions) > 1 or not isinstance(value, str):
             return types
         return f"{types} {' '.join(value.split())[:60]}"
+
+
+class Compare:
+    """An assertion that compares the outputs of all columns: `Compare({"type": "select-best", "value": "kindest"})`.
+
+    For `EvalSet(compare=[…])`. Who is not the winner fails.
+
+    Args:
+        assertion: Of type `select-best` or `max-score`.
+        options: As for `Asserts`.
+        types: For a `max-score` with `weights`: the types of what is expected beside it, in their order.
+
+    Raises:
+        ConfigError: It is no such assertion.
+    """
+
+    def __init__(
+        self,
+        assertion: Mapping[str, Any],
+        *,
+        options: Mapping[str, Any] | None = None,
+        types: Sequence[str | Sequence[str]] = (),
+    ) -> None:
+        at = caller()
+        findings = Findings()
+        reader = AssertionReader(config_of(at.parent), _models(at.parent), findings)
+        found = reader.expected([assertion], options or {}, lambda *_: Place(at), check=True)
+        if not found.contests and not findings.problems:
+            what = f"'{assertion.get('type')}' does not compare outputs"
+            findings.problem(Place(at), what, "select-best and max-score do.")
+        if findings.problems:
+            raise findings.error()
+        self._assertion = found.contests[0]
+        self._types = types
+
+    async def compare(self, contestants: Sequence[TrialResult], trial: Trial) -> Sequence[Score]:
+        types = self._types or [""] * len(contestants[0].outcomes)
+        return await referee(self._assertion, types).compare(contestants, trial)
+
+    def __str__(self) -> str:
+        return str(referee(self._assertion, ()))
 
 
 def provider(

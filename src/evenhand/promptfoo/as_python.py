@@ -10,13 +10,10 @@ common stands in that eval; where they differ, it looks it up by the case's id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterator, Mapping
 
 from evenhand.core.case import Case
-from evenhand.core.plan import Step
-from evenhand.promptfoo.cases import Test
-from evenhand.promptfoo.literal import Node, call, literal
+from evenhand.promptfoo.literal import call, literal
 from evenhand.promptfoo.plan import PromptfooPlan
 from evenhand.promptfoo.printed_checks import secret
 from evenhand.promptfoo.printed_eval import Kept
@@ -37,6 +34,7 @@ _OF_RUNS = {
 }
 """What says how a config is run, and how an eval set is told so."""
 
+_TAKES = "it may use the stored output of an earlier test; ask for both in one eval"
 _TALKS = "it goes on with a conversation, and each trial of an eval set stands alone"
 
 
@@ -55,7 +53,7 @@ def _kept(plan: PromptfooPlan, left: dict[str, None]) -> list[Kept]:
             continue
         test, pair, name = body.test, body.pair, case.description or case.id
         speaks = bool(pair.conversation) and test.listens
-        why = _unlike(test, step)
+        why = _TAKES if step.after else ""
         if speaks:
             left[f"prompt {pair.variant.prompt}: {_TALKS}"] = None
         elif why:
@@ -86,15 +84,6 @@ def _one(case: Case, body: CellBody) -> Kept:
     named = {"files": sorted(test.files), "tagged": sorted(test.tagged)}
     named = {key: names for key, names in named.items() if names}
     return Kept(case, test, case.vars, None, call("Variables", *inside, **named))
-
-
-def _unlike(test: Test, step: Step) -> str:
-    """What an eval set has no place for in a test; empty where it has a place for all."""
-    if test.expected.contests:
-        return f"'{test.expected.contests[0].type}' compares its columns; see Preferred"
-    if not step.after:
-        return ""
-    return "it may use the stored output of an earlier test; ask for both in one eval"
 
 
 def _beside(plan: PromptfooPlan) -> Iterator[str]:

@@ -66,6 +66,22 @@ def checks(test: Test, variables: Mapping[str, Any] | None) -> Iterator[Check]:
         yield _scorer(one, inside, options, variables), said
 
 
+def contests(test: Test) -> Iterator[Node]:
+    """What compares the outputs of all columns: of each type the first assertion."""
+    written = cast("Sequence[Mapping[str, Any]]", test.shown.get("assert") or ())
+    given = cast("Mapping[str, Any]", test.shown.get("options") or {})
+    options = {key: given[key] for key in _OF_JUDGES if key in given}
+    first = {str(one["type"]): one for one in reversed(written) if _compares(one)}
+    together = test.threshold is not None or test.scoring
+    for _, one in sorted(first.items(), reverse=True):  # select-best, then max-score
+        named: dict[str, object] = {"options": options} if options and _asks(one) else {}
+        value = one.get("value")
+        if isinstance(value, Mapping) and "weights" in value:
+            types = [t if isinstance(t, str) else [*t] for t in test.expected.types]
+            named["types"] = [types] if together and len(types) > 1 else types
+        yield call("Compare", literal(dict(one)), **named)
+
+
 def secret(test: Test) -> bool:
     """Whether something that is expected holds a secret, which is not told."""
     return HIDDEN in repr(test.shown.get("assert")) or HIDDEN in repr(test.shown.get("options"))

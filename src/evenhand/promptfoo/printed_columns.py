@@ -89,8 +89,8 @@ def model_code(label: str, plan: PromptfooPlan, *, always: bool) -> tuple[Node, 
             left = f"secrets of provider {label}: set them in the environment"
             value = {k: v for k, v in value.items() if HIDDEN not in repr(v)}
         more[key] = dict(value)
-    named = {"label": label} if label != id_ else {}
-    named.update({k: v for k, v in more.items() if v})
+    named: dict[str, object] = {"label": label} if label != id_ else {}
+    named |= {k: v for k, v in more.items() if v}
     if not named and not always:
         return literal(id_), left
     return call("provider", literal(id_), **named), left

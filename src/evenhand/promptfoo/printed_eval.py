@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.core.case import Case
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.literal import WIDTH, Bracketed, Node, call, flat, led, literal
-from evenhand.promptfoo.printed_checks import checks
+from evenhand.promptfoo.printed_checks import checks, contests
 from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.step import Pair
 from evenhand.promptfoo.template import has_tags
@@ -106,6 +106,7 @@ class PrintedEval:
         self._transforms = self._table("TRANSFORM", _transform)
         self._said = False
         self._expected = self._table("EXPECTED", self._checks)
+        self._compared = self._table("COMPARED", _contests)
         self._text = all(isinstance(pair.prompt, TextPrompt) for pair in pairs)
         self.tables: Sequence[tuple[Node, bool]] = [
             (table.code, not table.shared)
@@ -116,6 +117,7 @@ class PrintedEval:
                 self._of_models,
                 self._transforms,
                 self._expected,
+                self._compared,
             )
             if table.values
         ]
@@ -137,6 +139,15 @@ class PrintedEval:
             ],
             "]",
         )
+
+    @property
+    def compare(self) -> str:
+        """Who compares the outputs of a case, as an argument of the eval set; empty for nobody."""
+        if not self._compared.values:
+            return ""
+        if self._compared.shared:
+            return "compare=COMPARED"
+        return "compare=lambda case: COMPARED.get(case.id, [])"
 
     @property
     def stores(self) -> bool:
@@ -210,6 +221,11 @@ class PrintedEval:
 def _answer(one: Kept) -> Node | None:
     answer = one.test.provider_output
     return None if answer is None else literal(answer)
+
+
+def _contests(one: Kept) -> Node | None:
+    found = [*contests(one.test)]
+    return Bracketed("[", found, "]") if found else None
 
 
 def _transform(one: Kept) -> Node | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import count
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import cast
 
 from evenhand.core.secrets import HIDDEN
@@ -17,9 +17,20 @@ from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.step import Pair
 
 _ADAPTED = frozenset(
-    {"Asserts", "PromptFile", "Template", "Transform", "Variables", "lend", "provider", "stored"}
+    {
+        "Asserts",
+        "Compare",
+        "PromptFile",
+        "Template",
+        "Transform",
+        "Variables",
+        "lend",
+        "provider",
+        "stored",
+    }
 )
 _HOME = frozenset({"Case", "EvalSet", "Expect", "Model", "Prompt"})
+_UNEVEN = "it compares columns, and not every model gets every prompt; see EvalSet(compare=…)"
 _CALLED = re.compile(r"(\w+)\($")
 
 
@@ -44,7 +55,7 @@ class PrintedFile:
         self._kept = [one for one in kept if self._has_columns(one)]
         self.missing = "" if self._kept else "none of the tests could be carried over"
         printed = PrintedEval(self._kept)
-        cases, sets = self._cases(), self._sets()
+        cases, sets = self._cases(), self._sets(printed.compare)
         tables = "".join(f"{self._laid(node, broken=table)}\n\n" for node, table in printed.tables)
         if printed.stores:
             self._used.add("stored")
@@ -120,6 +131,12 @@ class PrintedFile:
         """Leaves out the columns that cannot be written; whether any is left."""
         columns = one.columns.items()
         one.columns = {i: pair for i, pair in columns if self._name(pair) in self._prompts}
+        names = {self._name(pair) for pair in one.columns.values()}
+        models = {pair.variant.model for pair in one.columns.values()}
+        if one.test.expected.contests and len(one.columns) < len(names) * len(models):
+            named = one.case.description or one.case.id
+            self._left[f"test {named}: {_UNEVEN}"] = None
+            return False
         return bool(one.columns)
 
     def _name(self, pair: Pair) -> str:
@@ -148,7 +165,7 @@ class PrintedFile:
             lists += self._laid(Bracketed(f"{name} = [", items, "]"), broken=True) + "\n\n"
         return lists
 
-    def _sets(self) -> str:
+    def _sets(self, compare: str) -> str:
         """The eval sets: for each list of cases one, or several where its models get different prompts."""
         found: list[tuple[str, int, Sequence[str], Sequence[str]]] = []
         for name, kept in self._groups():
@@ -163,11 +180,12 @@ class PrintedFile:
         found = found or [("CASES", 1, [*self._models], [*self._prompts])]
         several = len(found) > 1
         text = self._shared_columns() if several else ""
-        for i, (name, repeats, models, prompts) in enumerate(found, 1):
-            axes = (("model", self._models, models), ("prompt", self._prompts, prompts))
+        for i, (name, repeats, models, labels) in enumerate(found, 1):
+            axes = (("model", self._models, models), ("prompt", self._prompts, labels))
             over = Bracketed("over={", [_axis(*axis, several=several) for axis in axes], "}")
             made = [literal(f"{title} ({i})" if several else title), f"data={name}", over]
             made += [f"repeats={repeats}"] if repeats > 1 else []
+            made += [compare] if compare else []
             evals = Bracketed(f"evals_{i} = EvalSet(" if several else "evals = EvalSet(", made, ")")
             text += f"{self._laid(evals, broken=True)}\n\n"
         names = [f"evals_{i}" for i in range(1, len(found) + 1)] if several else ["evals"]
