@@ -6,11 +6,10 @@ from the folder of the file that names them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
@@ -23,6 +22,8 @@ from evenhand.promptfoo.adapter_steps import (
     Transform,
     Variables,
     caller,
+    config_of,
+    lent,
     stored,
 )
 from evenhand.promptfoo.aggregate import verdict_rule
@@ -30,13 +31,11 @@ from evenhand.promptfoo.assertions.assertion import Cell
 from evenhand.promptfoo.assertions.contests import referee
 from evenhand.promptfoo.assertions.reading import AssertionReader
 from evenhand.promptfoo.assertions.sets import parts_of
-from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled
 from evenhand.promptfoo.findings import At, Findings, Place
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.scoring import scored, scoring_problems
 from evenhand.promptfoo.template_filters import lend as lend_templates
-from evenhand.promptfoo.tree import Document
 
 __all__ = [
     "Asserts",
@@ -45,14 +44,11 @@ __all__ = [
     "Template",
     "Transform",
     "Variables",
-    "config_of",
     "lend",
     "provider",
     "stored",
 ]
 
-_lent: dict[Path, Mapping[str, str]] = {}
-"""What each folder's config has under `env`."""
 _settings: dict[tuple[Path, str], Mapping[str, Any]] = {}
 """The config of each folder's providers, by label: the functions that they declare are there."""
 
@@ -222,19 +218,13 @@ def lend(*, env: Mapping[str, str] | None = None, filters: Mapping[str, str] | N
         ConfigError: A filter is none.
     """
     base = caller().parent
-    _lent[base] = {**_lent.get(base, {}), **(env or {})}
+    lent[base] = {**lent.get(base, {}), **(env or {})}
     findings = Findings()
     value = {"nunjucksFilters": filters} if filters else {}
     at: At = lambda *_: Place(base)  # noqa: E731
-    lend_templates(value, _lent[base], base, at, findings)
+    lend_templates(value, lent[base], base, at, findings)
     if findings.problems:
         raise findings.error()
-
-
-def config_of(base: Path, value: dict[str, Any] | None = None) -> Config:
-    """A config that would stand in this folder."""
-    document = Document(base / "promptfooconfig.yaml", cast("Any", value or {}))
-    return Config(document, value or {}, {**os.environ, **_lent.get(base, {})})
 
 
 @cache

@@ -6,23 +6,29 @@ Each is made at the top of a file, with paths from that file's folder, and used 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Message, Prompt, Reply, Usage
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.promptfoo.code_files import transform_problems
+from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.resolved import resolved
 from evenhand.promptfoo.template import render
 from evenhand.promptfoo.transform import transformed, transformed_vars
+from evenhand.promptfoo.tree import Document
 from evenhand.promptfoo.variable_code import computed, is_code
 
 _HERE = str(Path(__file__).parent / "adapter")
+
+lent: dict[Path, Mapping[str, str]] = {}
+"""What each folder's config has under `env`."""
 
 
 class Template:
@@ -81,8 +87,7 @@ class PromptFile:
         config: Mapping[str, Any] | None = None,
         strict: bool = False,
     ) -> None:
-        from evenhand.promptfoo.adapter import config_of  # noqa: PLC0415 (it imports this module)
-        from evenhand.promptfoo.prompt_files import read_prompts  # noqa: PLC0415 (see above)
+        from evenhand.promptfoo.prompt_files import read_prompts  # noqa: PLC0415 (only for prompts that are code)
 
         findings = Findings()
         written = {"raw": reference, "label": name, "config": config or {}}
@@ -231,3 +236,9 @@ def _callers() -> Iterator[Path]:
     while frame is not None:
         yield Path(frame.f_code.co_filename).absolute()
         frame = frame.f_back
+
+
+def config_of(base: Path, value: dict[str, Any] | None = None) -> Config:
+    """A config that would stand in this folder."""
+    document = Document(base / "promptfooconfig.yaml", cast("Any", value or {}))
+    return Config(document, value or {}, {**os.environ, **lent.get(base, {})})
