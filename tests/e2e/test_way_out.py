@@ -123,9 +123,9 @@ def settled(folder: Path, *paths: str) -> dict[tuple[str, str, int], list[tuple[
             score = trial.score
             if variant.axes:
                 score = weighted_mean([one for one in trial.outcomes if one.weight > 0])
-            known = score is not None and trial.outcome != "error" and trial.before is None
-            said = score if known else 1.0
-            cell = (trial.outcome, round(said, 9), repr(trial.output))
+            if score is None or trial.outcome == "error" or trial.before is not None:
+                score = 1.0
+            cell = (trial.outcome, round(score, 9), repr(trial.output))
             found.setdefault((trial.case, variant.model, trial.repeat), []).append(cell)
     return {key: sorted(cells) for key, cells in found.items()}
 
