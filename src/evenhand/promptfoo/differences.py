@@ -132,6 +132,11 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),
     "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),
     "webhooks": lambda uses: "webhook" in uses.types,
+    "answers of web services": lambda uses: any(
+        pair.column.provider.id.partition(":")[0] in ("http", "https")
+        and "validateStatus" not in pair.column.config
+        for pair in uses.plan.pairs
+    ),
     "cached latency": lambda uses: "latency" in uses.types and uses.plan.options.cache,
     "contests": lambda uses: bool(uses.types & {"select-best", "max-score"}),
     "scoring functions": lambda uses: uses.scored,

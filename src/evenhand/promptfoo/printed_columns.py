@@ -77,12 +77,13 @@ def model_code(label: str, plan: PromptfooPlan, *, always: bool) -> tuple[Node, 
         always: Write a call also where its id says all.
     """
     fields = next((f for f in _written(plan) if _label(f) == label), None)
-    if fields is None:
+    left = ""
+    if fields is None:  # as it is here, secrets of the environment are filled in
         column = next(pair.column for pair in plan.pairs if pair.column.provider.label == label)
-        fields = {"id": column.provider.id, "label": label, "config": redacted(column.config)}
+        fields = {"id": column.provider.id, "label": label}
+        left = f"settings of provider {label}: write them into its config" if column.config else ""
     id_ = str(fields["id"])
     more = {k: v for k, v in fields.items() if k in ("config", "env", "delay") and v}
-    left = ""
     for key in ("config", "env"):
         value = cast("Mapping[str, Any]", redacted(more.get(key) or {}))
         if HIDDEN in repr(value):

@@ -144,7 +144,7 @@ _DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def _whole_characters(text: str) -> str:
-    """The text with characters that JSON escapes in two halves (`\\ud83d\\ude00`) in one, inside of double quotes.
+    r"""The text with characters that JSON escapes in two halves (`\ud83d\ude00`) in one, inside of double quotes.
 
     JavaScript reads such, and so what was written for it has them; YAML proper knows no halves.
     """

@@ -19,6 +19,8 @@ DEVIATIONS: Mapping[str, str] = {
     "traces": "Spans are those that the provider returns in metadata.trace, or that the test's metadata has; nothing "
     "listens for OpenTelemetry.",
     "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
+    "answers of web services": "A web service that answers 429 or 5xx is asked again, and 401, 403, 404 and 501 end "
+    "the run; promptfoo takes each for an answer. `validateStatus` decides in both.",
     "cached latency": "A reply from the cache has the latency of the call that made it.",
     "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
     "run.",
