@@ -11,6 +11,7 @@ from typing import Any, TypeVar, overload
 
 from evenhand.authoring.dataset import Dataset
 from evenhand.core.case import Case
+from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.provider import Provider
 
@@ -59,6 +60,8 @@ class EvalSet:
         over: Axes to run over, each a list; every combination is a column. `model` may be one of them.
         repeats: How often each case is run.
         tags: For selection.
+        compare: Who compares the outputs of a case's columns with each other, once all are there: referees, or a
+            function that gives them for each case. Their outcomes join those of the evals; who loses fails.
         files: The folder that `file` reads from; `files` beside the set's own file by default.
     """
 
@@ -72,6 +75,7 @@ class EvalSet:
         over: Mapping[str, Sequence[Any]] | None = None,
         repeats: int = 1,
         tags: Iterable[str] = (),
+        compare: Sequence[Referee] | Callable[[Case], Sequence[Referee]] = (),
         files: str | Path | None = None,
     ) -> None:
         wrong: list[str] = []
@@ -81,6 +85,12 @@ class EvalSet:
             wrong.append(f"repeats is {repeats}, less than 1")
         if isinstance(tags, str):
             wrong.append(_no_tags(tags))
+        referees: Sequence[Referee] = () if callable(compare) else compare
+        wrong += [
+            f"compare has {one!r}, which compares nothing"
+            for one in referees
+            if not hasattr(one, "compare")
+        ]
         for axis, values in (over or {}).items():
             if isinstance(values, str) or not list(values):
                 wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
@@ -99,6 +109,7 @@ class EvalSet:
         self.over = {axis: list(values) for axis, values in (over or {}).items()}
         self.repeats = repeats
         self.tags = frozenset(tags)
+        self._compare = compare
         self.evals: list[Eval] = []
         self.fixtures: dict[str, Callable[..., Any]] = {}
         self.doubles: list[Problem] = []
@@ -147,6 +158,10 @@ class EvalSet:
             return function
 
         return add if function is None else add(function)
+
+    def referees(self, case: Case) -> Sequence[Referee]:
+        """Who compares the outputs of this case's columns."""
+        return self._compare(case) if callable(self._compare) else self._compare
 
     def fixture(self, function: F) -> F:
         """Adds a fixture: what it returns, or yields, is given to evals that ask for it by its name.

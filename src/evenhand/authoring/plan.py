@@ -16,6 +16,7 @@ from evenhand.authoring.foreseen import problems_of
 from evenhand.authoring.models import Models
 from evenhand.authoring.own_code import files_of
 from evenhand.core.case import Case
+from evenhand.core.contest import Contest
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import CodeError, ConfigError, NothingSelected, Problem, UsageError
 from evenhand.core.expect import share_passed
@@ -143,7 +144,9 @@ class EvalPlan:
         rule = something_expected if self.strict else share_passed
         for evals, columns in self.columns:
             for case in self.cases[id(evals)]:
+                referees = evals.referees(case)
                 for repeat in range(self._repeats(evals)):
+                    contest = Contest(index, len(columns), referees) if referees else None
                     for column in columns:
                         yield Step(
                             index,
@@ -154,6 +157,7 @@ class EvalPlan:
                             rule=rule,
                             judge=column.body.judge,
                             models=column.models,
+                            contest=contest,
                         )
                         index += 1
 

@@ -31,7 +31,13 @@ class Prompt:
                 f"prompt '{self.name}' has {{{{{missing[0]}}}}}, and no such variable is given"
             )
         said = _TAG.sub(lambda match: str(variables[match[1]]), self.text)
-        return message.Prompt((message.Message("user", said),), said, label=self.name)
+        return message.Prompt(
+            (message.Message("user", said),),
+            said,
+            vars=variables,
+            label=self.name,
+            template=self.text,
+        )
 
     def __str__(self) -> str:
         return self.name

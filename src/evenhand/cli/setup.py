@@ -49,11 +49,14 @@ def _print_as_python(config: Path) -> int:
     from evenhand.promptfoo.as_python import as_python  # noqa: PLC0415 (seldom)
     from evenhand.promptfoo.load import load  # noqa: PLC0415 (seldom)
 
-    text, left = as_python(load(config))
+    file = as_python(load(config))
     with printing():
-        click.echo(text, nl=False)
-    for what in left:
+        click.echo(file.text, nl=False)
+    for what in file.left:
         tell(f"not carried over: {what}")
+    if file.missing:
+        tell(f"what is printed cannot be run: {file.missing}")
+        return USAGE
     folder = config if config.is_dir() else config.parent
     tell(f"next: save it as {folder / 'my_evals.py'}, then evenhand run {folder / 'my_evals.py'}")
     return PASSED

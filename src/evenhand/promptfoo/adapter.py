@@ -6,28 +6,51 @@ from the folder of the file that names them.
 
 from __future__ import annotations
 
-import inspect
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.message import Prompt
 from evenhand.core.provider import Provider
+from evenhand.core.run import TrialResult
 from evenhand.core.score import Score
+from evenhand.promptfoo.adapter_steps import (
+    PromptFile,
+    Template,
+    Transform,
+    Variables,
+    caller,
+    config_of,
+    lent,
+    stored,
+)
 from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.assertions.assertion import Cell
+from evenhand.promptfoo.assertions.contests import referee
 from evenhand.promptfoo.assertions.reading import AssertionReader
-from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.assertions.sets import parts_of
 from evenhand.promptfoo.environment import env_filled
-from evenhand.promptfoo.findings import Findings, Place
+from evenhand.promptfoo.findings import At, Findings, Place
 from evenhand.promptfoo.models import Models
-from evenhand.promptfoo.prompts import TextPrompt
-from evenhand.promptfoo.tree import Document
+from evenhand.promptfoo.scoring import scored, scoring_problems
+from evenhand.promptfoo.template_filters import lend as lend_templates
+
+__all__ = [
+    "Asserts",
+    "Compare",
+    "PromptFile",
+    "Template",
+    "Transform",
+    "Variables",
+    "lend",
+    "provider",
+    "stored",
+]
+
+_settings: dict[tuple[Path, str], Mapping[str, Any]] = {}
+"""The config of each folder's providers, by label: the functions that they declare are there."""
 
 
 class Asserts:
@@ -36,45 +59,72 @@ class Asserts:
     Args:
         *assertions: Each with its type, and whatever else it takes.
         threshold: What the weighted mean of their scores has to reach; by default each of them has to pass.
+        options: What a test says under `options` that assertions go by: `provider`, `rubricPrompt`, `factuality`.
+        scoring: The function that says what they come to: `file://score.py[:name]`, as `assertScoringFunction` has it.
 
     Raises:
         UsageError: There is none.
         ConfigError: One of them is no assertion.
     """
 
-    def __init__(self, *assertions: Mapping[str, Any], threshold: float | None = None) -> None:
+    def __init__(
+        self,
+        *assertions: Mapping[str, Any],
+        threshold: float | None = None,
+        options: Mapping[str, Any] | None = None,
+        scoring: str = "",
+    ) -> None:
         if not assertions:
             raise UsageError(
                 "Asserts: there are no assertions", hint='Write {"type": "contains", "value": "…"}.'
             )
-        at = _caller()
+        at = caller()
         findings = Findings()
-        reader = AssertionReader(_config(at.parent), _models(at.parent), findings)
-        found = reader.expected([*assertions], {}, lambda *_: Place(at), check=True)
+        reader = AssertionReader(config_of(at.parent), _models(at.parent), findings)
+        found = reader.expected([*assertions], options or {}, lambda *_: Place(at), check=True)
+        for what, hint in scoring_problems(scoring, at.parent) if scoring else ():
+            findings.problem(Place(at), what, hint)
         if findings.problems:
             raise findings.error()
         self._makes = found.makes
         self._rule = verdict_rule(threshold, found.binding, found.excusing)
         self._assertions = assertions
+        self._shown: Mapping[str, Any] = {"assert": [*assertions], "options": dict(options or {})}
+        self._scoring = scoring
+        self._base = at.parent
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        reply = trial.reply
+        variables: Mapping[str, Any] = getattr(trial, "vars", trial.case.vars)
+        shown = {**self._shown, "vars": dict(variables)}
+        if trial.case.description:
+            shown["description"] = trial.case.description
         cell = Cell(
             output,
             str(getattr(trial, "prompt_text", "")),
-            trial.case.vars,
-            {"vars": dict(trial.case.vars), "assert": [*self._assertions]},
+            variables,
+            shown,
+            trial.variant.provider_id or trial.variant.model,
             trial.variant.model,
-            trial.variant.model,
-            reply,
+            trial.reply,
             trial.case.metadata,
+            _settings.get((self._base, trial.variant.model), {}),
         )
         outcomes = await trial.settled([make(cell) for make in self._makes])
         verdict = self._rule(outcomes)
+        if self._scoring:
+            verdict = await scored(self._scoring, self._base, trial, self._shown, outcomes, verdict)
         if verdict.outcome == "error":
             raise ScoreError(verdict.reason)
         value = None if verdict.outcome == "not_applicable" else verdict.score
-        return Score(value, verdict.outcome == "pass", verdict.reason, named=verdict.named_scores)
+        if value is None and verdict.outcome != "not_applicable":
+            value = float(verdict.outcome == "pass")  # whatever the one in error would have come to
+        return Score(
+            value,
+            verdict.outcome == "pass",
+            verdict.reason,
+            parts_of(outcomes),
+            verdict.named_scores,
+        )
 
     def __str__(self) -> str:
         types = ", ".join(str(assertion.get("type")) for assertion in self._assertions)
@@ -84,19 +134,45 @@ class Asserts:
         return f"{types} {' '.join(value.split())[:60]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A prompt that is a Nunjucks template, or a conversation in JSON: `Template("loud", "{{ text | upper }}")`."""
+class Compare:
+    """An assertion that compares the outputs of all columns: `Compare({"type": "select-best", "value": "kindest"})`.
 
-    name: str
-    text: str
+    For `EvalSet(compare=[…])`. Who is not the winner fails.
 
-    def render(self, /, **variables: Any) -> Prompt:
-        """The prompt, filled in."""
-        return TextPrompt(self.name, self.text).filled("", "")(variables, variables)
+    Args:
+        assertion: Of type `select-best` or `max-score`.
+        options: As for `Asserts`.
+        types: For a `max-score` with `weights`: the types of what is expected beside it, in their order.
+
+    Raises:
+        ConfigError: It is no such assertion.
+    """
+
+    def __init__(
+        self,
+        assertion: Mapping[str, Any],
+        *,
+        options: Mapping[str, Any] | None = None,
+        types: Sequence[str | Sequence[str]] = (),
+    ) -> None:
+        at = caller()
+        findings = Findings()
+        reader = AssertionReader(config_of(at.parent), _models(at.parent), findings)
+        found = reader.expected([assertion], options or {}, lambda *_: Place(at), check=True)
+        if not found.contests and not findings.problems:
+            what = f"'{assertion.get('type')}' does not compare outputs"
+            findings.problem(Place(at), what, "select-best and max-score do.")
+        if findings.problems:
+            raise findings.error()
+        self._assertion = found.contests[0]
+        self._types = types
+
+    async def compare(self, contestants: Sequence[TrialResult], trial: Trial) -> Sequence[Score]:
+        types = self._types or [""] * len(contestants[0].outcomes)
+        return await referee(self._assertion, types).compare(contestants, trial)
 
     def __str__(self) -> str:
-        return self.name
+        return str(referee(self._assertion, ()))
 
 
 def provider(
@@ -104,37 +180,54 @@ def provider(
     *,
     label: str = "",
     config: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
+    delay: float = 0,
 ) -> Provider:
     """A model with settings, as a promptfoo config names it: `provider("openai:chat:x", config={"temperature": 0})`.
+
+    Args:
+        label: Its name in reports; the id by default.
+        config: Its settings.
+        env: Variables of the environment that are its own.
+        delay: Milliseconds that it rests before each call.
 
     Raises:
         ConfigError: There is no such provider.
     """
-    at = _caller()
-    settings = env_filled(dict(config or {}), os.environ)
-    wanted = {"id": id, "config": settings, **({"label": label} if label else {})}
+    base = caller().parent
+    wanted = {"id": id, "label": label, "config": config, "env": env, "delay": delay}
+    given = {name: value for name, value in wanted.items() if value}
+    folder = config_of(base)
+    folder.value["providers"] = [env_filled(given, folder.env)]
     findings = Findings()
-    models = Models(_config(at.parent, {"providers": [wanted]}), findings)
-    columns = models.subjects()
+    column = next(iter(Models(folder, findings).subjects()), None)
+    if column is None:
+        raise findings.error()
+    _settings[base, column.provider.label] = column.config
+    return column.provider
+
+
+def lend(*, env: Mapping[str, str] | None = None, filters: Mapping[str, str] | None = None) -> None:
+    """Lends the providers, judges and templates of this folder what a config has under `env` and `nunjucksFilters`.
+
+    Args:
+        env: Variables of the environment; those of the process go under them.
+        filters: Filters for templates, by name: the file of JavaScript that exports each.
+
+    Raises:
+        ConfigError: A filter is none.
+    """
+    base = caller().parent
+    lent[base] = {**lent.get(base, {}), **(env or {})}
+    findings = Findings()
+    value = {"nunjucksFilters": filters} if filters else {}
+    at: At = lambda *_: Place(base)  # noqa: E731
+    lend_templates(value, lent[base], base, at, findings)
     if findings.problems:
         raise findings.error()
-    return columns[0].provider
-
-
-def _caller() -> Path:
-    """The file that asks for something here: relative paths start from its folder."""
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename == __file__:
-        frame = frame.f_back
-    return Path(frame.f_code.co_filename if frame else "").absolute()
-
-
-def _config(base: Path, value: dict[str, Any] | None = None) -> Config:
-    document = Document(base / "promptfooconfig.yaml", cast("Any", value or {}))
-    return Config(document, value or {}, os.environ)
 
 
 @cache
 def _models(base: Path) -> Models:
     """The judges of one folder's assertions, each made once."""
-    return Models(_config(base), Findings())
+    return Models(config_of(base), Findings())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -180,6 +181,8 @@ def _option(test: _Test, key: str, cell: str) -> None:
 def _bound(test: _Test, key: str, cell: str) -> None:
     if cell.strip():
         test.thresholds[key] = cell
+        with suppress(ValueError):  # promptfoo tells it there as well
+            test.metadata["threshold"] = float(cell)
 
 
 def _tell(test: _Test, key: str, cell: str) -> None:

@@ -12,7 +12,7 @@ from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.plan import PromptfooPlan
 from evenhand.promptfoo.program_prompt import ProgramPrompt
-from evenhand.promptfoo.prompts import FunctionPrompt
+from evenhand.promptfoo.prompts import FunctionPrompt, TextPrompt
 from evenhand.promptfoo.template import has_tags
 
 _CODE = frozenset({"python", "javascript", "webhook"})
@@ -32,6 +32,7 @@ class Uses:
         tags: Some cells of tables have tags.
         transforms: Some tests have transformVars.
         scored: Some tests have an assertScoringFunction.
+        around: Some tests have a prefix or a suffix.
     """
 
     plan: PromptfooPlan
@@ -43,6 +44,7 @@ class Uses:
     tags: bool = False
     transforms: bool = False
     scored: bool = False
+    around: bool = False
 
     @classmethod
     def of(cls, plan: PromptfooPlan) -> Uses:
@@ -59,6 +61,7 @@ class Uses:
         )
         self.tabled = self.tabled or table
         self.scored = self.scored or bool(test.scoring)
+        self.around = self.around or bool(test.prefix or test.suffix)
         self.tags = self.tags or (
             table
             and any(
@@ -132,6 +135,11 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),
     "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),
     "webhooks": lambda uses: "webhook" in uses.types,
+    "answers of web services": lambda uses: any(
+        pair.column.provider.id.partition(":")[0] in ("http", "https")
+        and "validateStatus" not in pair.column.config
+        for pair in uses.plan.pairs
+    ),
     "cached latency": lambda uses: "latency" in uses.types and uses.plan.options.cache,
     "contests": lambda uses: bool(uses.types & {"select-best", "max-score"}),
     "scoring functions": lambda uses: uses.scored,
@@ -143,6 +151,9 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
         isinstance(pair.prompt, ProgramPrompt) for pair in uses.plan.pairs
     ),
     "files in data": lambda uses: uses.files,
+    "prefixes of code": lambda uses: (
+        uses.around and any(not isinstance(pair.prompt, TextPrompt) for pair in uses.plan.pairs)
+    ),
     "prompt prefixes": lambda uses: bool(uses.plan.prefixed and _written(uses).get("defaultTest")),
     "prompts of providers": _same_ids,
     "transformVars": lambda uses: uses.transforms,

@@ -104,6 +104,12 @@ class PromptfooPlan:
         return self._config.strict_prompts
 
     @property
+    def hooks_of_trials(self) -> Sequence[str]:
+        """The names of the extensions' functions that are called around trials, and when all are done."""
+        hooks = self._around.hooks.hooks if self._around is not None else ()
+        return [hook.name for hook in hooks if hook.name != "beforeAll"]
+
+    @property
     def prefixed(self) -> bool:
         """Whether a prefix or a suffix goes over the config."""
         return bool(self._config.overrides.prefix or self._config.overrides.suffix)

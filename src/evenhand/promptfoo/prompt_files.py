@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import os
 import re
 import shlex
@@ -17,6 +17,7 @@ from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled
 from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
+from evenhand.promptfoo.printing import as_json
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.template import check, left_open
@@ -147,10 +148,9 @@ def _read(
         return [TextPrompt(label or raw, raw, settings, place)]
     found: list[AnyPrompt] = []
     for path in paths:
-        shown = raw.removeprefix("file://") if len(paths) == 1 else path.name
-        found += _from_file(
-            path, function, label or shown, settings, place, config, findings, labelled=bool(label)
-        )
+        shown = str(path.relative_to(config.base) if path.is_relative_to(config.base) else path)
+        shown = text if len(paths) == 1 and pattern == path else shown
+        found += _from_file(path, shown, function, label, settings, place, config, findings)
     return found
 
 
@@ -178,30 +178,36 @@ def _program(
 
 def _from_file(
     path: Path,
+    shown: str,
     function: str,
     label: str,
     settings: Mapping[str, Any],
     place: Place,
     config: Config,
     findings: Findings,
-    *,
-    labelled: bool,
 ) -> list[AnyPrompt]:
+    """The prompts of one file. Labels are those of promptfoo: filters and results go by them.
+
+    Args:
+        shown: The file as the config names it.
+    """
     if path.suffix in _PROGRAMS or (path.suffix not in ENDINGS and os.access(path, os.X_OK)):
         command = shlex.join([*_INTERPRETERS.get(path.suffix, ()), str(path)])
         if not os.access(path, os.X_OK) and path.suffix not in _INTERPRETERS:
             findings.problem(place, f"{path.name} is not executable", f"chmod +x {path.name}")
-        return [ProgramPrompt(label, command, config.base, path, settings, place)]
+        return [ProgramPrompt(label or shown, command, config.base, path, settings, place)]
     if path.suffix == ".py" or path.suffix in JAVASCRIPT:
-        return _from_code(path, function, label, settings, place, config, findings)
+        named = label or shown
+        return _from_code(path, function, named, settings, place, config, findings)
     here = Place(path)
     if path.suffix in (".yaml", ".yml", ".json"):
         document = read_document(path, findings, place)
         if document is None:
             return []
         value = env_filled(document.value, config.env)
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return [TextPrompt(label, text, settings, here)]
+        text = value if isinstance(value, str) else as_json(value)
+        beginning = text if path.suffix == ".json" else text[:80]
+        return [TextPrompt(label or f"{shown}: {beginning}", text, settings, here)]
     text = read_text(path, findings, place)
     if text is None:
         return []
@@ -217,19 +223,22 @@ def _from_file(
     pieces = [piece for piece in pieces if piece.strip()]
     if not pieces:
         findings.problem(place, f"prompt file {path.name} is empty")
-    many = len(pieces) > 1
+
+    def called(piece: str) -> str:
+        if path.suffix == ".txt":
+            return f"{label}: {shown}: {piece.strip()}" if label else f"{shown}: {piece.strip()}"
+        if path.suffix == ".jsonl":
+            return f"{label or shown}: {piece}" if len(pieces) > 1 else label or shown
+        return label or f"{shown}: {piece[:50]}..."
+
     return [
         TextPrompt(
-            f"{label} #{i}"
-            if many and labelled
-            else f"{label}: {_clipped(piece)}"
-            if many
-            else label,
+            called(piece),
             piece.rstrip("\r\n") if path.suffix == ".txt" else piece,
             settings,
             here,
         )
-        for i, piece in enumerate(pieces, 1)
+        for piece in pieces
     ]
 
 
@@ -268,11 +277,22 @@ def _from_csv(text: str, label: str, settings: Mapping[str, Any], here: Place) -
     import io  # noqa: PLC0415 (see above)
 
     rows = list(csv.DictReader(io.StringIO(text)))
+    texts = [row.get("prompt") or next(iter(row.values()), "") for row in rows]
+    used = {row["label"] for row in rows if row.get("label")}
     found: list[AnyPrompt] = []
-    for i, row in enumerate(rows, 1):
-        raw = row.get("prompt") or next(iter(row.values()), "")
-        if raw:
-            found.append(TextPrompt(row.get("label") or f"{label} (row {i})", raw, settings, here))
+    for i, (row, raw) in enumerate(zip(rows, texts, strict=True), 1):
+        if not raw:
+            continue
+        named = row.get("label") or ""
+        if not named:
+            plain = f"{label}: {raw}" if len(rows) > 1 else label
+            named = plain = plain if label else f"Prompt {i} - {raw}"
+            for again in itertools.count(1):
+                if named not in used:
+                    break
+                named = f"{plain} (row {i}{f'.{again}' if again > 1 else ''})"
+            used.add(named)
+        found.append(TextPrompt(named, raw, settings, here))
     return found
 
 

@@ -116,6 +116,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     reader = _Reader(path, findings, places)
     try:
         _refuse_depth(text)
+        text = _whole_characters(text)
         node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         if node is not None and "*" in text:
             _size(node, {})
@@ -134,6 +135,27 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
         findings.problem(Place(path), str(error))
         return None
     return Document(path, value, places)
+
+
+_HALVES = re.compile(
+    r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+)
+_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+def _whole_characters(text: str) -> str:
+    r"""The text with characters that JSON escapes in two halves (`\ud83d\ude00`) in one, inside of double quotes.
+
+    JavaScript reads such, and so what was written for it has them; YAML proper knows no halves.
+    """
+    if not _HALVES.search(text):
+        return text
+
+    def whole(match: re.Match[str]) -> str:
+        high, low = int(match[2], 16), int(match[3], 16)
+        return f"{match[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08X}"
+
+    return _DOUBLE_QUOTED.sub(lambda quoted: _HALVES.sub(whole, quoted[0]), text)
 
 
 def _yaml_hint(text: str, mark: object) -> str:

@@ -8,6 +8,7 @@ what did not apply, which passes, and no room for a missing score, which is 0.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import uuid
 from collections.abc import Mapping, Sequence
@@ -100,7 +101,7 @@ class Rows:
             "promptIdx": variant.index,
             "promptId": prompt_id(variant),
             "prompt": {
-                "raw": "[prompt stripped]" if stripped.prompt else trial.prompt,
+                "raw": "[prompt stripped]" if stripped.prompt else _compact(trial.prompt),
                 "label": label,
                 "config": {},
             },
@@ -158,9 +159,21 @@ class Rows:
 
 
 def prompt_label(variant: Variant) -> str:
-    """A prompt's label there: its own text, lines and all, where it has no other."""
-    same = " ".join(variant.prompt_raw.split()) == variant.prompt
-    return variant.prompt_raw if same else variant.prompt
+    """A prompt's label there: its own text, lines and all, where it has no other, or after the file that it is in."""
+    line = " ".join(variant.prompt_raw.split())
+    before = variant.prompt.removesuffix(line) if line else variant.prompt
+    own = before != variant.prompt and (not before or before.endswith(": "))
+    return before + variant.prompt_raw if own else variant.prompt
+
+
+def _compact(prompt: str) -> str:
+    """A prompt as it is kept there: a conversation in JSON without the spaces between its parts."""
+    if prompt[:1] not in ("[", "{"):
+        return prompt
+    try:
+        return json.dumps(json.loads(prompt), ensure_ascii=False, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return prompt
 
 
 def prompt_id(variant: Variant) -> str:

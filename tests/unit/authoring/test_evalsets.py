@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import AuthError, ConfigError, NothingSelected, UsageError
 from evenhand.core.plan import Selection
 from evenhand.core.run import TrialResult
+from evenhand.core.score import Score, check
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers.text import Contains
@@ -563,3 +565,43 @@ def test_what_was_not_chosen_is_not_in_the_plan(tmp_path: Path):
     assert find([one, f"{one}:6"]).lines == []
     plan = planned(*found.sets, names="two")
     assert (plan.title, [v.prompt for v in plan.variants]) == ("two", ["two"])
+
+
+class Longest:
+    """The longest output wins."""
+
+    async def compare(self, contestants: Sequence[TrialResult], trial: object) -> list[Score]:
+        lengths = [len(one.output) for one in contestants]
+        return [check(length == max(lengths), f"{length} of {lengths}") for length in lengths]
+
+    def __str__(self) -> str:
+        return "longest"
+
+
+async def test_the_columns_of_a_case_are_compared_with_each_other(tmp_path: Path):
+    """Who loses fails, repeat by repeat; a function says who compares which case."""
+    evals = EvalSet(
+        "compared",
+        data=[{"id": "a"}, {"id": "b"}],
+        over={"word": ["no", "yes"]},
+        repeats=2,
+        compare=lambda case: [Longest()] if case.id == "a" else [],
+    )
+
+    @evals.eval
+    def says(word: str) -> str:
+        return word
+
+    trials = await ran(evals, tmp_path)
+    assert [(t.case, t.output, t.outcome) for t in trials] == [
+        *[("a", "no", "fail"), ("a", "yes", "pass")] * 2,
+        *[("b", "no", "pass"), ("b", "yes", "pass")] * 2,
+    ]
+    assert [o.name for o in trials[0].outcomes] == ["longest"]
+    assert trials[0].reason == "2 of [2, 3]"
+
+
+def test_what_compares_nothing_is_refused():
+    """Before anything is run."""
+    with pytest.raises(UsageError, match="compare has 'x', which compares nothing"):
+        EvalSet("wrong", compare=["x"])  # pyright: ignore[reportArgumentType]

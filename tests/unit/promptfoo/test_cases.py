@@ -77,7 +77,7 @@ def test_columns_are_variables_and_special_ones_say_something_of_the_test(tmp_pa
     assert test.description == "first"
     assert test.threshold == 0.5
     assert test.prefix == "Please "
-    assert test.metadata == {"area": "law", "tags": ["a,b", "c"]}
+    assert test.metadata == {"area": "law", "tags": ["a,b", "c"], "threshold": 0.3}
     assert len(test.expected.makes) == 2
     assert [a["type"] for a in test.raw["assert"]] == ["contains", "not-regex"]
     assert [a["metric"] for a in test.raw["assert"]] == ["tone", "tone"]

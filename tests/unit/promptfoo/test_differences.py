@@ -49,6 +49,23 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
         (one(), {"prompts": ["file://p.py:said"]}, {"Python prompts", "braces of functions"}),
         (one(), {"prompts": ["file://p.py:said"], "promptCompat": "promptfoo-strict"}, set[str]()),
         (one(), {"providers": ["file://p.py"]}, {"cached code"}),
+        (one(), {"providers": ["http://127.0.0.1:9/x"]}, {"answers of web services"}),
+        (
+            one(),
+            {
+                "providers": [{"id": "http://127.0.0.1:9/x", "config": {"validateStatus": "true"}}],
+            },
+            set[str](),
+        ),
+        (
+            one(),
+            {
+                "prompts": ["file://p.py:said"],
+                "promptCompat": "promptfoo-strict",
+                "defaultTest": {"options": {"prefix": "<"}},
+            },
+            {"prefixes of code"},
+        ),
         (one(), {"derivedMetrics": [{"name": "d", "value": "1"}]}, {"derived metrics"}),
         (one(), {"outputPath": ["a.json", "b.csv"]}, {"objects in CSV"}),
         (

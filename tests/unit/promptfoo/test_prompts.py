@@ -113,6 +113,36 @@ def test_a_pattern_stands_for_its_files_in_order(tmp_path: Path) -> None:
     assert [prompt.raw for prompt in found] == ["a", "b"]
 
 
+def test_prompts_of_files_are_called_as_in_promptfoo(tmp_path: Path) -> None:
+    """By their file and what is in it: filters and results go by that."""
+    (tmp_path / "ps").mkdir()
+    (tmp_path / "ps" / "two.txt").write_text("one {{x}}\n---\n two\n")
+    (tmp_path / "chat.json").write_text('[{"role": "user",\n "content": "{{x}}"}]')
+    (tmp_path / "chat.yaml").write_text(f"- role: user\n  content: {'y' * 80}\n")
+    (tmp_path / "one.jsonl").write_text('["a"]\n')
+    (tmp_path / "two.jsonl").write_text('["a"]\n["b"]\n')
+    (tmp_path / "page.md").write_text("z" * 60)
+    (tmp_path / "rows.csv").write_text("prompt,label\nfirst,named\nsecond,\n")
+    assert labels(tmp_path, "file://ps/*.txt", {"id": "ps/two.txt", "label": "mine"}) == [
+        "ps/two.txt: one {{x}}",
+        "ps/two.txt: two",
+        "mine: ps/two.txt: one {{x}}",
+        "mine: ps/two.txt: two",
+    ]
+    assert labels(tmp_path, "chat.json", "chat.yaml", "page.md") == [
+        'chat.json: [{"role":"user","content":"{{x}}"}]',
+        'chat.yaml: [{"role":"user","content":"' + "y" * 53,
+        f"page.md: {'z' * 50}...",
+    ]
+    assert labels(tmp_path, "one.jsonl", "two.jsonl", "rows.csv") == [
+        "one.jsonl",
+        'two.jsonl: ["a"]',
+        'two.jsonl: ["b"]',
+        "named",
+        "Prompt 2 - second",
+    ]
+
+
 def test_jsonl_yaml_and_csv_hold_prompts(tmp_path: Path) -> None:
     """A line each; one chat; a row each, with labels."""
     (tmp_path / "p.jsonl").write_text(

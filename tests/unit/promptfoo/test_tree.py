@@ -194,3 +194,12 @@ def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
     findings = Findings()
     assert read_document(tmp_path / "no.yaml", findings) is None
     assert "no.yaml: does not exist" in str(findings.problems[0])
+
+
+def test_characters_escaped_in_halves_are_read_as_javascript_does():
+    """In double quotes only, and not after a backslash that is one."""
+    assert value_of(r'''a: "\ud83d\uDE00 \ud83e\udd16"''') == {"a": "😀 🤖"}
+    assert value_of(r"a: '\ud83d\ude00'") == {"a": r"\ud83d\ude00"}
+    assert value_of(r'a: "\\ud83d\\ude00"') == {"a": r"\ud83d\ude00"}
+    _, problems = read(r'a: "\ud83d alone"')
+    assert "is not YAML" in problems[0]

@@ -19,6 +19,8 @@ DEVIATIONS: Mapping[str, str] = {
     "traces": "Spans are those that the provider returns in metadata.trace, or that the test's metadata has; nothing "
     "listens for OpenTelemetry.",
     "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
+    "answers of web services": "A web service that answers 429 or 5xx is asked again, and 401, 403, 404 and 501 end "
+    "the run; promptfoo takes each for an answer. `validateStatus` decides in both.",
     "cached latency": "A reply from the cache has the latency of the call that made it.",
     "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
     "run.",
@@ -35,6 +37,8 @@ DEVIATIONS: Mapping[str, str] = {
     "braces of functions": "What a Python prompt function returns is not a template: braces in an article stay braces.",
     "scripts as prompts": "Scripts as prompts run wherever you stand, and are given what they need to start.",
     "files in data": "A variable's cell in a CSV file that says file:// is text, and names no file.",
+    "prefixes of code": "options.prefix and options.suffix also stand around what a prompt function or program makes; "
+    "promptfoo leaves them out there.",
     "prompt prefixes": "--prompt-prefix and --prompt-suffix hold beside other defaultTest.options, too.",
     "prompts of providers": "Each provider keeps its own prompts, also where two have the same id.",
     "transformVars": "transformVars is called for each case, with one combination of the variables.",

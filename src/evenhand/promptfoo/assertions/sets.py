@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,13 @@ class AssertSet:
 
     def __str__(self) -> str:
         return f"assert-set of {len(self.expectations)}"
+
+
+def parts_of(outcomes: Sequence[Outcome]) -> Mapping[str, Any]:
+    """What is kept of outcomes that count as one: each of them; of a single one, what it keeps itself."""
+    if len(outcomes) == 1:
+        return outcomes[0].metadata
+    return {"components": [_component(outcome) for outcome in outcomes]}
 
 
 def _component(outcome: Outcome) -> Mapping[str, Any]:
