@@ -107,6 +107,11 @@ class _Text(msgspec.Struct):
 _texts = msgspec.json.Decoder(_Text)
 
 
+def _connected(path: Path, how: str) -> sqlite3.Connection:
+    # Python's SQLite lets threads take turns: what is opened in one is read in another.
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
+
+
 def _text(result: bytes) -> _Text:
     try:
         return _texts.decode(result)
@@ -115,7 +120,7 @@ def _text(result: bytes) -> _Text:
 
 
 class RunFile:
-    """One run, as far as it has come."""
+    """One run, as far as it has come. Any thread may read it."""
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self.path = path
@@ -138,14 +143,14 @@ class RunFile:
         db: sqlite3.Connection | None = None
         try:
             with _readable(path):
-                db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+                db = _connected(path, "mode=ro")
                 try:
                     db.execute("select count(*) from sqlite_master")
                 except sqlite3.OperationalError:
                     # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none: none
                     # writes.
                     db.close()
-                    db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+                    db = _connected(path, "immutable=1")
                 if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
                     raise StoreError(f"{path} is not a run file")  # noqa: TRY301 (closed below, like the others)
             return cls(path, db)

@@ -14,6 +14,7 @@ from evenhand import score, score_async
 from evenhand.core.errors import AuthError, BudgetStop, ProviderError, UsageError
 from evenhand.scorers import Contains, ContextRecall, Faithfulness, Passes
 from evenhand.scorers.metric import metric
+from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted
 
 STATED = {
@@ -101,6 +102,24 @@ def test_the_same_question_is_answered_from_the_cache(tmp_path: Path):
     again = score(**GIVEN, metrics=TWO, judge=asked, home=tmp_path)
     assert (again.values, again.cached, again.cost_usd) == (first.values, 2, 0.0)
     assert len(asked.asked) == 2
+
+
+def test_nothing_is_left_on_disk_but_the_cache(tmp_path: Path):
+    """A program may score every answer that it gives; where nobody is asked, not even a folder is made."""
+    asked = judge()
+    found = score(**GIVEN, metrics=TWO, judge=asked, home=tmp_path / "judged")
+    score(answer="a", expected="a", metrics=["token_f1"], home=tmp_path / "counted", cache=False)
+    assert found.run is None
+    assert [one.name for one in tmp_path.iterdir()] == ["judged"]
+    assert [one.name for one in (tmp_path / "judged").iterdir()] == ["cache"]
+
+
+def test_a_run_is_kept_where_that_is_wanted(tmp_path: Path):
+    """With every question and answer."""
+    found = score(**GIVEN, metrics=TWO, judge=judge(), home=tmp_path, keep=True)
+    assert found.run is not None
+    with RunFile.open(found.run) as run:
+        assert len(list(run.calls())) == 2
 
 
 def test_an_error_is_no_number_and_costs_its_neighbours_nothing(tmp_path: Path):
