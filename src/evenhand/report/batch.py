@@ -14,6 +14,7 @@ from evenhand.core.run import TrialResult
 from evenhand.report.run import Run
 from evenhand.report.words import clip, count, money, number, safe, seconds
 from evenhand.stats.interval import mean_of_clusters, wilson_of_shares
+from evenhand.stats.paired import FEWEST
 
 OVERALL = "overall"
 _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
@@ -28,7 +29,7 @@ class Summary:
         n: How many cases have a number.
         mean: Their mean; None for none.
         low: The lower end of its 95 % interval, Student's, within what numbers there can be; Wilson's where all cases
-            are equal. None for fewer than two cases.
+            are equal. None for fewer than two cases; five, where numbers have no ends.
         high: The upper end.
         sd: The standard deviation of the cases, n − 1 below; None for fewer than two.
         least: The lowest number.
@@ -96,6 +97,8 @@ class _Seen:
                 _, low, high = wilson_of_shares(values)
             elif self.counted:
                 low, high = max(0.0, low), min(1.0, high)
+            elif n < FEWEST:  # a distance of 14 give or take 120 says nothing
+                low = high = None
         least, most = (min(values), max(values)) if values else (None, None)
         return Summary(
             metric,
