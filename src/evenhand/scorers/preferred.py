@@ -8,7 +8,7 @@ text, and that is a tie. Which text stood where is kept with each answer.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
@@ -16,7 +16,7 @@ from evenhand.core.message import Model
 from evenhand.core.score import Score
 from evenhand.scorers.given import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
-from evenhand.scorers.judge_reply import confidence_of, reasoning_of, shown, the_object
+from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
 from evenhand.scorers.judging import (
     UNSURE,
     Judge,
@@ -54,6 +54,8 @@ class Preferred:
     Raises:
         UsageError: There are no criteria, nothing to compare with, no such rule for ties, or the judge is none.
     """
+
+    checks: ClassVar[bool] = True
 
     over: Any
     criteria: str
@@ -135,7 +137,7 @@ class Preferred:
             place = str(value["winner"]).strip().lower()
             if place not in words:
                 raise JudgeError(
-                    f"the judge's winner is {shown(repr(value['winner']))}, not one of {', '.join(words)}"
+                    f"the judge's winner is {value_shown(value['winner'])}, not one of {', '.join(words)}"
                 )
             return place, reasoning_of(value), confidence_of(value)
 

@@ -43,10 +43,22 @@ def test_every_case_is_measured_and_summed_up(home: Path):
         assert f1.sd == pytest.approx(0.5773502692)
         assert (f1.low, f1.high) == (0, 1)
         assert (ndcg.n, ndcg.not_applicable) == (2, 1)
-        assert edits.high is not None
-        assert edits.high > 7
+        assert (edits.low, edits.high) == (None, None)
         assert [trial.score for trial in report.trials()] == [1, pytest.approx(0.239, abs=0.01), 1]
         assert report.verdict == "passed"
+
+
+def test_a_distance_has_an_interval_from_five_cases_on(home: Path):
+    """Of fewer it would reach far below 0; what lies between 0 and 1 is cut there."""
+    rows = [{"id": str(n), "answer": "a" * n, "expected": "aaa"} for n in range(1, 6)]
+    with score_batch(rows, metrics=["edit_distance"], home=home) as report:
+        found, _ = report.summary()
+        assert (found.low, found.high) == (
+            pytest.approx(0.161, abs=1e-3),
+            pytest.approx(2.239, abs=1e-3),
+        )
+    with score_batch(rows[:4], metrics=["edit_distance"], home=home) as report:
+        assert report.summary()[0].high is None
 
 
 def test_the_worst_come_first_and_low_may_be_good(home: Path):
