@@ -16,7 +16,7 @@ from evenhand.authoring.caseplan import CasePlan, begun, models_for
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.plan import LIMIT_S
 from evenhand.authoring.running import shown
-from evenhand.authoring.scoring import DEFAULT, chosen_metrics, expect_metrics
+from evenhand.authoring.scoring import DEFAULT, chosen_metrics, described, expect_metrics
 from evenhand.core.case import Case
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
@@ -97,7 +97,7 @@ async def score_batch_async(
     if models.judge is None and any(one.judged for one in chosen):
         raise UsageError("score_batch: nobody is named to judge", hint=NAME_A_JUDGE)
     config = {
-        "metrics": [{"name": m.name, "best": m.best, "counted": m.counted} for m in chosen],
+        "metrics": described(chosen),
         "weights": weights,
         "at_least": low,
         "at_most": high,

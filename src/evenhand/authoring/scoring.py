@@ -102,7 +102,7 @@ async def score_async(
         _Measuring(chosen, given, embedder),
         [case.id, *(one.name for one in chosen)],
         models_for(Path.cwd(), judge=judge),
-        config={"metrics": [one.name for one in chosen]},
+        config={"metrics": described(chosen)},
     )
     home = home or home_for(None)
     settings = Settings(home, cache=cache, max_cost_usd=max_cost_usd)
@@ -152,6 +152,11 @@ def chosen_metrics(metrics: Sequence[str | Scorer]) -> list[Metric]:
     return list(found.values())
 
 
+def described(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
+    """What a run keeps of its metrics, for reports and comparisons."""
+    return [{"name": m.name, "best": m.best, "counted": m.counted} for m in metrics]
+
+
 def expect_metrics(
     trial: Trial,
     metrics: Sequence[Metric],
@@ -194,8 +199,12 @@ def _own(scorer: Any) -> Metric:
     def ask(answered: Answered) -> tuple[Any, Scorer]:
         return (passages_in(answered.context) if of_contexts else answered.answer), scorer
 
-    best = "low" if getattr(scorer, "lower_is_better", False) else "high"
-    return Metric(str(scorer), (), ask, best)
+    try:
+        known = metric(str(scorer))
+    except UsageError:
+        best = "low" if getattr(scorer, "lower_is_better", False) else "high"
+        return Metric(str(scorer), (), ask, best, getattr(scorer, "counted", True))
+    return replace(known, needs=(), ask=ask, judged=False)
 
 
 @dataclass(frozen=True, slots=True)

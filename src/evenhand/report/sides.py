@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
+from typing import cast
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
@@ -75,6 +76,7 @@ class Seen:
         clusters: What each case belongs to; missing where its metadata does not say.
         labels: Everything that could be compared, by name.
         bounded: For each metric which bounds there were: `least`, `most`.
+        lower: Metrics of which the run itself says that less is better.
         judges: For each metric the judges, with the versions of what they were told.
         keys: The metadata that cases have.
     """
@@ -85,6 +87,7 @@ class Seen:
     labels: dict[str, None] = field(default_factory=dict[str, None])
     bounded: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     judges: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    lower: frozenset[str] = frozenset()
     keys: set[str] = field(default_factory=set[str])
 
 
@@ -182,7 +185,8 @@ def read(
         wanted: The metrics; with none, whether trials passed and everything that was counted under a name.
         cluster: The key of the metadata that says what belongs together; empty for none.
     """
-    seen = {column: Seen() for column in columns}
+    lower = _lower(run)
+    seen = {column: Seen(lower=lower) for column in columns}
     for trial in run.trials():
         found = seen.get(trial.variant)
         if found is None:
@@ -203,6 +207,14 @@ def read(
             if trial.metadata.get(cluster) is not None:
                 found.clusters.setdefault(trial.case, encode(trial.metadata[cluster]))
     return seen
+
+
+def _lower(run: RunFile) -> frozenset[str]:
+    """The metrics of `score` and `score_batch` of which less is better; other runs say it by their bounds."""
+    told = run.meta.config.get("metrics")
+    rows = cast("list[object]", told) if isinstance(told, list) else []
+    named = [cast("dict[str, object]", one) for one in rows if isinstance(one, dict)]
+    return frozenset(str(one.get("name")) for one in named if one.get("best") == "low")
 
 
 def _asked(outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:

@@ -73,6 +73,11 @@ class Jury:
         return bool(getattr(self.of, "measures", False))
 
     @property
+    def counted(self) -> bool:
+        """Whether it is from 0 to 1: where the question is."""
+        return bool(getattr(self.of, "counted", True))
+
+    @property
     def checks(self) -> bool:
         """Whether it is true or false, and takes no bound: where the question is."""
         return bool(getattr(self.of, "checks", False))

@@ -42,6 +42,7 @@ class Rating:
     """
 
     measures: ClassVar[bool] = True
+    counted: ClassVar[bool] = False  # on the rubric's scale, not from 0 to 1
 
     rubric: Rubric | str
     context: str = field(default="", kw_only=True)

@@ -210,6 +210,9 @@ async def test_less_may_be_better(runs: Pair):
     free = await runs(scored([0.1] * 8), scored([0.3] * 8))
     assert compare(*free, metric="faithfulness").verdict == "better"
     assert compare(*free, metric="faithfulness", lower="faithfulness").verdict == "worse"
+    known = {"metrics": [{"name": "faithfulness", "best": "low", "counted": True}]}
+    told = await runs(scored([0.1] * 8), scored([0.3] * 8), config=known)
+    assert compare(*told, metric="faithfulness").verdict == "worse"
 
 
 async def test_a_margin_says_what_is_accepted(runs: Pair):
