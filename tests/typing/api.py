@@ -20,8 +20,9 @@ from evenhand.core.plan import Plan, Selection
 from evenhand.core.score import Outcome, Score, State, check
 from evenhand.engine.door import Finished, Settings, run
 from evenhand.promptfoo.load import load
-from evenhand.report.batch import BatchReport, Summary
+from evenhand.report.batch import BatchReport
 from evenhand.report.comparing import Comparison
+from evenhand.report.summaries import Summary
 from evenhand.scorers import (
     CLARITY,
     CallsTools,

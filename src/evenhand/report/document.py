@@ -20,6 +20,7 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.findings import low_confidence, warnings
 from evenhand.report.rates import Mean, Rate, mean_of, rates
+from evenhand.report.summaries import described, summary_rows
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
@@ -153,6 +154,7 @@ def _head(run: RunFile) -> dict[str, Any]:
                 rates(run), run.score_sums(), run.latency_sums(), strict=True
             )
         ],
+        **({"metrics": summary_rows(run)} if described(run) else {}),
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),
     }

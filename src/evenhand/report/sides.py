@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import cast
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
@@ -16,6 +15,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.grid import column_names
+from evenhand.report.summaries import described
 from evenhand.report.words import clip, safe, short_id
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
@@ -211,10 +211,7 @@ def read(
 
 def _lower(run: RunFile) -> frozenset[str]:
     """The metrics of `score` and `score_batch` of which less is better; other runs say it by their bounds."""
-    told = run.meta.config.get("metrics")
-    rows = cast("list[object]", told) if isinstance(told, list) else []
-    named = [cast("dict[str, object]", one) for one in rows if isinstance(one, dict)]
-    return frozenset(str(one.get("name")) for one in named if one.get("best") == "low")
+    return frozenset(one["name"] for one in described(run) if one["best"] == "low")
 
 
 def _asked(outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -245,7 +246,9 @@ def test_a_report_is_written_for_people_and_for_programs(home: Path, tmp_path: P
         assert "`a\\|b`" in text
         table = [*csv.DictReader(report.write(tmp_path / "r.csv").read_text().splitlines())]
         assert table[0]["score:token_f1"] == "0.0"
-        assert '"token_f1"' in report.write(tmp_path / "r.json").read_text()
+        whole = json.loads(report.write(tmp_path / "r.json").read_text())
+        assert whole["metrics"] == report.summary_rows()
+        assert whole["metrics"][0]["metric"] == "token_f1"
         with pytest.raises(UsageError):
             report.write(tmp_path / "none" / "r.md")
 
