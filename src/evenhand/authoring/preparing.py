@@ -24,9 +24,9 @@ from evenhand.engine.door import Finished, Settings, settle, waited_for
 from evenhand.report.run import Run
 from evenhand.scorers.judge_prompt import template
 from evenhand.scorers.judging import NAME_A_JUDGE
-from evenhand.scorers.rag.analysis import find_facts
 from evenhand.scorers.rag.claims import ENTITIES, REFERENCE_CLAIMS, SUB_QUESTIONS, Facts
 from evenhand.scorers.rag.material import text_in
+from evenhand.scorers.rag.questions import find_facts
 from evenhand.store.catalogue import home_for
 
 PARTS = (REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS)

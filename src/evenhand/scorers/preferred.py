@@ -7,7 +7,7 @@ text, and that is a tie. Which text stood where is kept with each answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from evenhand.core.errors import JudgeError, UsageError
@@ -19,6 +19,7 @@ from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
 from evenhand.scorers.judging import (
     UNSURE,
+    AsksJudge,
     Judge,
     answer_schema,
     asked,
@@ -35,7 +36,7 @@ Winner = Literal["output", "other", "tie"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preferred:
+class Preferred(AsksJudge):
     """A judge prefers the output to another one, in both orders: 1; or the other one: 0.
 
     The outcome's metadata holds the winner (`output`, `other` or `tie`), whether both orders agree, and for each order
@@ -154,10 +155,6 @@ class Preferred:
             "reasoning": reasoning,
             **kept(reply, model, version, confidence, self.unsure_below, mine, other),
         }
-
-    def judged_by(self, judge: Judge) -> Preferred:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
 
     def __str__(self) -> str:
         return f"preferred by {quoted(self.criteria.strip())}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
-from evenhand.scorers.judging import Judge, check_judge
+from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Statements, Support
 from evenhand.scorers.rag.counted import asked_by, checked_total, nothing, proportion, these
@@ -24,7 +24,7 @@ from evenhand.scorers.rag.verdicts import Group
 
 
 @dataclass(frozen=True, slots=True)
-class Faithfulness:
+class Faithfulness(AsksJudge):
     """The share of an answer's claims that its contexts support, from 0 to 1.
 
     Each claim is supported, contradicted or not found; the judge has to quote the passage, and a quote that does not
@@ -69,16 +69,12 @@ class Faithfulness:
         yes = n - contradicted if whose == "deepeval" else support.count("supported")
         return _scored(yes, n, statements, support, whose)
 
-    def judged_by(self, judge: Judge) -> Faithfulness:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
-
     def __str__(self) -> str:
         return self.metric
 
 
 @dataclass(frozen=True, slots=True)
-class Hallucination:
+class Hallucination(AsksJudge):
     """The share of an answer's claims that its contexts do not support, from 0 to 1: less is better.
 
     It is 1 − `Faithfulness`, from the same verdicts; `contradiction_rate` is the part of it that the contexts
@@ -126,10 +122,6 @@ class Hallucination:
             return proportion(len(against), support.passages, said, claims=support.rows(), **kept)
         n = len(support.claims)
         return _scored(n - support.count("supported"), n, statements, support, whose)
-
-    def judged_by(self, judge: Judge) -> Hallucination:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
 
     def __str__(self) -> str:
         return self.metric
