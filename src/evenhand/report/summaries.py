@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -87,58 +87,27 @@ class _Seen:
         )
 
 
-def summary_rows(run: RunFile) -> list[dict[str, Any]]:
-    """What a run of `score` or `score_batch` measured, summed up; see `BatchReport.summary_rows`."""
-    slices: dict[str | None, list[Summary]] = {
-        None: summaries_of(run),
-        **summaries_by_tag(run),
-    }
-    return [
-        {"tag": tag, **{name: getattr(one, name) for name in Summary.__slots__}}
-        for tag, summaries in slices.items()
-        for one in summaries
-    ]
+@dataclass(slots=True)
+class _Together:
+    """All metrics over the cases that are added, and `overall`."""
 
+    seen: dict[str, _Seen]
 
-def summaries_of(run: RunFile) -> list[Summary]:
-    """Each metric over all cases of a run of `score` or `score_batch`, and `overall` at the end."""
-    return _summed(run.trials(), _counted(run))
+    @staticmethod
+    def of(run: RunFile) -> _Together:
+        """Nothing yet of what a run measures."""
+        counted = {one["name"]: one["counted"] for one in described(run)}
+        return _Together({name: _Seen(is_) for name, is_ in {**counted, OVERALL: True}.items()})
 
-
-def summaries_by_tag(run: RunFile) -> dict[str, list[Summary]]:
-    """The same for the cases of each tag. A case with several tags counts under each; one without, under ''."""
-    tags: dict[str, None] = {}
-    for trial in run.trials():
-        tags.update(dict.fromkeys(_tags(trial)))
-    return {
-        tag: _summed((t for t in run.trials() if tag in _tags(t)), _counted(run))
-        for tag in sorted(tags)
-    }
-
-
-def described(run: RunFile) -> list[dict[str, Any]]:
-    """What a run of `score` or `score_batch` keeps of its metrics: name, best, counted. Empty for any other run."""
-    told = run.meta.config.get("metrics")
-    rows = cast("list[Any]", told) if isinstance(told, list) else []
-    return [one for one in rows if isinstance(one, dict) and {"name", "best", "counted"} <= {*one}]
-
-
-def _counted(run: RunFile) -> dict[str, bool]:
-    """For each metric whether it is from 0 to 1."""
-    return {one["name"]: one["counted"] for one in described(run)}
-
-
-def _summed(trials: Iterator[TrialResult], metrics: Mapping[str, bool]) -> list[Summary]:
-    seen = {metric: _Seen(counted) for metric, counted in {**metrics, OVERALL: True}.items()}
-    for trial in trials:
-        together = seen[OVERALL]
+    def add(self, trial: TrialResult) -> None:
+        together = self.seen[OVERALL]
         if trial.score is not None:
             together.values.append(trial.score)
         together.errors += trial.outcome == "error"
         together.not_applicable += trial.score is None and trial.outcome != "error"
         together.failed += trial.outcome == "fail"
         for outcome in trial.outcomes:
-            one = seen.get(outcome.name)
+            one = self.seen.get(outcome.name)
             if one is None:
                 continue
             if outcome.score is not None:
@@ -147,9 +116,47 @@ def _summed(trials: Iterator[TrialResult], metrics: Mapping[str, bool]) -> list[
             one.errors += outcome.outcome == "error"
             one.failed += outcome.outcome == "fail"
         if trial.error is not None and not trial.outcomes:  # the pipeline came to nothing
-            for metric in metrics:
-                seen[metric].errors += 1
-    return [one.summed(metric) for metric, one in seen.items()]
+            for name, one in self.seen.items():
+                one.errors += name != OVERALL
+
+    def summaries(self) -> list[Summary]:
+        return [one.summed(name) for name, one in self.seen.items()]
+
+
+def summaries_of(run: RunFile) -> list[Summary]:
+    """Each metric over all cases of a run of `score` or `score_batch`, and `overall` at the end."""
+    together = _Together.of(run)
+    for trial in run.trials():
+        together.add(trial)
+    return together.summaries()
+
+
+def summaries_by_tag(run: RunFile) -> dict[str, list[Summary]]:
+    """The same for the cases of each tag. A case with several tags counts under each; one without, under ''."""
+    tags: dict[str, _Together] = {}
+    for trial in run.trials():
+        for tag in dict.fromkeys(_tags(trial)):
+            if tag not in tags:
+                tags[tag] = _Together.of(run)
+            tags[tag].add(trial)
+    return {tag: tags[tag].summaries() for tag in sorted(tags)}
+
+
+def summary_rows(run: RunFile) -> list[dict[str, Any]]:
+    """A flat dict for each metric, and for each of each tag; `tag` is None over all cases."""
+    slices: dict[str | None, list[Summary]] = {None: summaries_of(run), **summaries_by_tag(run)}
+    return [
+        {"tag": tag, **{name: getattr(one, name) for name in Summary.__slots__}}
+        for tag, summaries in slices.items()
+        for one in summaries
+    ]
+
+
+def described(run: RunFile) -> list[dict[str, Any]]:
+    """What a run of `score` or `score_batch` keeps of its metrics: name, best, counted. Empty for any other run."""
+    told = run.meta.config.get("metrics")
+    rows = cast("list[Any]", told) if isinstance(told, list) else []
+    return [one for one in rows if isinstance(one, dict) and {"name", "best", "counted"} <= {*one}]
 
 
 def _tags(trial: TrialResult) -> Sequence[str]:
