@@ -24,7 +24,7 @@ class Summary:
         n: How many cases have a number.
         mean: Their mean; None for none.
         low: The lower end of its 95 % interval, Student's, within what numbers there can be; Wilson's where all cases
-            are equal. None for fewer than two cases; five, where numbers have no ends.
+            are 0 or 1, or equal. None for fewer than two cases; five, where numbers have no ends.
         high: The upper end.
         sd: The standard deviation of the cases, n − 1 below; None for fewer than two.
         least: The lowest number.
@@ -65,7 +65,8 @@ class _Seen:
         if mean is not None and n > 1:
             sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
             _, low, high = mean_of_clusters([[value] for value in values]) or (mean, mean, mean)
-            if self.counted and not sd and 0 <= mean <= 1:  # equal cases do not make it certain
+            alike = not sd and 0 <= mean <= 1  # equal cases do not make it certain
+            if self.counted and (alike or {*values} <= {0.0, 1.0}):
                 _, low, high = wilson_of_shares(values)
             elif self.counted:
                 low, high = max(0.0, low), min(1.0, high)

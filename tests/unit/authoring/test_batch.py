@@ -13,6 +13,7 @@ import pytest
 
 from evenhand import Dataset, score_batch, score_batch_async
 from evenhand.core.errors import UsageError
+from evenhand.stats.interval import wilson
 from evenhand.testing import Scripted
 
 DATA = Dataset.of(
@@ -42,7 +43,7 @@ def test_every_case_is_measured_and_summed_up(home: Path):
         assert [f1.metric, ndcg.metric, edits.metric, overall.metric] == [*METRICS, "overall"]
         assert (f1.n, f1.mean, f1.least, f1.most) == (3, pytest.approx(2 / 3), 0, 1)
         assert f1.sd == pytest.approx(0.5773502692)
-        assert (f1.low, f1.high) == (0, 1)
+        assert (f1.low, f1.high) == pytest.approx(wilson(2, 3))
         assert (ndcg.n, ndcg.not_applicable) == (2, 1)
         assert (edits.low, edits.high) == (None, None)
         assert [trial.score for trial in report.trials()] == [1, pytest.approx(0.239, abs=0.01), 1]
