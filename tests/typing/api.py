@@ -20,8 +20,9 @@ from evenhand.core.plan import Plan, Selection
 from evenhand.core.score import Outcome, Score, State, check
 from evenhand.engine.door import Finished, Settings, run
 from evenhand.promptfoo.load import load
-from evenhand.report.batch import Summary
+from evenhand.report.batch import BatchReport
 from evenhand.report.comparing import Comparison
+from evenhand.report.summaries import Summary
 from evenhand.scorers import (
     CLARITY,
     CallsTools,
@@ -104,6 +105,16 @@ async def sets() -> None:
     kept: RunFile = found
     assert_type(kept.path, Path)
     evenhand.run("support")  # pyright: ignore[reportArgumentType]
+
+
+async def scored() -> None:
+    """What waits takes what is awaited takes, and gives the same."""
+    assert_type(evenhand.score(answer="yes", expected="no", metrics=["token_f1"]), evenhand.Scored)
+    assert_type(await evenhand.score_async(answer="yes"), evenhand.Scored)
+    assert_type(evenhand.score_batch([{"answer": "yes"}], metrics=["token_f1"]), BatchReport)
+    assert_type(await evenhand.score_batch_async([{"answer": "yes"}]), BatchReport)
+    evenhand.score(anser="yes")  # pyright: ignore[reportCallIssue]
+    evenhand.score_batch(7, metric=["token_f1"])  # pyright: ignore[reportCallIssue]
 
 
 async def fakes() -> None:

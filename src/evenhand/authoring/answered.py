@@ -21,7 +21,14 @@ NAMES: Mapping[str, Sequence[str]] = {
     "context": ("context", "contexts", "retrieved_contexts", "retrieval_context", "passages"),
     "expected": ("expected", "ground_truth", "reference", "expected_output"),
     "retrieved": ("retrieved", "retrieved_ids", "retrieved_context_ids"),
-    "relevant": ("relevant", "relevant_ids", "relevance", "qrels", "reference_context_ids"),
+    "relevant": (
+        "relevant",
+        "relevant_ids",
+        "relevance",
+        "qrels",
+        "reference_context_ids",
+        "relevant_contexts",
+    ),
 }
 """For each part of an answer the columns that may hold it, the first one that is there counts."""
 

@@ -16,15 +16,14 @@ from evenhand.authoring.caseplan import CasePlan, begun, models_for
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.plan import LIMIT_S
 from evenhand.authoring.running import shown
-from evenhand.authoring.scoring import DEFAULT, chosen_metrics, expect_metrics
+from evenhand.authoring.scoring import DEFAULT, chosen_metrics, described, expect_metrics
 from evenhand.core.case import Case
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Scorer, Trial, all_pass
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
-from evenhand.engine.door import Settings, settle, waited_for
-from evenhand.engine.runner import ShowProgress
+from evenhand.engine.door import Settings, settle, waiting
 from evenhand.report.batch import BatchReport
 from evenhand.scorers.judging import NAME_A_JUDGE
 from evenhand.scorers.metric import Answered, Metric, need_weights, overall
@@ -35,7 +34,7 @@ from evenhand.store.catalogue import home_for
 Bounds = float | Mapping[str, float] | None
 
 
-def score_batch(
+async def score_batch_async(
     data: Dataset | Iterable[Case | Mapping[str, Any]] | Any,
     pipeline: Callable[..., Any] | Any = None,
     *,
@@ -54,7 +53,9 @@ def score_batch(
     resume: bool = False,
     home: Path | None = None,
 ) -> BatchReport:
-    """Measures every answer of a dataset, and waits for it, in a script, a notebook cell or inside a running loop.
+    """Measures every answer of a dataset: `score_batch(…)` waits for it, in a script, a cell, and a running loop too.
+
+    `await score_batch_async(…)` stays on the running loop, for an application that shares it.
 
     Args:
         data: The cases: a dataset, rows, or a frame. Without a pipeline they hold the answers, and what was retrieved.
@@ -83,75 +84,6 @@ def score_batch(
         UsageError: A metric, a bound or a weight that nobody knows; nobody is named to judge; there are no cases.
         StoreError: The run cannot be kept.
     """
-    plan, settings = _planned(
-        data,
-        pipeline,
-        metrics,
-        judge,
-        at_least,
-        at_most,
-        weights,
-        definitions,
-        embedder,
-        name,
-        Settings(home, concurrency, cache, max_cost_usd, LIMIT_S),
-    )
-    with shown(plan, progress) as show:
-        path = waited_for(_settled(plan, settings, definitions, resume, show))
-    return BatchReport.open(path)  # in this thread, whose it is
-
-
-async def score_batch_async(
-    data: Dataset | Iterable[Case | Mapping[str, Any]] | Any,
-    pipeline: Callable[..., Any] | Any = None,
-    *,
-    metrics: Sequence[str | Scorer] = DEFAULT,
-    judge: str | Provider | None = None,
-    at_least: Bounds = None,
-    at_most: Bounds = None,
-    weights: Mapping[str, float] | None = None,
-    definitions: str = OURS,
-    embedder: Embedder | None = None,
-    name: str = "",
-    concurrency: int | None = None,
-    cache: bool | None = None,
-    max_cost_usd: float | None = None,
-    progress: bool | None = None,
-    resume: bool = False,
-    home: Path | None = None,
-) -> BatchReport:
-    """The same on the running loop, to be awaited, for an application that shares it; see `score_batch`."""
-    plan, settings = _planned(
-        data,
-        pipeline,
-        metrics,
-        judge,
-        at_least,
-        at_most,
-        weights,
-        definitions,
-        embedder,
-        name,
-        Settings(home, concurrency, cache, max_cost_usd, LIMIT_S),
-    )
-    with shown(plan, progress) as show:
-        path = await _settled(plan, settings, definitions, resume, show)
-    return BatchReport.open(path)
-
-
-def _planned(
-    data: Any,
-    pipeline: Any,
-    metrics: Sequence[str | Scorer],
-    judge: str | Provider | None,
-    at_least: Bounds,
-    at_most: Bounds,
-    weights: Mapping[str, float] | None,
-    definitions: str,
-    embedder: Embedder | None,
-    name: str,
-    settings: Settings,
-) -> tuple[CasePlan, Settings]:
     dataset = data if isinstance(data, Dataset) else Dataset(data)
     if not len(dataset):
         raise UsageError("score_batch: there are no cases")
@@ -165,7 +97,7 @@ def _planned(
     if models.judge is None and any(one.judged for one in chosen):
         raise UsageError("score_batch: nobody is named to judge", hint=NAME_A_JUDGE)
     config = {
-        "metrics": [{"name": m.name, "best": m.best, "counted": m.counted} for m in chosen],
+        "metrics": described(chosen),
         "weights": weights,
         "at_least": low,
         "at_most": high,
@@ -176,27 +108,26 @@ def _planned(
         name or _name(pipeline) or dataset.name or "score_batch",
         str(source),
         dataset,
-        _Measuring(chosen, ask, low, high, embedder),
-        [encode(config), *_says(pipeline)],
+        _Answering(chosen, ask, low, high, embedder),
+        [dataset.fingerprint, encode(config), *_says(pipeline)],
         models,
         rule=partial(_verdict, metrics=chosen, weights=weights),
         config={**config, "data": dataset.fingerprint},
     )
-    return plan, replace(settings, home=settings.home or home_for(source))
-
-
-async def _settled(
-    plan: CasePlan, settings: Settings, definitions: str, resume: bool, show: ShowProgress | None
-) -> Path:
-    assert settings.home is not None  # noqa: S101 (it was filled in)
-    earlier = begun(settings.home, plan.fingerprint) if resume else None
-    with using_definitions(definitions):  # in here: a loop of its own runs in a thread of its own
+    home = home or home_for(source)
+    earlier = begun(home, plan.fingerprint) if resume else None
+    settings = Settings(home, concurrency, cache, max_cost_usd, LIMIT_S)
+    with shown(plan, progress) as show, using_definitions(definitions):
         finished = await settle(plan, settings, resume=earlier, progress=show)
-    return finished.path
+    return BatchReport.open(finished.path)
+
+
+score_batch = waiting(score_batch_async)
+"""`score_batch_async`, waited for: in a script, in a notebook cell, and inside a running loop too."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Measuring:
+class _Answering:
     """What happens to a case: the pipeline answers, and every metric is asked of the answer."""
 
     metrics: Sequence[Metric]

@@ -1,4 +1,4 @@
-"""One function over the cases of a dataset, as a plan: what `score_batch` and `evenhand dataset` run."""
+"""One function over cases, as a plan: what `score`, `score_batch` and `evenhand dataset` run."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.models import Models
+from evenhand.core.case import Case
 from evenhand.core.encoding import digest
 from evenhand.core.errors import ConfigError, Problem, StoreError
 from evenhand.core.expect import VerdictRule, all_pass
 from evenhand.core.plan import Body, CallEstimate, RunOptions, Step
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
+from evenhand.scorers.judging import Judge
 from evenhand.store.catalogue import paths
 from evenhand.store.runfile import RunFile
 
@@ -27,10 +28,11 @@ class CasePlan:
 
     Attributes:
         title: For reports.
-        source: The file or folder beside which the run is kept.
+        source: The file or folder beside which the run is kept; empty for the current folder.
         data: The cases.
         body: What happens.
-        says: All that decides what happens, beside the cases: a run is gone on with only where it is the same.
+        says: What the cases say, and all else that decides what happens: a run is gone on with only where it is the
+            same.
         models: Who is asked.
         model: The label of the model that is measured; empty for none.
         rule: How outcomes become a verdict.
@@ -39,7 +41,7 @@ class CasePlan:
 
     title: str
     source: str
-    data: Dataset
+    data: Sequence[Case]
     body: Body
     says: Sequence[bytes | str]
     models: Models
@@ -53,7 +55,7 @@ class CasePlan:
     @property
     def fingerprint(self) -> str:
         """A hash of the cases and of all that decides what happens to them."""
-        return digest(self.title, self.data.fingerprint, *self.says)
+        return digest(self.title, *self.says)
 
     @property
     def size(self) -> int:
@@ -73,7 +75,10 @@ class CasePlan:
     @property
     def providers(self) -> Sequence[Provider]:
         """The models that are named."""
-        return list({id(provider): provider for provider in self.models.made}.values())
+        named = {
+            id(one): one for one in self.models.made if hasattr(one, "request")
+        }  # not what a run has lent
+        return list(named.values())
 
     def steps(self) -> Iterator[Step]:
         """The trials, read with their cases as they are asked for."""
@@ -96,15 +101,16 @@ class CasePlan:
 
 
 def models_for(
-    source: Path, *, judge: str | Provider | None = None, model: str | Provider | None = None
+    source: Path, *, judge: Judge | None = None, model: str | Provider | None = None
 ) -> Models:
     """The models that are named, as a set beside this file, or in this folder, would find them.
 
     Raises:
         ConfigError: All that is wrong with the names.
     """
-    evals = EvalSet("models", judge=judge, model=model)
-    evals.path, evals.line = (source / "dataset" if source.is_dir() else source), 0
+    evals = EvalSet("models", judge=cast("Any", judge), model=model)
+    said = "judge" if model is None else "model"  # where a wrong name stands, where no file says it
+    evals.path, evals.line = (source / said if source.is_dir() else source), 0
     models = Models(evals, os.environ)
     if models.problems:
         raise ConfigError(models.problems)

@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from evenhand.authoring.frames import rows_of
 from evenhand.authoring.rowcase import case_of, row_of
-from evenhand.authoring.rows import rows_in, rows_of, told
+from evenhand.authoring.rows import rows_in, told
 from evenhand.authoring.streamed import CasesInFile
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest_of, encode
@@ -57,17 +58,18 @@ class Dataset(Sequence[Case]):
 
         Args:
             path: The file.
-            stream: Leave the cases in their file, a JSONL file of any size, and read each when it is asked for.
+            stream: Leave the cases in their file, of any size, and read each when it is asked for: JSONL, CSV, TSV and
+                Parquet.
 
         Raises:
             ConfigError: All that is wrong with the file, row by row.
-            UsageError: Its ending says no format.
+            UsageError: Its ending says no format, or one that cannot be streamed.
         """
         frame = inspect.currentframe()
         asker = Path(frame.f_back.f_code.co_filename) if frame and frame.f_back else Path()
         beside = asker.parent / path
         file = beside if asker.is_file() and beside.is_file() else Path(path)
-        return Dataset(_streamed(file) if stream else _held(file), file.stem)
+        return Dataset(CasesInFile(file) if stream else _held(file), file.stem)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -160,19 +162,6 @@ def _held(file: Path) -> list[Case]:
     if problems:
         raise told(problems)
     return cases
-
-
-def _streamed(file: Path) -> Sequence[Case]:
-    if file.suffix.lower() != ".jsonl":
-        raise UsageError(
-            f"{file}: only .jsonl can be streamed",
-            hint=f"Make it one: evenhand dataset convert {file} {file.with_suffix('.jsonl')}",
-        )
-    if not file.is_file():
-        raise told(
-            [Problem(str(file), 0, 0, "does not exist", f"Looked in {file.absolute().parent}.")]
-        )
-    return CasesInFile(file)
 
 
 def _dealt(ids: Sequence[str], parts: Mapping[str, float]) -> dict[str, str]:

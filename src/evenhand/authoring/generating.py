@@ -110,12 +110,13 @@ def generate(
     models = models_for(place, model=model)
     writer = models.of(model)
     assert writer is not None  # noqa: S101 (it was named)
+    data = Dataset(pieces, "documents")
     plan = CasePlan(
         "dataset generate",
         str(place),
-        Dataset(pieces, "documents"),
+        data,
         _Writing(writer, per_document),
-        [str(per_document), writer.id, template("dataset/pairs")[0]],
+        [data.fingerprint, str(per_document), writer.id, template("dataset/pairs")[0]],
         models,
         model=writer.label,
         config={"model": writer.id, "per_document": per_document, "documents": list(texts)},

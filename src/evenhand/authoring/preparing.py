@@ -23,15 +23,18 @@ from evenhand.core.provider import Provider
 from evenhand.engine.door import Finished, Settings, settle, waited_for
 from evenhand.report.run import Run
 from evenhand.scorers.judge_prompt import template
-from evenhand.scorers.judging import NAME_A_JUDGE
-from evenhand.scorers.rag.analysis import find_facts
 from evenhand.scorers.rag.claims import ENTITIES, REFERENCE_CLAIMS, SUB_QUESTIONS, Facts
 from evenhand.scorers.rag.material import text_in
+from evenhand.scorers.rag.questions import find_facts
 from evenhand.store.catalogue import home_for
 
 PARTS = (REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS)
 PREPARED_BY = "prepared_by"
 """The key of a case's metadata that says by whom, and by which prompt."""
+_NAME_ONE = (
+    "Name one: --judge anthropic:claude-sonnet-4-5, or judge='…' in Python; for a project, judge = '…' below "
+    "[tool.evenhand] in pyproject.toml; or in EVENHAND_JUDGE."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +96,13 @@ def enrich(
     place = source or Path.cwd()
     models = models_for(place, judge=judge)
     if models.judge is None:
-        raise UsageError("nobody is named to judge", hint=NAME_A_JUDGE)
+        raise UsageError("nobody is named to judge", hint=_NAME_ONE)
     plan = CasePlan(
         "dataset enrich",
         str(place),
         data,
         _Enriching(models.judge, tuple(parts)),
-        [encode(list(parts)), models.judge.id, template("rag/facts")[0]],
+        [data.fingerprint, encode(list(parts)), models.judge.id, template("rag/facts")[0]],
         models,
         config={"parts": list(parts), "judge": models.judge.id},
     )

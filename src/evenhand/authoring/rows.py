@@ -1,28 +1,47 @@
-"""Rows of cases, read from files and taken from frames, one at a time.
-
-A file is CSV or TSV with a header, JSON, JSONL, YAML or Parquet. CSV, JSONL and Parquet are read as they are asked for,
-so a file may be larger than memory. In tables, a column `name:json` holds JSON, and an empty cell in it nothing.
-"""
+"""Rows of cases, read from files one at a time: CSV or TSV with a header, JSON, JSONL, YAML or Parquet."""
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
+from evenhand.authoring.json_lines import JsonLines, Placed, Row, no_json, object_in
+from evenhand.authoring.tables import Parquet, Table
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ConfigError, Problem, UsageError
 
-Row = Mapping[str, Any]
 FORMATS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".parquet")
-JSON_COLUMN = ":json"
 _INSIDE = ("cases", "samples", "data", "tests")
 """The keys of an object that holds the list of cases."""
-_LONGEST_CELL = 1 << 30
+
+
+class Source(Protocol):
+    """A file whose rows are read one at a time, and found again by their place."""
+
+    @property
+    def file(self) -> Path: ...
+
+    def rows(self, problems: list[Problem]) -> Iterator[Placed]:
+        """The rows; what is wrong with one is put to the problems, and the next one comes."""
+        ...
+
+    def row(self, place: int, problems: list[Problem]) -> Row | None:
+        """The row at a place; None where it is none any more."""
+        ...
+
+
+def source_in(file: Path) -> Source | None:
+    """The file, row by row; None for JSON and YAML, which are read whole."""
+    suffix = file.suffix.lower()
+    if suffix == ".jsonl":
+        return JsonLines(file)
+    if suffix == ".parquet":
+        return Parquet(file)
+    return Table(file) if suffix in {".csv", ".tsv"} else None
 
 
 def rows_in(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
@@ -34,163 +53,44 @@ def rows_in(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     Raises:
         UsageError: The file's ending says no format, or Parquet cannot be read here.
     """
-    suffix = file.suffix.lower()
-    if suffix not in FORMATS:
+    if not readable(file, problems):
+        return
+    source = source_in(file)
+    with unreadable(file, problems):
+        if source is not None:
+            yield from ((line, row) for line, _, row in source.rows(problems))
+        elif file.suffix.lower() == ".json":
+            yield from _json(file, problems)
+        else:
+            yield from _yaml(file, problems)
+
+
+def readable(file: Path, problems: list[Problem]) -> bool:
+    """Whether there is a file of this name.
+
+    Raises:
+        UsageError: Its ending says no format.
+    """
+    if file.suffix.lower() not in FORMATS:
         raise UsageError(
             f"{file}: a dataset ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not '{file.suffix}'"
         )
     if not file.is_file():
         what = "is a folder, not a file" if file.is_dir() else "does not exist"
         problems.append(Problem(str(file), 0, 0, what, f"Looked in {file.absolute().parent}."))
-        return
+        return False
+    return True
+
+
+@contextmanager
+def unreadable(file: Path, problems: list[Problem]) -> Iterator[None]:
+    """Inside, a file that cannot be read, or is no UTF-8, is a problem."""
     try:
-        if suffix == ".parquet":
-            yield from _parquet(file, problems)
-        elif suffix == ".jsonl":
-            yield from ((line, row) for line, _, row in lines_in(file, problems))
-        elif suffix in {".csv", ".tsv"}:
-            yield from _table(file, "\t" if suffix == ".tsv" else ",", problems)
-        elif suffix == ".json":
-            yield from _json(file, problems)
-        else:
-            yield from _yaml(file, problems)
+        yield
     except UnicodeDecodeError:
         problems.append(Problem(str(file), _not_utf8(file), 0, "is not UTF-8", "Save it as UTF-8."))
     except OSError as error:
         problems.append(Problem(str(file), 0, 0, f"cannot be read: {error.strerror or error}"))
-
-
-def lines_in(file: Path, problems: list[Problem]) -> Iterator[tuple[int, int, Row]]:
-    """The rows of a JSONL file, each with its line and the byte that it begins at."""
-    start = 0
-    with file.open("rb") as lines:
-        for line, raw in enumerate(lines, 1):
-            row = row_in(file, line, raw, problems)
-            if row is not None:
-                yield line, start, row
-            start += len(raw)
-
-
-def row_in(file: Path, line: int, raw: bytes, problems: list[Problem]) -> Row | None:
-    """The row that a line of JSON says; None for a blank line, and for one that is wrong."""
-    if line == 1:
-        raw = raw.removeprefix(b"\xef\xbb\xbf")
-    if not raw.strip():
-        return None
-    try:
-        value = decode(raw)
-    except UnicodeDecodeError:
-        problems.append(Problem(str(file), line, 0, "is not UTF-8", "Save it as UTF-8."))
-        return None
-    except ValueError as error:
-        problems.append(_no_json(file, line, error))
-        return None
-    return _object(file, line, value, problems)
-
-
-def rows_of(given: object) -> Iterator[Any]:
-    """The rows of a frame of pandas or polars, a table of pyarrow, a dataset of Hugging Face, or of any iterable.
-
-    A missing value (None, NaN, NaT, NA) in a frame is left out of its row. Values of numpy become Python's.
-
-    Raises:
-        UsageError: It holds no rows, or is several datasets at once.
-    """
-    frame = cast("Any", given)
-    if isinstance(given, (str, bytes)):
-        raise UsageError(f"{given!r} is a text, not cases", hint="To read a file: Dataset.read(…)")
-    if isinstance(given, Mapping):
-        splits = ", ".join(map(repr, cast("Mapping[object, object]", given)))
-        raise UsageError(
-            "cases are given as a dict, not a list", hint=f"Take one of its parts: {splits}."
-        )
-    if hasattr(given, "collect_schema") and not hasattr(given, "iter_rows"):
-        raise UsageError("a lazy frame holds no rows yet", hint="Give frame.collect().")
-    if hasattr(given, "iter_rows"):
-        return map(_plain_row, frame.iter_rows(named=True))
-    if hasattr(given, "itertuples") and hasattr(given, "columns"):
-        names = [str(name) for name in frame.columns]
-        tuples = frame.itertuples(index=False, name=None)
-        return (_plain_row(dict(zip(names, values, strict=True))) for values in tuples)
-    if hasattr(given, "to_batches"):
-        return (_plain_row(row) for batch in frame.to_batches() for row in batch.to_pylist())
-    if hasattr(given, "features") and hasattr(given, "column_names"):
-        return map(_plain_row, frame)
-    if not isinstance(given, Iterable):
-        raise UsageError(f"cases are {given!r}, not a list")
-    return iter(cast("Iterable[Any]", given))
-
-
-def _table(file: Path, delimiter: str, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
-    """The rows of a table with a header, each with its first line."""
-    with file.open(encoding="utf-8-sig", newline="") as text, _large_cells():
-        reader = csv.reader(text, delimiter=delimiter)
-        header = [name.strip() for name in next(reader, [])]
-        twice = {name for name in header if header.count(name) > 1}
-        if twice:
-            named = " and ".join(map(repr, sorted(twice)))
-            problems.append(Problem(str(file), 1, 0, f"two columns are called {named}"))
-            return
-        before = reader.line_num
-        for cells in reader:
-            line, before = before + 1, reader.line_num
-            if not any(cells):
-                continue
-            if len(cells) != len(header):
-                what = f"the row has {len(cells)} cells, the header has {len(header)}"
-                problems.append(Problem(str(file), line, 0, what))
-                continue
-            row = _unpacked(file, line, dict(zip(header, cells, strict=True)), problems)
-            if row is not None:
-                yield line, row
-
-
-@contextmanager
-def _large_cells() -> Iterator[None]:
-    """Inside, a cell may be as large as a document; what csv allows otherwise is less."""
-    before = csv.field_size_limit(_LONGEST_CELL)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
-
-
-def _unpacked(
-    file: Path, line: int, cells: dict[str, Any], problems: list[Problem]
-) -> dict[str, Any] | None:
-    """A table's row with its JSON read: that of `name:json`, and that of lists and objects in our own columns."""
-    row: dict[str, Any] = {}
-    for name, cell in cells.items():
-        if name.endswith(JSON_COLUMN):
-            if cell in (None, ""):
-                continue
-            try:
-                row[name.removesuffix(JSON_COLUMN)] = decode(cell)
-            except ValueError as error:
-                problems.append(_no_json(file, line, error, f"the column {name!r} "))
-                return None
-        elif name in {"context", "tags", "metadata"} and isinstance(cell, str):
-            row[name] = _list_or_text(name, cell)
-        elif name in {"input", "expected", "id", "description"} and cell in (None, ""):
-            continue  # an empty cell says nothing: it is not the empty text
-        else:
-            row[name] = cell
-    return row
-
-
-def _list_or_text(name: str, cell: str) -> object:
-    """A cell that is a list of texts in JSON, or for metadata an object, as that; else its text."""
-    opening = "{" if name == "metadata" else "["
-    if not cell.lstrip().startswith(opening):
-        return cell
-    try:
-        value = decode(cell)
-    except ValueError:
-        return cell
-    if name == "metadata":
-        return value
-    items = cast("list[object]", value)
-    return items if all(isinstance(item, str) for item in items) else cell
 
 
 def _json(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
@@ -205,9 +105,9 @@ def _json(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
             what = f"is not JSON: {place.msg}"
             problems.append(Problem(str(file), place.lineno, place.colno, what))
         except RecursionError:
-            problems.append(_no_json(file, 0, error))
+            problems.append(no_json(file, 0, error))
         else:
-            problems.append(_no_json(file, 0, error))
+            problems.append(no_json(file, 0, error))
         return
     yield from _items(file, value, problems)
 
@@ -258,83 +158,9 @@ def _items(file: Path, value: object, problems: list[Problem]) -> Iterator[tuple
         value = lists[0] if lists else [inside]
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     for number, item in enumerate(items, 1):
-        row = _object(file, 0, item, problems, f"case {number} ")
+        row = object_in(file, 0, item, problems, f"case {number} ")
         if row is not None:
             yield number, row
-
-
-def _parquet(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
-    parquet = parquet_library(file)
-    import pyarrow as pa  # noqa: PLC0415 (only for Parquet)
-
-    number = 0
-    try:
-        with parquet.ParquetFile(file) as table:
-            for batch in table.iter_batches(batch_size=1000):
-                for found in batch.to_pylist():
-                    number += 1
-                    row = _unpacked(file, number, _plain_row(found), problems)
-                    if row is not None:
-                        yield number, row
-    except (pa.ArrowException, pa.ArrowInvalid) as error:
-        said = str(error).partition("\n")[0]
-        problems.append(Problem(str(file), 0, 0, f"is not Parquet: {said}"))
-
-
-def parquet_library(file: Path) -> Any:
-    """What reads and writes Parquet.
-
-    Raises:
-        UsageError: It is not installed.
-    """
-    try:
-        from pyarrow import parquet  # noqa: PLC0415 (heavy, and seldom wanted)
-    except ImportError:
-        raise UsageError(
-            f"{file}: Parquet is read and written by pyarrow, which is not installed",
-            hint="Install it: pip install 'evenhand[parquet]'",
-        ) from None
-    return parquet
-
-
-def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {str(name): _plain(value) for name, value in row.items()}
-    return {name: value for name, value in plain.items() if value is not None}
-
-
-def _plain(value: Any) -> Any:
-    """A value of a frame as Python's own; None for what is missing."""
-    if value is None or isinstance(value, (str, int, bool)):
-        return value
-    if isinstance(value, float):
-        return None if value != value else value  # noqa: PLR0124 (NaN is not itself)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in cast("Sequence[Any]", value)]
-    if hasattr(value, "tolist"):  # numpy's arrays and scalars
-        return _plain(value.tolist())
-    if type(value).__name__ in {"NAType", "NaTType"}:
-        return None
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
-
-
-def _object(
-    file: Path, line: int, value: object, problems: list[Problem], which: str = ""
-) -> Row | None:
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value)
-    shown = repr(value)
-    shown = shown if len(shown) <= 80 else shown[:79] + "…"
-    what = f"{which}is {shown}, not an object" if which else f"a case is {shown}, not an object"
-    problems.append(Problem(str(file), line, 0, what))
-    return None
-
-
-def _no_json(file: Path, line: int, error: ValueError, which: str = "") -> Problem:
-    column = error.colno if isinstance(error, json.JSONDecodeError) else 0
-    said = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    return Problem(str(file), line, column if not which else 0, f"{which}is not JSON: {said}")
 
 
 def _not_utf8(file: Path) -> int:

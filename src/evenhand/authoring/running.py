@@ -14,12 +14,12 @@ from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import EvalPlan, plan_of
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan, Selection
-from evenhand.engine.door import Settings, settle, waited_for
+from evenhand.engine.door import Settings, settle, waiting
 from evenhand.engine.runner import ShowProgress
 from evenhand.report.run import Run
 
 
-def run(
+async def run_async(
     *sets: EvalSet,
     first: int | None = None,
     repeats: int | None = None,
@@ -30,7 +30,10 @@ def run(
     progress: bool | None = None,
     home: Path | None = None,
 ) -> Run:
-    """Runs eval sets and waits for them, in a script, in a notebook cell, and inside a running loop too.
+    """Runs eval sets: `run(…)` waits for them, in a script, a notebook cell and inside a running loop too.
+
+    `await run_async(…)` stays on the running loop, for evals that use what belongs to it: a connection pool, a client,
+    a server in the same process.
 
     Args:
         *sets: What to run.
@@ -55,30 +58,12 @@ def run(
     settings = Settings(home, concurrency, cache, max_cost_usd)
     plan = _planned(sets, Selection(first=first, repeats=repeats), settings, strict)
     with shown(plan, progress) as show:
-        finished = waited_for(settle(plan, _recorded(settings, plan), progress=show))
-    return Run.open(finished.path)
-
-
-async def run_async(
-    *sets: EvalSet,
-    first: int | None = None,
-    repeats: int | None = None,
-    concurrency: int | None = None,
-    cache: bool | None = None,
-    max_cost_usd: float | None = None,
-    strict: bool = False,
-    progress: bool | None = None,
-    home: Path | None = None,
-) -> Run:
-    """The same on the running loop, to be awaited; see `run`.
-
-    For evals that use what belongs to that loop: a connection pool, a client, a server in the same process.
-    """
-    settings = Settings(home, concurrency, cache, max_cost_usd)
-    plan = _planned(sets, Selection(first=first, repeats=repeats), settings, strict)
-    with shown(plan, progress) as show:
         finished = await settle(plan, _recorded(settings, plan), progress=show)
     return Run.open(finished.path)
+
+
+run = waiting(run_async)
+"""`run_async`, waited for: in a script, in a notebook cell, and inside a running loop too."""
 
 
 def _planned(

@@ -1,35 +1,31 @@
 """`score(…)`: the metrics of one answer, from a script, a notebook or inside a running loop; `score_async` to await.
 
 How this works: one answer is a plan of one trial, so that its calls are journaled, cached, priced and limited like all
-others. The metrics are put into the trial as expectations without a bound, by `expect_metrics`, which a plan of many
-answers can use as well.
+others. Its run is thrown away where nobody asks for it: a program that scores every answer it gives must not fill a
+disk. The metrics are put into the trial as expectations without a bound, by `expect_metrics`, as those of many answers.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.models import Models
+from evenhand.authoring.caseplan import CasePlan, models_for
 from evenhand.core.case import Case, case_id
-from evenhand.core.encoding import digest
-from evenhand.core.errors import BudgetStop, EvenhandError, Problem, ProviderError, UsageError
+from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, UsageError
 from evenhand.core.expect import Expectation, Scorer, Trial
-from evenhand.core.plan import CallEstimate, RunOptions, Step
-from evenhand.core.provider import Provider
-from evenhand.core.variant import Variant
-from evenhand.engine.door import Finished, Settings, settle, waited_for
+from evenhand.engine.door import Finished, Settings, settle, waiting
 from evenhand.report.scored import Measured, Scored
 from evenhand.scorers.judging import Judge, check_judge
 from evenhand.scorers.metric import Answered, Metric, metric, need_weights
 from evenhand.scorers.rag.definitions import OURS, check_system, using_definitions
 from evenhand.scorers.rag.material import passages_in
 from evenhand.scorers.rag.similarity import Embedder
+from evenhand.store.catalogue import home_for
 from evenhand.store.runfile import RunFile
 
 DEFAULT = (
@@ -42,7 +38,7 @@ DEFAULT = (
 """The metrics that are measured where none are named; those whose material is missing do not apply."""
 
 
-def score(
+async def score_async(
     *,
     question: Any = None,
     answer: Any = None,
@@ -58,9 +54,12 @@ def score(
     embedder: Embedder | None = None,
     cache: bool | None = None,
     max_cost_usd: float | None = None,
+    keep: bool = False,
     home: Path | None = None,
 ) -> Scored:
-    """The metrics of one answer, in a script, in a notebook cell, and inside a running loop too.
+    """The metrics of one answer: `score(…)` waits for them, in a script, a notebook cell, and a running loop too.
+
+    `await score_async(…)` stays on the running loop.
 
     A metric whose material is missing does not apply; one that could not be settled is an error; neither is a number,
     and neither ends the others.
@@ -80,7 +79,9 @@ def score(
         embedder: What makes embeddings: anything with `embed(texts)`.
         cache: Whether replies may come from the cache.
         max_cost_usd: No call is sent that could take this past so many dollars.
-        home: The folder that keeps runs; `.evenhand` in the current folder by default.
+        keep: Keep the run, with every question and answer, as `evenhand run` does: `scored.run` is its file. Otherwise
+            nothing is left on disk but the cache, however often this is called.
+        home: The folder that keeps the cache, and the run; `.evenhand` in the current folder by default.
 
     Raises:
         UsageError: A name, a weight or the judge is none.
@@ -88,33 +89,42 @@ def score(
         ProviderError: The judge cannot be asked at all: no key, no such model, no credit.
         StoreError: The run cannot be kept.
     """
+    check_judge(judge)
+    check_system("definitions", definitions)
+    chosen = chosen_metrics(metrics)
+    need_weights(weights, chosen)
     given = Answered(question, answer, context, expected, retrieved, relevant, metadata or {})
-    asked = _asked(given, metrics, judge, weights, definitions, embedder)
-    return waited_for(_scored(asked, Settings(home, cache=cache, max_cost_usd=max_cost_usd)))
+    case = _case(given)
+    plan = CasePlan(
+        "score",
+        "",
+        [case],
+        _Measuring(chosen, given, embedder),
+        [case.id, *(one.name for one in chosen)],
+        models_for(Path.cwd(), judge=judge),
+        config={"metrics": described(chosen)},
+    )
+    home = home or home_for(None)
+    settings = Settings(home, cache=cache, max_cost_usd=max_cost_usd)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(using_definitions(definitions))
+        if not keep:
+            folder = stack.enter_context(TemporaryDirectory(prefix="evenhand-"))
+            settings = replace(settings, home=Path(folder), cached_in=home)
+        finished = await settle(plan, settings)
+        with RunFile.open(finished.path) as run:
+            trial = run.trial(0)
+    if trial is None:
+        raise _unfinished(finished)
+    measures = [
+        Measured.of(outcome, one.best, one.counted)
+        for one, outcome in zip(chosen, trial.outcomes, strict=True)
+    ]
+    return Scored.of(trial, measures, weights, finished.path if keep else None)
 
 
-async def score_async(
-    *,
-    question: Any = None,
-    answer: Any = None,
-    context: Any = None,
-    expected: Any = None,
-    retrieved: Any = None,
-    relevant: Any = None,
-    metadata: Mapping[str, Any] | None = None,
-    metrics: Sequence[str | Scorer] = DEFAULT,
-    judge: Judge | None = None,
-    weights: Mapping[str, float] | None = None,
-    definitions: str = OURS,
-    embedder: Embedder | None = None,
-    cache: bool | None = None,
-    max_cost_usd: float | None = None,
-    home: Path | None = None,
-) -> Scored:
-    """The same on the running loop, to be awaited; see `score`."""
-    given = Answered(question, answer, context, expected, retrieved, relevant, metadata or {})
-    asked = _asked(given, metrics, judge, weights, definitions, embedder)
-    return await _scored(asked, Settings(home, cache=cache, max_cost_usd=max_cost_usd))
+score = waiting(score_async)
+"""`score_async`, waited for: in a script, in a notebook cell, and inside a running loop too."""
 
 
 def chosen_metrics(metrics: Sequence[str | Scorer]) -> list[Metric]:
@@ -140,6 +150,11 @@ def chosen_metrics(metrics: Sequence[str | Scorer]) -> list[Metric]:
     if not found:
         raise UsageError("metrics: there are none", hint=f"By default: {', '.join(DEFAULT)}.")
     return list(found.values())
+
+
+def described(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
+    """What a run keeps of its metrics, for reports and comparisons."""
+    return [{"name": m.name, "best": m.best, "counted": m.counted} for m in metrics]
 
 
 def expect_metrics(
@@ -184,136 +199,43 @@ def _own(scorer: Any) -> Metric:
     def ask(answered: Answered) -> tuple[Any, Scorer]:
         return (passages_in(answered.context) if of_contexts else answered.answer), scorer
 
-    best = "low" if getattr(scorer, "lower_is_better", False) else "high"
-    return Metric(str(scorer), (), ask, best)
+    try:
+        known = metric(str(scorer))
+    except UsageError:
+        best = "low" if getattr(scorer, "lower_is_better", False) else "high"
+        return Metric(str(scorer), (), ask, best, getattr(scorer, "counted", True))
+    return replace(known, needs=(), ask=ask, judged=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    answered: Answered
+class _Measuring:
+    """What happens in the one trial: every metric is asked of the answer."""
+
     metrics: Sequence[Metric]
-    models: Models
-    weights: Mapping[str, float] | None
-    definitions: str
+    answered: Answered
     embedder: Embedder | None
 
-
-def _asked(
-    answered: Answered,
-    metrics: Sequence[str | Scorer],
-    judge: Judge | None,
-    weights: Mapping[str, float] | None,
-    definitions: str,
-    embedder: Embedder | None,
-) -> _Asked:
-    check_judge(judge)
-    check_system("definitions", definitions)
-    chosen = chosen_metrics(metrics)
-    need_weights(weights, chosen)
-    # The project that a relative path and the default judge belong to is the one that is worked in.
-    evals = EvalSet("score", judge=cast("Any", judge))
-    evals.path = Path.cwd() / "score"
-    models = Models(evals, os.environ)
-    if models.problems:
-        first = models.problems[0]
-        raise UsageError(f"judge: {first.what}", hint=first.hint)
-    return _Asked(answered, chosen, models, weights, definitions, embedder)
+    async def __call__(self, trial: Trial) -> object:
+        expect_metrics(trial, self.metrics, self.answered, self.embedder)
+        return self.answered.answer
 
 
-async def _scored(asked: _Asked, settings: Settings) -> Scored:
-    plan = ScorePlan(asked.answered, asked.metrics, asked.models, asked.embedder)
-    with using_definitions(asked.definitions):
-        finished = await settle(plan, settings)
-    with RunFile.open(finished.path) as run:
-        trial = run.trial(0)
-    if trial is None:
-        raise _unfinished(finished)
-    measures = [
-        Measured.of(outcome, one.best, one.counted)
-        for one, outcome in zip(asked.metrics, trial.outcomes, strict=True)
-    ]
-    return Scored.of(trial, measures, asked.weights, finished.path)
+def _case(given: Answered) -> Case:
+    """The case that the answer is of."""
+    kept = {"input": given.question, "expected": given.expected, "metadata": dict(given.metadata)}
+    try:
+        id_ = case_id([kept, str(given.answer), str(given.context)])
+    except (TypeError, ValueError):  # NaN or the like; it is told where it is looked at
+        id_ = "score"
+    context: tuple[str, ...] = ()
+    with contextlib.suppress(EvenhandError):  # told by each metric that looks at them
+        context = passages_in(given.context)
+    return Case(
+        id_, input=given.question, expected=given.expected, context=context, metadata=given.metadata
+    )
 
 
 def _unfinished(finished: Finished) -> EvenhandError:
     ending = finished.ending
     said = ending.message or "it was stopped"
     return BudgetStop(said) if ending.status == "out_of_budget" else ProviderError(said)
-
-
-@dataclass(frozen=True, slots=True)
-class ScorePlan:
-    """One answer, and the metrics of it. Implements `evenhand.core.plan.Plan`."""
-
-    answered: Answered
-    metrics: Sequence[Metric]
-    models: Models
-    embedder: Embedder | None = None
-    title: str = "score"
-    source: str = ""
-    size: int = 1
-    case_count: int = 1
-    repeats: int = 1
-    variants: Sequence[Variant] = (Variant(0, "score", "", eval="score"),)
-    hints: Sequence[Problem] = ()
-    options: RunOptions = field(default_factory=RunOptions)
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the case and of the names of its metrics."""
-        return digest(self.case.id, *(one.name for one in self.metrics))
-
-    @property
-    def providers(self) -> Sequence[Provider]:
-        """The models that are named so far."""
-        return [one for one in self.models.made if hasattr(one, "request")]
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """The metrics."""
-        return {"metrics": [one.name for one in self.metrics]}
-
-    @property
-    def case(self) -> Case:
-        """The case that the answer is of."""
-        given = self.answered
-        kept = {
-            "input": given.question,
-            "expected": given.expected,
-            "metadata": dict(given.metadata),
-        }
-        try:
-            id_ = case_id([kept, str(given.answer), str(given.context)])
-        except (TypeError, ValueError):  # NaN or the like; it is told where it is looked at
-            id_ = "score"
-        context: tuple[str, ...] = ()
-        with contextlib.suppress(EvenhandError):  # told by each metric that looks at them
-            context = passages_in(given.context)
-        return Case(
-            id_,
-            input=given.question,
-            expected=given.expected,
-            context=context,
-            metadata=given.metadata,
-        )
-
-    def steps(self) -> Iterator[Step]:
-        """The one trial."""
-
-        async def body(trial: Trial) -> object:
-            expect_metrics(trial, self.metrics, self.answered, self.embedder)
-            return self.answered.answer
-
-        yield Step(
-            0,
-            self.case,
-            self.variants[0],
-            0,
-            body,
-            judge=self.models.judge,
-            models=self.models,
-        )
-
-    def estimate(self) -> Sequence[CallEstimate]:
-        """Nothing: what metrics ask for is known when they have run."""
-        return ()

@@ -1,7 +1,7 @@
-"""The cases of a JSONL file that stay in their file: as many as there are, in the same memory.
+"""The cases of a file that stay in it: as many as there are, in the same memory.
 
-How this works: the file is read once, to look at every row and to note where it begins, 16 bytes for each case. From
-then on a case is read when it is asked for. The file must not change meanwhile: that is looked at before each reading.
+How this works: the file is read once, to look at every row and to note its place, 16 bytes for each case. From then on
+a case is read when it is asked for. The file must not change meanwhile: that is looked at before each reading.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.rowcase import case_of
-from evenhand.authoring.rows import Row, lines_in, row_in, told
+from evenhand.authoring.rows import readable, source_in, told, unreadable
 from evenhand.core.case import Case
 from evenhand.core.errors import ConfigError, Problem, UsageError
 
@@ -24,61 +24,65 @@ _ENOUGH = 100
 
 
 class CasesInFile(Sequence[Case]):
-    """The cases of a JSONL file, read as they are asked for.
+    """The cases of a JSONL, CSV, TSV or Parquet file, read as they are asked for.
 
     Raises:
         ConfigError: What is wrong with the file, row by row.
-        UsageError: The file has changed since it was looked at.
+        UsageError: Its format is read whole; or, later on, it has changed since it was looked at.
     """
 
     def __init__(self, file: Path) -> None:
-        self._file = file
-        self._starts = array("Q")
-        ids, lines = array("Q"), array("Q")
         problems: list[Problem] = []
-        for line, start, row in lines_in(file, problems):
-            try:
-                case = case_of(row)
-            except UsageError as error:
-                problems.append(Problem(str(file), line, 0, error.message, error.hint))
-            else:
-                self._starts.append(start)
-                ids.append(_short(case.id))
-                lines.append(line)
-            if len(problems) >= _ENOUGH:
-                raise told(problems)
+        if not readable(file, problems):
+            raise told(problems)
+        source = source_in(file)
+        if source is None:
+            raise UsageError(
+                f"{file}: {file.suffix} is read whole, and cannot be streamed",
+                hint=f"Make it lines: evenhand dataset convert {file} {file.with_suffix('.jsonl')}",
+            )
+        self._source = source
+        self._places = array("Q")
+        ids, lines = array("Q"), array("Q")
+        with unreadable(file, problems):
+            for line, place, row in source.rows(problems):
+                try:
+                    case = case_of(row)
+                except UsageError as error:
+                    problems.append(Problem(str(file), line, 0, error.message, error.hint))
+                else:
+                    self._places.append(place)
+                    ids.append(_short(case.id))
+                    lines.append(line)
+                if len(problems) >= _ENOUGH:
+                    raise told(problems)
         self._state = _state(file)
         problems += self._doubles(ids, lines)
-        if not self._starts and not problems:
+        if not self._places and not problems:
             problems.append(Problem(str(file), 0, 0, "holds no cases"))
         if problems:
             raise told(problems)
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self._places)
 
     def __iter__(self) -> Iterator[Case]:
         self._unchanged()
-        return (case_of(row) for _, _, row in lines_in(self._file, []))
+        return (case_of(row) for _, _, row in self._source.rows([]))
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return [self[i] for i in range(len(self))[place]]
         self._unchanged()
-        with self._file.open("rb") as lines:
-            lines.seek(self._starts[place])
-            return case_of(self._row(lines.readline(), first=self._starts[place] == 0))
-
-    def _row(self, raw: bytes, *, first: bool) -> Row:
         problems: list[Problem] = []
-        row = row_in(self._file, 1 if first else 2, raw, problems)
+        row = self._source.row(self._places[place], problems)
         if row is None:
             raise ConfigError(problems)
-        return row
+        return case_of(row)
 
     def _unchanged(self) -> None:
-        if _state(self._file) != self._state:
-            raise UsageError(f"{self._file} has changed since it was looked at")
+        if _state(self._source.file) != self._state:
+            raise UsageError(f"{self._source.file} has changed since it was looked at")
 
     def _doubles(self, ids: Sequence[int], lines: Sequence[int]) -> Iterator[Problem]:
         """Ids that are there twice, found part by part, so that little is in memory at once."""
@@ -89,7 +93,7 @@ class CasesInFile(Sequence[Case]):
             for (id_, line), (other, again) in pairwise(some):
                 if id_ == other:
                     what = f"has the same id as line {line}"
-                    yield Problem(str(self._file), again, 0, what)
+                    yield Problem(str(self._source.file), again, 0, what)
 
 
 def _short(id_: str) -> int:

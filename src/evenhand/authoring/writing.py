@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from evenhand.authoring.rowcase import row_of
-from evenhand.authoring.rows import FORMATS, JSON_COLUMN, parquet_library
+from evenhand.authoring.rows import FORMATS
+from evenhand.authoring.tables import JSON_COLUMN, parquet_library
 from evenhand.core.case import Case
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError

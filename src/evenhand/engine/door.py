@@ -13,8 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from evenhand import __version__
 from evenhand.core.errors import UsageError
@@ -33,6 +34,7 @@ from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
 
+P = ParamSpec("P")
 T = TypeVar("T")
 TellResumed = Callable[[Sequence[CallRecord], Sequence[str]], None]
 
@@ -54,6 +56,7 @@ class Settings:
         free: Nothing is paid for, whatever prices say, and no budget is needed: replies come from a script.
         anew: Of a run that is gone on with, trials in error ask again for what they were answered, and pay again.
         record: Kept in the run file, so that `resume` can build the same plan.
+        cached_in: The home whose cache is used, where it is not the one that keeps the run.
     """
 
     home: Path | None = None
@@ -64,6 +67,7 @@ class Settings:
     free: bool = False
     anew: bool = False
     record: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    cached_in: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,7 @@ async def _settle(
     concurrency = 1 if options.delay_s else wanted or CEILING
     limits = Limits(concurrency, wanted or START)
     cached = options.cache if settings.cache is None else settings.cache
-    cache = Cache.open(cache_folder(home), note) if cached else None
+    cache = Cache.open(cache_folder(settings.cached_in or home), note) if cached else None
     budget = Budget(_most(plan, settings), journal.spent_usd)
     time_limit_s = settings.time_limit_s or options.time_limit_s
     host = CodeHost(time_limit_s, _crumbs(journal.path))
@@ -207,6 +211,17 @@ async def _settle(
             cache.close()
         closing = (provider.close() for provider in plan.providers)
         await asyncio.gather(*closing, return_exceptions=True)
+
+
+def waiting(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """What an async function does, for code that is not: `score` is `waiting(score_async)`."""
+
+    @wraps(work)
+    def wait(*args: P.args, **kwargs: P.kwargs) -> T:
+        return waited_for(work(*args, **kwargs))
+
+    wait.__name__ = wait.__qualname__ = work.__name__.removesuffix("_async")
+    return wait
 
 
 def waited_for(work: Coroutine[Any, Any, T]) -> T:

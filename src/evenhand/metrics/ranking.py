@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from operator import mul
+from typing import Literal, TypeGuard
 
 Retrieved = Sequence[Hashable] | Mapping[str, float]
 Relevant = Collection[Hashable] | Mapping[Hashable, float]
 Kind = Literal["P", "R", "hit", "RR", "AP", "nDCG", "nDCG_exp"]
 
+_Set = set[Hashable] | frozenset[Hashable]
 _NAME = re.compile(r"([A-Za-z]+(?:_exp)?)(?:@([0-9]+))?")
 _WORDS: Mapping[str, Kind] = {
     "p": "P",
@@ -200,17 +202,18 @@ def ndcg(
     >>> round(ndcg(["a", "b", "c"], {"a", "c"}) or 0, 4)
     0.9197
     """
-    if isinstance(relevant, Mapping):
+    if _grades(relevant):
         gains = {item: grade for item, grade in relevant.items() if grade > 0}
         if exponential:
             gains = {item: 2.0**grade - 1 for item, grade in gains.items()}
     else:
         gains = dict.fromkeys(relevant, 1.0)
-    best = sorted(gains.values(), reverse=True)[:k]
-    if not best:
-        return None
     found = [gains.get(item, 0.0) for item in _once(retrieved, k)]
-    return _discounted(found) / _discounted(best)
+    best = _discounted(sorted(gains.values(), reverse=True)[:k])
+    if not math.isfinite(best):
+        msg = "a grade is infinite, or its gain is"
+        raise ValueError(msg)
+    return _discounted(found) / best if best else None
 
 
 def _discounted(gains: Sequence[float]) -> float:
@@ -218,20 +221,33 @@ def _discounted(gains: Sequence[float]) -> float:
         _DISCOUNTS.extend(
             1 / math.log2(rank + 1) for rank in range(len(_DISCOUNTS) + 1, len(gains) + 1)
         )
-    return sum(map(float.__mul__, _DISCOUNTS, map(float, gains)))
+    return sum(map(mul, gains, _DISCOUNTS))
 
 
-def _relevant(relevant: Relevant) -> Collection[Hashable]:
-    if isinstance(relevant, Mapping):
+def _grades(relevant: Relevant) -> TypeGuard[Mapping[Hashable, float]]:
+    # Sets first: whether something is a Mapping costs more to ask than most of these numbers do.
+    return not isinstance(relevant, (set, frozenset)) and isinstance(relevant, Mapping)
+
+
+def _relevant(relevant: Relevant) -> _Set:
+    if _grades(relevant):
         return {item for item, grade in relevant.items() if grade > 0}
     return relevant if isinstance(relevant, (set, frozenset)) else set(relevant)
 
 
 def _once(retrieved: Retrieved, k: int | None) -> Sequence[Hashable]:
-    """The first k, each once, at its first rank."""
-    ranking: Iterable[Hashable] = ranked(retrieved) if isinstance(retrieved, Mapping) else retrieved
-    return list(dict.fromkeys(ranking))[:k]
+    """The first k, each once, at its first rank.
+
+    Raises:
+        ValueError: k is less than 1.
+    """
+    if k is not None and k < 1:
+        msg = f"k is {k!r}, less than 1"
+        raise ValueError(msg)
+    if not isinstance(retrieved, list) and isinstance(retrieved, Mapping):
+        return ranked(retrieved)[:k]
+    return list(dict.fromkeys(retrieved))[:k]
 
 
-def _hits(retrieved: Retrieved, wanted: Collection[Hashable], k: int) -> int:
-    return sum(item in wanted for item in _once(retrieved, k))
+def _hits(retrieved: Retrieved, wanted: _Set, k: int) -> int:
+    return len(wanted.intersection(_once(retrieved, k)))

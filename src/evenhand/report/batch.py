@@ -4,51 +4,24 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.report.run import Run
+from evenhand.report.summaries import (
+    OVERALL,
+    Summary,
+    summaries_by_tag,
+    summaries_of,
+    summary_rows,
+)
 from evenhand.report.words import clip, count, money, number, safe, seconds
-from evenhand.stats.interval import mean_of_clusters, wilson_of_shares
 
-OVERALL = "overall"
 _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """One metric over all cases that it has a number for.
-
-    Attributes:
-        metric: Its name; `overall` for the weighted mean of each case.
-        n: How many cases have a number.
-        mean: Their mean; None for none.
-        low: The lower end of its 95 % interval, Student's, within what numbers there can be; Wilson's where all cases
-            are equal. None for fewer than two cases.
-        high: The upper end.
-        sd: The standard deviation of the cases, n − 1 below; None for fewer than two.
-        least: The lowest number.
-        most: The highest.
-        not_applicable: Cases to which it did not apply. They are in no mean.
-        errors: Cases of which it is not known. Neither are they.
-        failed: Cases that missed their bound.
-    """
-
-    metric: str
-    n: int
-    mean: float | None
-    low: float | None
-    high: float | None
-    sd: float | None
-    least: float | None
-    most: float | None
-    not_applicable: int
-    errors: int
-    failed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,44 +47,6 @@ class Case:
     description: str
 
 
-@dataclass(slots=True)
-class _Seen:
-    """One metric's numbers as they come."""
-
-    counted: bool
-    values: list[float] = field(default_factory=list[float])
-    not_applicable: int = 0
-    errors: int = 0
-    failed: int = 0
-
-    def summed(self, metric: str) -> Summary:
-        values = self.values
-        n = len(values)
-        mean = math.fsum(values) / n if n else None
-        sd = low = high = None
-        if mean is not None and n > 1:
-            sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-            _, low, high = mean_of_clusters([[value] for value in values]) or (mean, mean, mean)
-            if self.counted and not sd and 0 <= mean <= 1:  # equal cases do not make it certain
-                _, low, high = wilson_of_shares(values)
-            elif self.counted:
-                low, high = max(0.0, low), min(1.0, high)
-        least, most = (min(values), max(values)) if values else (None, None)
-        return Summary(
-            metric,
-            n,
-            mean,
-            low,
-            high,
-            sd,
-            least,
-            most,
-            self.not_applicable,
-            self.errors,
-            self.failed,
-        )
-
-
 class BatchReport(Run):
     """A run of `score_batch`: printed, it is its metrics; it has `rows()`, `trials()` and `totals()` as any run."""
 
@@ -122,17 +57,11 @@ class BatchReport(Run):
 
     def summary(self) -> list[Summary]:
         """Each metric over all cases, and `overall` at the end."""
-        return _summaries(self.trials(), self._counted())
+        return summaries_of(self)
 
     def by_tag(self) -> dict[str, list[Summary]]:
         """The same for the cases of each tag. A case with several tags counts under each; one without, under ''."""
-        tags: dict[str, None] = {}
-        for trial in self.trials():
-            tags.update(dict.fromkeys(_tags(trial)))
-        return {
-            tag: _summaries((t for t in self.trials() if tag in _tags(t)), self._counted())
-            for tag in sorted(tags)
-        }
+        return summaries_by_tag(self)
 
     def worst(self, n: int = 5, metric: str = OVERALL) -> list[Case]:
         """The cases with the worst numbers, the worst first. Cases without a number are not among them.
@@ -174,12 +103,7 @@ class BatchReport(Run):
 
     def summary_rows(self) -> list[dict[str, Any]]:
         """A flat dict for each metric, and for each of each tag: `pandas.DataFrame(report.summary_rows())`."""
-        slices: dict[str | None, list[Summary]] = {None: self.summary(), **self.by_tag()}
-        return [
-            {"tag": tag, **{name: getattr(one, name) for name in Summary.__slots__}}
-            for tag, summaries in slices.items()
-            for one in summaries
-        ]
+        return summary_rows(self)
 
     def write(self, path: str | Path) -> Path:
         """Writes it to a file, in the format that its ending says.
@@ -281,10 +205,6 @@ class BatchReport(Run):
             parts.append(seconds(self.meta.finished_at - self.meta.created_at))
         return " · ".join(parts)
 
-    def _counted(self) -> dict[str, bool]:
-        """For each metric whether it is from 0 to 1."""
-        return {one["name"]: one["counted"] for one in self.meta.config["metrics"]}
-
     def _number(self, metric: str) -> tuple[Callable[[TrialResult], float | None], int]:
         """What a metric says of a trial, and -1 where less of it is better."""
         if metric == OVERALL:
@@ -296,30 +216,6 @@ class BatchReport(Run):
             )
         best = {one["name"]: one["best"] for one in self.meta.config["metrics"]}[metric]
         return lambda trial: _scores(trial).get(metric), -1 if best == "low" else 1
-
-
-def _summaries(trials: Iterator[TrialResult], metrics: Mapping[str, bool]) -> list[Summary]:
-    seen = {metric: _Seen(counted) for metric, counted in {**metrics, OVERALL: True}.items()}
-    for trial in trials:
-        together = seen[OVERALL]
-        if trial.score is not None:
-            together.values.append(trial.score)
-        together.errors += trial.outcome == "error"
-        together.not_applicable += trial.score is None and trial.outcome != "error"
-        together.failed += trial.outcome == "fail"
-        for outcome in trial.outcomes:
-            one = seen.get(outcome.name)
-            if one is None:
-                continue
-            if outcome.score is not None:
-                one.values.append(outcome.score)
-            one.not_applicable += outcome.outcome == "not_applicable"
-            one.errors += outcome.outcome == "error"
-            one.failed += outcome.outcome == "fail"
-        if trial.error is not None and not trial.outcomes:  # the pipeline came to nothing
-            for metric in metrics:
-                seen[metric].errors += 1
-    return [one.summed(metric) for metric, one in seen.items()]
 
 
 def _cells(one: Summary) -> tuple[str, ...]:
@@ -355,8 +251,3 @@ def _case(trial: TrialResult) -> Case:
 
 def _scores(trial: TrialResult) -> dict[str, float | None]:
     return {outcome.name: outcome.score for outcome in trial.outcomes}
-
-
-def _tags(trial: TrialResult) -> Sequence[str]:
-    tags = trial.metadata.get("tags") or [""]
-    return [str(tag) for tag in tags] if isinstance(tags, list) else [str(tags)]

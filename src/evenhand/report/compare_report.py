@@ -91,10 +91,15 @@ def _because(result: Compared, comparison: ComparedRuns) -> str:
     n, margin = result.n, comparison.margin
     if result.open:
         return f" ({count(len(result.errors), 'case')} in error could turn it)"
-    if result.verdict == "undecided" and n < FEWEST:
-        if not n:
-            return " (no case has a value in both)"
-        return f" ({count(n, 'case')}: too few to say anything, it takes {FEWEST} and more)"
+    if result.verdict == "undecided" and not n:
+        return " (no case has a value in both)"
+    groups = len(result.data.clusters)
+    unknown = margin is None or math.isinf(
+        result.low
+    )  # of a rate an interval is known, and can decide
+    if result.verdict == "undecided" and (n < FEWEST or (unknown and groups < FEWEST)):
+        few = count(n, "case") if n < FEWEST else count(groups, "cluster")
+        return f" ({few}: too few to say anything, it takes {FEWEST} and more)"
     if margin is not None:
         low, high = result.data.interval(0.9)
         least = high if result.lower else -low

@@ -94,7 +94,8 @@ def compare(
             rate. The verdict is then *non-inferior*, *better*, *worse* or *undecided*.
         cluster: The key of the cases' metadata that says which belong together, such as the document that they ask
             about. A case without it stands alone.
-        lower: The metrics of which less is better. Latency, cost and what has only upper bounds are known to be.
+        lower: The metrics of which less is better. Latency, cost, what has only upper bounds, and those of
+            `score_batch`, are known to be.
 
     Raises:
         UsageError: Something that is named is not there, or the two have no case in common.
@@ -271,7 +272,7 @@ def _paired(
 
     data = differences({})
     bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
-    lower = less or metric in LOWER or bounds == {"most"}
+    lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
     low, high = data.interval()
     judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
     changed = [pair for pair in pairs if pair.difference]

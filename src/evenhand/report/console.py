@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, TextIO
 
 from evenhand.core.errors import Problem, StoreError
@@ -21,6 +19,7 @@ from evenhand.report.words import (
     count,
     interval,
     money,
+    near,
     percent,
     put,
     safe,
@@ -299,7 +298,7 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     if meta.status not in ("finished", "running") and meta.message:
         for text in safe(meta.message, multiline=True).splitlines():
             lines += [ink(line, "yellow") for line in _wrapped(text, width)]
-    saved = f"saved as {short_id(meta.id)} in {_near(run.path.parent) or '.'}"
+    saved = f"saved as {short_id(meta.id)} in {near(run.path.parent)}"
     following = f"next: {_next(run, totals, grid, missing)}"
     if len(saved) + len(following) + 5 <= width:
         return [*lines, f"  {saved} · {following}"]
@@ -353,9 +352,3 @@ def _wrapped(text: str, width: int, first: str = "  ") -> list[str]:
     return textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent="  ", break_on_hyphens=False
     )
-
-
-def _near(folder: Path) -> str:
-    """A folder as people would write it from where they stand; empty for this one."""
-    relative = os.path.relpath(folder)
-    return "" if relative == "." else str(folder) if relative.startswith("../..") else relative

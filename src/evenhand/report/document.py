@@ -19,7 +19,8 @@ from evenhand.core.run import Totals, TrialResult, verdict
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.findings import low_confidence, warnings
-from evenhand.report.rates import Rate, mean_scores, rates
+from evenhand.report.rates import Mean, Rate, mean_of, rates
+from evenhand.report.summaries import described, summary_rows
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
@@ -148,15 +149,18 @@ def _head(run: RunFile) -> dict[str, Any]:
         },
         "usage": [asdict(used) for used in run.usage()],
         "rates": [
-            _rate_row(run, rate, score)
-            for rate, score in zip(rates(run), mean_scores(run), strict=True)
+            _rate_row(run, rate, mean_of(scores), mean_of(latencies))
+            for rate, scores, latencies in zip(
+                rates(run), run.score_sums(), run.latency_sums(), strict=True
+            )
         ],
+        **({"metrics": summary_rows(run)} if described(run) else {}),
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),
     }
 
 
-def _rate_row(run: RunFile, rate: Rate, score: tuple[float, float, float] | None) -> dict[str, Any]:
+def _rate_row(run: RunFile, rate: Rate, score: Mean, latency: Mean) -> dict[str, Any]:
     variant = run.meta.variants[rate.variant]
     known = rate.trials > 0
     return {
@@ -168,6 +172,7 @@ def _rate_row(run: RunFile, rate: Rate, score: tuple[float, float, float] | None
         "low": rate.low if known else None,
         "high": rate.high if known else None,
         "score": None if score is None else _interval("mean", score),
+        "latency_s": None if latency is None else _interval("mean", latency),
         "tries": [
             {
                 "k": tries.k,

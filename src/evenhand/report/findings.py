@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from evenhand.report.comparison import sentences
 from evenhand.report.grid import Grid
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.rates import rates
-from evenhand.report.words import clip, count, interval, money, percent, safe, tokens
+from evenhand.report.words import clip, count, interval, money, near, percent, safe, tokens
 from evenhand.store.runfile import RunFile, Tally, Usage, added
 
 NAMED = 3
@@ -37,7 +36,7 @@ def warnings(run: RunFile) -> list[str]:
         passed[eval_] = passed.get(eval_, 0) + unasked
         trials[eval_] = trials.get(eval_, 0) + totals.trials
     return [
-        f"{_near(where)}: {safe(name)} expects nothing{_part(unasked, trials[where, name])}: "
+        f"{_place(where)}: {safe(name)} expects nothing{_part(unasked, trials[where, name])}: "
         "it passes whatever happens; --strict makes that an error"
         for (where, name), unasked in passed.items()
         if unasked
@@ -134,8 +133,7 @@ def low_confidence(run: RunFile) -> tuple[int, int | None]:
     return number, first
 
 
-def _near(where: str) -> str:
+def _place(where: str) -> str:
     """`path:line` as people would write it from where they stand."""
     path, _, line = where.rpartition(":")
-    relative = os.path.relpath(path)
-    return safe(f"{path if relative.startswith('../..') else relative}:{line}")
+    return safe(f"{near(path)}:{line}")

@@ -13,10 +13,10 @@ from typing import TextIO
 from evenhand.core.run import TrialResult, verdict
 from evenhand.core.score import Outcome
 from evenhand.report.document import writer
-from evenhand.report.grid import Grid, column_names
+from evenhand.report.grid import column_names
 from evenhand.report.promptfoo_table import tests_of
-from evenhand.report.words import count, interval, money, number, percent, safe, seconds, short_id
-from evenhand.stats.interval import wilson_of_clusters
+from evenhand.report.rates import HEADS, rate_cells
+from evenhand.report.words import count, money, number, safe, seconds, short_id
 from evenhand.store.runfile import RunFile
 
 _STYLE = """
@@ -72,21 +72,8 @@ def write_html(run: RunFile, out: TextIO) -> int:
 
 
 def _summary(run: RunFile, names: Sequence[str]) -> Iterator[str]:
-    heads = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
-    yield "<table>\n<thead><tr>" + "".join(f"<th>{head}</th>" for head in heads) + "</tr></thead>\n"
-    grid = Grid(run)
-    columns = zip(names, grid.totals, grid.passed, run.means(), strict=True)
-    for name, t, tallies, (score, latency) in columns:
-        known = t.passed + t.failed
-        cells = [
-            f"{t.passed:,}/{known:,}",
-            percent(t.passed / known) if known else "–",
-            interval(*wilson_of_clusters(list(tallies.values()))) if known else "–",
-            "–" if score is None else f"{score:.2f}",
-            seconds(latency),
-            money(t.cost_usd),
-            f"{t.errors:,}",
-        ]
+    yield "<table>\n<thead><tr>" + "".join(f"<th>{head}</th>" for head in HEADS) + "</tr></thead>\n"
+    for name, *cells in rate_cells(run, names):
         numbers = "".join(f'<td class="number">{_text(cell)}</td>' for cell in cells)
         yield f"<tr><th>{_text(name)}</th>{numbers}</tr>\n"
     yield "</table>\n"

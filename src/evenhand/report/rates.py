@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from evenhand.report.words import interval, money, percent, seconds
 from evenhand.stats.interval import mean_of_sums, wilson_of_clusters
+from evenhand.stats.paired import FEWEST
 from evenhand.stats.repeats import OfTries, of_tries
 from evenhand.store.runfile import RunFile, Tally
 
@@ -78,34 +79,39 @@ def _tries(tallies: Sequence[tuple[int, int]]) -> tuple[OfTries, ...]:
     return tuple(found for k in range(1, most + 1) if (found := of_tries(tallies, k)))
 
 
-def mean_scores(run: RunFile) -> list[tuple[float, float, float] | None]:
-    """The mean score of each column and its interval, 95 %, repeats of a case not taken for more cases.
+Mean = tuple[float, float, float] | None
 
-    The ends are infinite where one case leaves the spread unknown; None for a column without scores.
+
+def mean_of(cases: Sequence[tuple[float, int]]) -> Mean:
+    """A mean over cases and its interval, 95 %, repeats of a case not taken for more cases; None for no cases.
+
+    The ends are infinite where cases are fewer than FEWEST: what t makes of two or three reaches beyond any scale.
     """
-    return [mean_of_sums(sums) for sums in run.score_sums()]
+    found = mean_of_sums(cases)
+    return found if found is None or len(cases) >= FEWEST else (found[0], -math.inf, math.inf)
 
 
-def score_cell(found: tuple[float, float, float] | None) -> str:
-    """A mean score for a table, with half the width of its interval where that is known."""
+def mean_cell(found: Mean, told: Callable[[float], str] = "{:.2f}".format) -> str:
+    """A mean for a table, with half the width of its interval; a question mark where that is not known."""
     if found is None:
         return "–"
     mean, _, high = found
-    return f"{mean:.2f}" if math.isinf(high) else f"{mean:.2f} ±{high - mean:.2f}"
+    return f"{told(mean)} ±{'?' if math.isinf(high) else told(high - mean)}"
 
 
 def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """A row of texts for each column, under HEADS, for reports that have a table of their own; the name comes first."""
-    for name, rate, totals, score, (_, latency) in zip(
-        names, rates(run), run.by_variant(), mean_scores(run), run.means(), strict=True
+    sums = zip(run.score_sums(), run.latency_sums(), strict=True)
+    for name, rate, totals, (scores, latencies) in zip(
+        names, rates(run), run.by_variant(), sums, strict=True
     ):
         yield (
             name,
             f"{rate.passed:,}/{rate.trials:,}",
             "–" if rate.rate is None else percent(rate.rate),
             interval(rate.low, rate.high) if rate.trials else "–",
-            score_cell(score),
-            seconds(latency),
+            mean_cell(mean_of(scores)),
+            mean_cell(mean_of(latencies), seconds),
             money(totals.cost_usd),
             f"{totals.errors:,}",
         )

@@ -15,6 +15,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.grid import column_names
+from evenhand.report.summaries import described
 from evenhand.report.words import clip, safe, short_id
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
@@ -75,6 +76,7 @@ class Seen:
         clusters: What each case belongs to; missing where its metadata does not say.
         labels: Everything that could be compared, by name.
         bounded: For each metric which bounds there were: `least`, `most`.
+        lower: Metrics of which the run itself says that less is better.
         judges: For each metric the judges, with the versions of what they were told.
         keys: The metadata that cases have.
     """
@@ -85,6 +87,7 @@ class Seen:
     labels: dict[str, None] = field(default_factory=dict[str, None])
     bounded: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     judges: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    lower: frozenset[str] = frozenset()
     keys: set[str] = field(default_factory=set[str])
 
 
@@ -182,7 +185,8 @@ def read(
         wanted: The metrics; with none, whether trials passed and everything that was counted under a name.
         cluster: The key of the metadata that says what belongs together; empty for none.
     """
-    seen = {column: Seen() for column in columns}
+    lower = _lower(run)
+    seen = {column: Seen(lower=lower) for column in columns}
     for trial in run.trials():
         found = seen.get(trial.variant)
         if found is None:
@@ -203,6 +207,11 @@ def read(
             if trial.metadata.get(cluster) is not None:
                 found.clusters.setdefault(trial.case, encode(trial.metadata[cluster]))
     return seen
+
+
+def _lower(run: RunFile) -> frozenset[str]:
+    """The metrics of `score` and `score_batch` of which less is better; other runs say it by their bounds."""
+    return frozenset(one["name"] for one in described(run) if one["best"] == "low")
 
 
 def _asked(outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:

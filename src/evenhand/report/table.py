@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from evenhand.core.run import Totals
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
-from evenhand.report.rates import mean_scores, score_cell
+from evenhand.report.rates import mean_cell, mean_of
 from evenhand.report.words import clip, columns, interval, money, padded, percent, seconds
 from evenhand.stats.interval import wilson_of_clusters
 from evenhand.store.runfile import RunFile
@@ -31,7 +31,7 @@ class _Column:
 def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     """The table's lines; what does not fit the width is left out, least important first."""
     meta = run.meta
-    totals, means = grid.totals, run.means()
+    totals = grid.totals
     one_model = len({v.model for v in meta.variants}) == 1
     names = grid.names
     noun = "eval" if any(v.eval for v in meta.variants) else "prompt"
@@ -40,9 +40,9 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         _Column(" passed", _rates(totals, grid), left=True),
     ]
     extra = [
-        _Column("score", [score_cell(found) for found in mean_scores(run)]),
+        _Column("score", [mean_cell(mean_of(cases)) for cases in run.score_sums()]),
         *_words(run, sum(t.trials for t in totals)),
-        _Column("latency", [seconds(latency) for _, latency in means]),
+        _Column("latency", [mean_cell(mean_of(cases), seconds) for cases in run.latency_sums()]),
         _Column("cost", [money(t.cost_usd) for t in totals]),
         *_counted("judge calls", run.judge_calls()),
         *_counted("errors", [t.errors for t in totals]),
@@ -86,10 +86,10 @@ def _words(run: RunFile, trials: int) -> list[_Column]:
     """How long the outputs are, where they are texts and somebody could wonder."""
     if trials > READ:
         return []
-    found = run.mean_words()
-    if not any(mean is not None and mean >= WORDY for mean in found):
+    found = [mean_of(cases) for cases in run.word_sums()]
+    if not any(mean is not None and mean[0] >= WORDY for mean in found):
         return []
-    return [_Column("words", ["–" if mean is None else f"{mean:.0f}" for mean in found])]
+    return [_Column("words", [mean_cell(mean, "{:.0f}".format) for mean in found])]
 
 
 def _counted(head: str, numbers: Sequence[int]) -> list[_Column]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import re
 import unicodedata
+from pathlib import Path
 from typing import TextIO
 
 # C0 and C1 controls without tab and line feed, marks of direction, characters that nobody sees, tags, lone surrogates.
@@ -150,6 +152,12 @@ def count(number_: int, noun: str, plural: str = "") -> str:
 def tokens(tokens_in: int, tokens_out: int) -> str:
     """How many tokens went in and came out."""
     return f"{tokens_in:,} → {tokens_out:,} tokens"
+
+
+def near(path: str | Path) -> str:
+    """A path as people would write it from where they stand; whole where that is two folders up or further."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("../..") else relative
 
 
 def short_id(run_id: str) -> str:

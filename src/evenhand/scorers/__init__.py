@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from evenhand.scorers.limits import Latency as Latency
     from evenhand.scorers.passes import Passes as Passes
     from evenhand.scorers.preferred import Preferred as Preferred
-    from evenhand.scorers.rag.contexts import ContextPrecision as ContextPrecision
+    from evenhand.scorers.rag.context_precision import ContextPrecision as ContextPrecision
+    from evenhand.scorers.rag.context_precision import ContextUtilization as ContextUtilization
     from evenhand.scorers.rag.contexts import ContextRecall as ContextRecall
     from evenhand.scorers.rag.contexts import ContextRelevance as ContextRelevance
-    from evenhand.scorers.rag.contexts import ContextUtilization as ContextUtilization
     from evenhand.scorers.rag.correctness import Correctness as Correctness
-    from evenhand.scorers.rag.correctness import NoiseSensitivity as NoiseSensitivity
     from evenhand.scorers.rag.entities import EntityRecall as EntityRecall
     from evenhand.scorers.rag.faithfulness import Faithfulness as Faithfulness
     from evenhand.scorers.rag.faithfulness import Hallucination as Hallucination
+    from evenhand.scorers.rag.noise import NoiseSensitivity as NoiseSensitivity
     from evenhand.scorers.rag.relevance import AnswerRelevance as AnswerRelevance
     from evenhand.scorers.rag.relevance import Completeness as Completeness
     from evenhand.scorers.rag.similarity import SemanticSimilarity as SemanticSimilarity
@@ -69,10 +69,10 @@ _HOMES = {
     "ContainsAll": "text",
     "ContainsAny": "text",
     "ContainsJson": "structured",
-    "ContextPrecision": "rag.contexts",
+    "ContextPrecision": "rag.context_precision",
     "ContextRecall": "rag.contexts",
     "ContextRelevance": "rag.contexts",
-    "ContextUtilization": "rag.contexts",
+    "ContextUtilization": "rag.context_precision",
     "Correctness": "rag.correctness",
     "Cost": "limits",
     "CustomJudge": "custom_judge",
@@ -91,7 +91,7 @@ _HOMES = {
     "Latency": "limits",
     "METEOR": "wording",
     "Matches": "text",
-    "NoiseSensitivity": "rag.correctness",
+    "NoiseSensitivity": "rag.noise",
     "Passes": "passes",
     "PrecisionAt": "retrieval",
     "Preferred": "preferred",

@@ -78,6 +78,7 @@ class CustomJudge(Generic[S]):
     version: ClassVar[str] = "1"
     schema: ClassVar[type]
     measures: ClassVar[bool] = False
+    counted: ClassVar[bool] = False  # on scales of their own
 
     judge: Judge | None = field(default=None, repr=False)
     unsure_below: float = UNSURE

@@ -132,7 +132,7 @@ def yes_or_no(value: object) -> bool:
         return True
     if word in _NO:
         return False
-    raise JudgeError(f"the judge's verdict is neither yes nor no: {shown(repr(value))}")
+    raise JudgeError(f"the judge's verdict is neither yes nor no: {value_shown(value)}")
 
 
 def number(value: object, scale: tuple[float, float] | None, what: str = "score") -> float:
@@ -144,9 +144,9 @@ def number(value: object, scale: tuple[float, float] | None, what: str = "score"
     try:
         found = math.nan if isinstance(value, bool) else float(cast("str", value))
     except (TypeError, ValueError, OverflowError):
-        raise JudgeError(f"the judge's {what} is not a number: {shown(repr(value))}") from None
+        raise JudgeError(f"the judge's {what} is not a number: {value_shown(value)}") from None
     if not math.isfinite(found):
-        raise JudgeError(f"the judge's {what} is not a number: {shown(repr(value))}")
+        raise JudgeError(f"the judge's {what} is not a number: {value_shown(value)}")
     if scale is not None and not scale[0] <= found <= scale[1]:
         raise JudgeError(
             f"the judge's {what} is off its scale: {found:g}, not from {scale[0]:g} to {scale[1]:g}"
@@ -156,5 +156,14 @@ def number(value: object, scale: tuple[float, float] | None, what: str = "score"
 
 def shown(text: str) -> str:
     """A reply, or a part of it, as an error message quotes it."""
+    return repr(_in_a_line(text))
+
+
+def value_shown(value: object) -> str:
+    """The same for a value that stands in a reply: a text in its quotes, a number without."""
+    return _in_a_line(repr(value))
+
+
+def _in_a_line(text: str) -> str:
     text = " ".join(text.split())
-    return repr(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from evenhand.core.errors import JudgeError, ScoreError, UsageError
 from evenhand.core.expect import Trial
@@ -33,6 +33,16 @@ _TO_THE_JUDGE = re.compile(
     r'|"(?:pass|passes|score|winner|verdict)"\s*:',
     re.IGNORECASE,
 )
+
+
+class AsksJudge:
+    """A scorer that asks a judge: a dataclass with a field `judge`."""
+
+    __slots__ = ()
+
+    def judged_by(self, judge: Judge) -> Self:
+        """The same question, asked of this judge."""
+        return replace(cast("Any", self), judge=judge)
 
 
 def check_judge(judge: object) -> None:

@@ -72,6 +72,16 @@ class Jury:
         """Whether a bound decides: where it does for the question."""
         return bool(getattr(self.of, "measures", False))
 
+    @property
+    def counted(self) -> bool:
+        """Whether it is from 0 to 1: where the question is."""
+        return bool(getattr(self.of, "counted", True))
+
+    @property
+    def checks(self) -> bool:
+        """Whether it is true or false, and takes no bound: where the question is."""
+        return bool(getattr(self.of, "checks", False))
+
     async def score(self, output: Any, trial: Trial) -> Score:
         answers = await side_by_side(
             [_answer(self.of.judged_by(judge), output, trial) for judge in self.judges]

@@ -189,7 +189,8 @@ def overall_of(
         one.name
         for one in metrics
         if one.counted
-        and values.get(one.name) is not None
+        and (value := values.get(one.name)) is not None
+        and 0 <= value <= 1  # a scorer of a user's may have any scale
         and (weights is None or weights.get(one.name))
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.errors import JudgeError, UsageError
@@ -14,6 +14,7 @@ from evenhand.scorers.judge_prompt import fenced, judge_prompt, mark_of
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, yes_or_no
 from evenhand.scorers.judging import (
     UNSURE,
+    AsksJudge,
     Judge,
     answer_schema,
     asked,
@@ -31,7 +32,7 @@ _EXAMPLE = frozenset({"output", "passes", "reasoning"})
 
 
 @dataclass(frozen=True, slots=True)
-class Passes:
+class Passes(AsksJudge):
     """A judge says that the output meets the criterion, or that it does not: 1 or 0.
 
     The outcome's metadata holds the verdict, the reasoning, the confidence, who judged and the version of the prompt;
@@ -96,10 +97,6 @@ class Passes:
             **kept(reply, model, version, confidence, self.unsure_below, text),
         }
         return Score(1.0 if passed else 0.0, passed, reasoning, metadata)
-
-    def judged_by(self, judge: Judge) -> Passes:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
 
     def __str__(self) -> str:
         return f"passes {quoted(self.criteria.strip())}"

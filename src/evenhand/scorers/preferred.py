@@ -7,8 +7,8 @@ text, and that is a tie. Which text stood where is kept with each answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, get_args
 
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
@@ -16,9 +16,10 @@ from evenhand.core.message import Model
 from evenhand.core.score import Score
 from evenhand.scorers.given import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
-from evenhand.scorers.judge_reply import confidence_of, reasoning_of, shown, the_object
+from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
 from evenhand.scorers.judging import (
     UNSURE,
+    AsksJudge,
     Judge,
     answer_schema,
     asked,
@@ -35,7 +36,7 @@ Winner = Literal["output", "other", "tie"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preferred:
+class Preferred(AsksJudge):
     """A judge prefers the output to another one, in both orders: 1; or the other one: 0.
 
     The outcome's metadata holds the winner (`output`, `other` or `tie`), whether both orders agree, and for each order
@@ -54,6 +55,8 @@ class Preferred:
     Raises:
         UsageError: There are no criteria, nothing to compare with, no such rule for ties, or the judge is none.
     """
+
+    checks: ClassVar[bool] = True
 
     over: Any
     criteria: str
@@ -135,7 +138,7 @@ class Preferred:
             place = str(value["winner"]).strip().lower()
             if place not in words:
                 raise JudgeError(
-                    f"the judge's winner is {shown(repr(value['winner']))}, not one of {', '.join(words)}"
+                    f"the judge's winner is {value_shown(value['winner'])}, not one of {', '.join(words)}"
                 )
             return place, reasoning_of(value), confidence_of(value)
 
@@ -152,10 +155,6 @@ class Preferred:
             "reasoning": reasoning,
             **kept(reply, model, version, confidence, self.unsure_below, mine, other),
         }
-
-    def judged_by(self, judge: Judge) -> Preferred:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
 
     def __str__(self) -> str:
         return f"preferred by {quoted(self.criteria.strip())}"

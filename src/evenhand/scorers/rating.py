@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.errors import JudgeError, UsageError
@@ -13,6 +13,7 @@ from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, number, reasoning_of, the_object
 from evenhand.scorers.judging import (
     UNSURE,
+    AsksJudge,
     Judge,
     answer_schema,
     asked,
@@ -25,7 +26,7 @@ from evenhand.scorers.rubric import Rubric
 
 
 @dataclass(frozen=True, slots=True)
-class Rating:
+class Rating(AsksJudge):
     """A judge's score by a rubric, on its own scale. A bound decides: `expect(text, Rating(CLARITY), at_least=4)`.
 
     A score that the rubric does not have is asked for again, and then an error. The outcome's metadata holds the
@@ -42,6 +43,7 @@ class Rating:
     """
 
     measures: ClassVar[bool] = True
+    counted: ClassVar[bool] = False  # on the rubric's scale, not from 0 to 1
 
     rubric: Rubric | str
     context: str = field(default="", kw_only=True)
@@ -94,10 +96,6 @@ class Rating:
             **kept(reply, model, version, confidence, self.unsure_below, text),
         }
         return Score(found, None, reasoning, metadata)
-
-    def judged_by(self, judge: Judge) -> Rating:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
 
     @property
     def _rubric(self) -> Rubric:

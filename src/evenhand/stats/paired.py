@@ -68,15 +68,17 @@ class Differences:
         """Where the difference lies, two-sided, in the scores' own unit.
 
         For pass rates it is Tango's, of as many cases as say as much: repeats that agree make a case worth more, up
-        to their number; cases of a cluster that go together are worth less, down to one for a cluster. For no cases,
-        and for scores of a single cluster, it is without end, or from −1 to 1.
+        to their number; cases of a cluster that go together are worth less, down to one for a cluster. For no cases it
+        is from −1 to 1; for scores of fewer than FEWEST clusters, which would reach beyond any scale, without end.
 
         Source: Tango (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B; for scores Miller,
             "Adding Error Bars to Evals" (2024), arXiv:2411.00640, §2.2 and §4.
         """
         if not self.rates:
             found = mean_of_clusters(self.clusters, confidence)
-            return (-math.inf, math.inf) if found is None else (found[1], found[2])
+            if found is None or len(self.clusters) < FEWEST:
+                return -math.inf, math.inf
+            return found[1], found[2]
         worth = 1.0 if self.plain else self._worth(confidence)
         ahead = math.fsum(d for d in self.cases if d > 0) * worth
         behind = -math.fsum(d for d in self.cases if d < 0) * worth

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import Literal, Self, cast
 
 import msgspec
 
@@ -21,6 +21,9 @@ from evenhand.core.score import State
 from evenhand.store.encoding import read_result, read_text
 from evenhand.store.locks import held, lock_of
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
+
+Sums = list[tuple[float, int]]
+"""For each case, a sum over its trials, and how many they are."""
 
 _TOTALS = """
     select count(*), sum(outcome = 'pass'), sum(outcome = 'fail'), sum(outcome = 'error'),
@@ -107,6 +110,11 @@ class _Text(msgspec.Struct):
 _texts = msgspec.json.Decoder(_Text)
 
 
+def _connected(path: Path, how: str) -> sqlite3.Connection:
+    # Python's SQLite lets threads take turns: what is opened in one is read in another.
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
+
+
 def _text(result: bytes) -> _Text:
     try:
         return _texts.decode(result)
@@ -115,7 +123,7 @@ def _text(result: bytes) -> _Text:
 
 
 class RunFile:
-    """One run, as far as it has come."""
+    """One run, as far as it has come. Any thread may read it."""
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self.path = path
@@ -138,14 +146,14 @@ class RunFile:
         db: sqlite3.Connection | None = None
         try:
             with _readable(path):
-                db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+                db = _connected(path, "mode=ro")
                 try:
                     db.execute("select count(*) from sqlite_master")
                 except sqlite3.OperationalError:
                     # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none: none
                     # writes.
                     db.close()
-                    db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+                    db = _connected(path, "immutable=1")
                 if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
                     raise StoreError(f"{path} is not a run file")  # noqa: TRY301 (closed below, like the others)
             return cls(path, db)
@@ -228,17 +236,6 @@ class RunFile:
             }
         return [rows.get(variant.index, Totals()) for variant in self.meta.variants]
 
-    def means(self) -> list[tuple[float | None, float | None]]:
-        """For each variant, in the order of `meta.variants`: its trials' mean score and mean latency in seconds."""
-        with _readable(self.path):
-            rows = {
-                variant: (score, latency)
-                for variant, score, latency in self._db.execute(
-                    "select variant, avg(score), avg(latency_s) from latest group by variant"
-                )
-            }
-        return [rows.get(variant.index, (None, None)) for variant in self.meta.variants]
-
     def judge_calls(self) -> list[int]:
         """For each variant, in the order of `meta.variants`: how often its trials asked a judge, replays included."""
         with _readable(self.path):
@@ -252,21 +249,19 @@ class RunFile:
             )
         return [rows.get(variant.index, 0) for variant in self.meta.variants]
 
-    def mean_words(self) -> list[float | None]:
-        """For each variant: how many words its outputs have on average; None where none is text. Reads every output."""
-        totals: dict[int, tuple[int, int]] = {}
+    def word_sums(self) -> list[Sums]:
+        """The same as `score_sums` for how many words outputs have that are texts. Reads every output."""
+        found: dict[int, dict[str, tuple[int, int]]] = {}
         with _readable(self.path):
-            for (result,) in self._db.execute(
-                "select result from latest join result using (idx, take)"
+            for case, result in self._db.execute(
+                "select case_id, result from latest join result using (idx, take) order by idx"
             ):
-                found = _text(result)
-                if isinstance(found.output, str):
-                    n, words = totals.get(found.variant, (0, 0))
-                    totals[found.variant] = n + 1, words + len(found.output.split())
-        return [
-            totals[v.index][1] / totals[v.index][0] if v.index in totals else None
-            for v in self.meta.variants
-        ]
+                text = _text(result)
+                if isinstance(text.output, str):
+                    cases = found.setdefault(text.variant, {})
+                    words, n = cases.get(case, (0, 0))
+                    cases[case] = words + len(text.output.split()), n + 1
+        return [list(found.get(variant.index, {}).values()) for variant in self.meta.variants]
 
     def outcomes(self) -> Iterator[TrialOutcome]:
         """What became of each settled trial, in the plan's order, without the rest of it."""
@@ -287,15 +282,22 @@ class RunFile:
             ):
                 yield Tally(*row)
 
-    def score_sums(self) -> list[list[tuple[float, int]]]:
+    def score_sums(self) -> list[Sums]:
         """For each variant, in the order of `meta.variants`, each case's sum of scores, and of how many trials."""
+        return self._sums("score")
+
+    def latency_sums(self) -> list[Sums]:
+        """The same for latencies, in seconds."""
+        return self._sums("latency_s")
+
+    def _sums(self, column: Literal["score", "latency_s"]) -> list[Sums]:
         found: dict[int, list[tuple[float, int]]] = {}
         with _readable(self.path):
             for variant, total, n in self._db.execute(
-                """
-                select variant, sum(score), count(*) from latest where score is not null
+                f"""
+                select variant, sum({column}), count(*) from latest where {column} is not null
                 group by variant, case_id order by variant, min(idx)
-                """
+                """  # noqa: S608 (one of two names)
             ):
                 found.setdefault(variant, []).append((total, n))
         return [found.get(variant.index, []) for variant in self.meta.variants]

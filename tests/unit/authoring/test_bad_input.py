@@ -56,6 +56,8 @@ def problems(*paths: Path) -> list[Problem]:
         ('expect("x", scorers.Rating("how"), weight=2)', "rating custom gives a number"),
         ('await expect.now("x", Rating(CLARITY))', "has no bound"),
         ('expect("x", Contains("b"), at_least=3)', "true or false, and has a bound"),
+        ('expect("x", Preferred(over="y", criteria="c"), at_least=1)', "true or false, and has"),
+        ('expect("x", Jury(["echo"], of=Passes("c")), at_least=1)', "true or false, and has"),
         ('expect("x", Equals(case.id), at_most=case.n)', "Equals is true or false, and has a b"),
         ('expect.now("x", Contains("b"))', "not awaited, and so nothing is expected"),
         ('if expect.now("x", Contains("b")).outcome == "pass": pass', "not awaited"),

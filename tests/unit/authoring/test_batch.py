@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from evenhand import Dataset, score_batch, score_batch_async
 from evenhand.core.errors import UsageError
+from evenhand.stats.interval import wilson
 from evenhand.testing import Scripted
 
 DATA = Dataset.of(
@@ -41,12 +43,24 @@ def test_every_case_is_measured_and_summed_up(home: Path):
         assert [f1.metric, ndcg.metric, edits.metric, overall.metric] == [*METRICS, "overall"]
         assert (f1.n, f1.mean, f1.least, f1.most) == (3, pytest.approx(2 / 3), 0, 1)
         assert f1.sd == pytest.approx(0.5773502692)
-        assert (f1.low, f1.high) == (0, 1)
+        assert (f1.low, f1.high) == pytest.approx(wilson(2, 3))
         assert (ndcg.n, ndcg.not_applicable) == (2, 1)
-        assert edits.high is not None
-        assert edits.high > 7
+        assert (edits.low, edits.high) == (None, None)
         assert [trial.score for trial in report.trials()] == [1, pytest.approx(0.239, abs=0.01), 1]
         assert report.verdict == "passed"
+
+
+def test_a_distance_has_an_interval_from_five_cases_on(home: Path):
+    """Of fewer it would reach far below 0; what lies between 0 and 1 is cut there."""
+    rows = [{"id": str(n), "answer": "a" * n, "expected": "aaa"} for n in range(1, 6)]
+    with score_batch(rows, metrics=["edit_distance"], home=home) as report:
+        found, _ = report.summary()
+        assert (found.low, found.high) == (
+            pytest.approx(0.161, abs=1e-3),
+            pytest.approx(2.239, abs=1e-3),
+        )
+    with score_batch(rows[:4], metrics=["edit_distance"], home=home) as report:
+        assert report.summary()[0].high is None
 
 
 def test_the_worst_come_first_and_low_may_be_good(home: Path):
@@ -233,7 +247,9 @@ def test_a_report_is_written_for_people_and_for_programs(home: Path, tmp_path: P
         assert "`a\\|b`" in text
         table = [*csv.DictReader(report.write(tmp_path / "r.csv").read_text().splitlines())]
         assert table[0]["score:token_f1"] == "0.0"
-        assert '"token_f1"' in report.write(tmp_path / "r.json").read_text()
+        whole = json.loads(report.write(tmp_path / "r.json").read_text())
+        assert whole["metrics"] == report.summary_rows()
+        assert whole["metrics"][0]["metric"] == "token_f1"
         with pytest.raises(UsageError):
             report.write(tmp_path / "none" / "r.md")
 

@@ -226,22 +226,38 @@ def lines(tmp_path: Path, count: int) -> Path:
     return file
 
 
-def test_a_streamed_dataset_is_the_same_dataset(tmp_path: Path):
-    """Its cases, by place and in turn, its length and its fingerprint."""
-    file = lines(tmp_path, 50)
+STREAMED = ["jsonl", "csv", "tsv", "parquet"]
+
+
+@pytest.mark.parametrize("ending", STREAMED)
+def test_a_streamed_dataset_is_the_same_dataset(tmp_path: Path, ending: str):
+    """Its cases, by place and in turn, forwards and back, its length and its fingerprint."""
+    file = Dataset.read(lines(tmp_path, 2500)).write(tmp_path / f"copy.{ending}")
     held, streamed = Dataset.read(file), Dataset.read(file, stream=True)
     assert list(streamed) == list(held)
-    assert len(streamed) == 50
+    assert len(streamed) == 2500
     assert streamed[-1] == held[-1]
     assert streamed[10:13] == list(held[10:13])
+    assert [streamed[i] for i in (2400, 1, 1999, 2000)] == [held[i] for i in (2400, 1, 1999, 2000)]
     assert streamed.fingerprint == held.fingerprint
 
 
-def test_a_streamed_dataset_holds_no_cases(tmp_path: Path):
+def test_rows_of_a_table_are_found_again_whatever_is_in_their_cells(tmp_path: Path):
+    """Line breaks of every kind, quotes, letters of several bytes, blank lines, a mark at the start."""
+    file = tmp_path / "odd.csv"
+    rows = '\ufeffid,text\r\na,"one\r\ntwo"\n\nb,"日本\rqu""ote"\r\nc,last'
+    file.write_bytes(rows.encode())
+    held, streamed = Dataset.read(file), Dataset.read(file, stream=True)
+    assert [case.vars["text"] for case in held] == ["one\r\ntwo", '日本\rqu"ote', "last"]
+    assert [streamed[i] for i in (2, 0, 1)] == [held[i] for i in (2, 0, 1)]
+
+
+@pytest.mark.parametrize("ending", STREAMED)
+def test_a_streamed_dataset_holds_no_cases(tmp_path: Path, ending: str):
     """Ten times the cases take next to no more memory than where each begins."""
     peaks: list[int] = []
-    for count in (500, 5000):
-        file = lines(tmp_path, count)
+    for count in (1500, 6000):
+        file = Dataset.read(lines(tmp_path, count)).write(tmp_path / f"copy.{ending}")
         tracemalloc.start()
         streamed = Dataset.read(file, stream=True)
         assert sum(1 for _ in streamed) == count
@@ -263,8 +279,14 @@ def test_a_streamed_file_is_looked_at_whole(tmp_path: Path):
         Dataset.read(file, stream=True)
     with pytest.raises(ConfigError, match="does not exist"):
         Dataset.read(tmp_path / "none.jsonl", stream=True)
+    whole = tmp_path / "a.json"
+    whole.write_text("[]")
     with pytest.raises(UsageError, match="evenhand dataset convert"):
-        Dataset.read(tmp_path / "none.csv", stream=True)
+        Dataset.read(whole, stream=True)
+    table = tmp_path / "a.csv"
+    table.write_bytes(b"id,text\na,\xff\n")
+    with pytest.raises(ConfigError, match=r"a\.csv:2: is not UTF-8"):
+        Dataset.read(table, stream=True)
 
 
 def test_a_file_that_changes_under_a_stream_is_told(tmp_path: Path):

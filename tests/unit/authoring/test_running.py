@@ -60,6 +60,16 @@ def test_a_script_gets_a_run(tmp_path: Path):
     assert evenhand.Run is Run
 
 
+def test_a_run_is_read_by_any_thread(tmp_path: Path):
+    """A server hands it from one worker to another."""
+    read: list[str] = []
+    with run(arithmetic(), home=tmp_path) as found:
+        reader = threading.Thread(target=lambda: read.append(found.verdict))
+        reader.start()
+        reader.join()
+    assert read == ["failed"]
+
+
 @pytest.mark.parametrize(
     ("how", "says"),
     [

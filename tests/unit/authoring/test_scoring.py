@@ -12,8 +12,18 @@ import pytest
 import evenhand
 from evenhand import score, score_async
 from evenhand.core.errors import AuthError, BudgetStop, ProviderError, UsageError
-from evenhand.scorers import Contains, ContextRecall, Faithfulness, Passes
+from evenhand.core.score import Score
+from evenhand.scorers import (
+    CLARITY,
+    Contains,
+    ContextRecall,
+    EditDistance,
+    Faithfulness,
+    Passes,
+    Rating,
+)
 from evenhand.scorers.metric import metric
+from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted
 
 STATED = {
@@ -103,6 +113,24 @@ def test_the_same_question_is_answered_from_the_cache(tmp_path: Path):
     assert len(asked.asked) == 2
 
 
+def test_nothing_is_left_on_disk_but_the_cache(tmp_path: Path):
+    """A program may score every answer that it gives; where nobody is asked, not even a folder is made."""
+    asked = judge()
+    found = score(**GIVEN, metrics=TWO, judge=asked, home=tmp_path / "judged")
+    score(answer="a", expected="a", metrics=["token_f1"], home=tmp_path / "counted", cache=False)
+    assert found.run is None
+    assert [one.name for one in tmp_path.iterdir()] == ["judged"]
+    assert [one.name for one in (tmp_path / "judged").iterdir()] == ["cache"]
+
+
+def test_a_run_is_kept_where_that_is_wanted(tmp_path: Path):
+    """With every question and answer."""
+    found = score(**GIVEN, metrics=TWO, judge=judge(), home=tmp_path, keep=True)
+    assert found.run is not None
+    with RunFile.open(found.run) as run:
+        assert len(list(run.calls())) == 2
+
+
 def test_an_error_is_no_number_and_costs_its_neighbours_nothing(tmp_path: Path):
     """Faithfulness has no verdicts; relevance has."""
     broken = Scripted((json.dumps(STATED), "no", "no"))
@@ -146,6 +174,28 @@ def test_scorers_of_your_own_are_metrics_too(tmp_path: Path):
     assert found['passes "is polite"'].value == 1.0
     assert found["faithfulness"].value == 0.5
     assert found["context_recall"].outcome == "not_applicable"
+
+
+def test_what_is_on_a_scale_of_its_own_takes_no_part_in_the_overall_number(tmp_path: Path):
+    """A distance of 3, a rating of 4 and somebody's 7 are no shares."""
+
+    class Seven:
+        def score(self, output: Any, trial: Any) -> Score:
+            return Score(7.0)
+
+        def __str__(self) -> str:
+            return "seven"
+
+    found = score(
+        answer="kitten",
+        expected="kitten",
+        metrics=[EditDistance("sitting"), Rating(CLARITY), Seven(), "exact_match"],
+        judge=Scripted(('{"reasoning": "r", "score": 4}',)),
+        home=tmp_path,
+    )
+    assert [one.value for one in found.measures] == [3.0, 4.0, 7.0, 1.0]
+    assert found["edit_distance"].best == "low"
+    assert (found.overall, found.overall_of) == (1.0, ("exact_match",))
 
 
 def test_by_default_five_metrics_are_asked_for(tmp_path: Path):

@@ -106,3 +106,23 @@ def test_a_name_that_means_nothing_is_refused(name):
     """No cut where there must be one, a cut of 0, a word that nobody knows."""
     with pytest.raises(ValueError, match=r"cut|no name"):
         parse(name)
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_a_cut_below_one_is_refused_by_the_functions_too(k):
+    """A cut of 0 or less is an error, not a division by zero and not the end of the ranking."""
+    with pytest.raises(ValueError, match="less than 1"):
+        precision_at(["a", "b"], {"a"}, k)
+    with pytest.raises(ValueError, match="less than 1"):
+        ndcg(["a", "b"], {"a"}, k)
+
+
+def test_a_grade_whose_gain_is_nothing_leaves_nothing_to_find():
+    """2^grade - 1 of a grade next to 0 is 0: there is no best order to divide by."""
+    assert ndcg(["a"], {"a": 1e-20}, exponential=True) is None
+
+
+def test_an_infinite_grade_is_refused():
+    """An infinite gain over an infinite best would be NaN."""
+    with pytest.raises(ValueError, match="infinite"):
+        ndcg(["a"], {"a": float("inf")})

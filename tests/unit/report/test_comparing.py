@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -210,6 +211,9 @@ async def test_less_may_be_better(runs: Pair):
     free = await runs(scored([0.1] * 8), scored([0.3] * 8))
     assert compare(*free, metric="faithfulness").verdict == "better"
     assert compare(*free, metric="faithfulness", lower="faithfulness").verdict == "worse"
+    known = {"metrics": [{"name": "faithfulness", "best": "low", "counted": True}]}
+    told = await runs(scored([0.1] * 8), scored([0.3] * 8), config=known)
+    assert compare(*told, metric="faithfulness").verdict == "worse"
 
 
 async def test_a_margin_says_what_is_accepted(runs: Pair):
@@ -238,6 +242,21 @@ async def test_fewer_than_five_cases_say_nothing(runs: Pair, n: int):
         found = compare(*pair, metric="passed", margin=margin)
         assert found.verdict == "undecided"
         assert "too few to say anything, it takes 5 and more" in str(found)
+
+
+async def test_fewer_than_five_clusters_say_nothing(runs: Pair):
+    """However many cases they have; their interval would reach beyond any scale."""
+    both = [scored([0.1, 0.2, 0.1, 0.2, 0.3, 0.2]), scored([0.5, 0.4, 0.6, 0.5, 0.6, 0.4])]
+    both = [
+        [replace(trial, metadata={"document": trial.index // 3}) for trial in trials]
+        for trials in both
+    ]
+    pair = await runs(*both)
+    for margin in (None, 0.1):
+        found = compare(*pair, metric="faithfulness", cluster="document", margin=margin)
+        assert found.verdict == "undecided"
+        assert "[-∞, +∞] over 6 cases in 2 clusters" in str(found)
+        assert "(2 clusters: too few to say anything, it takes 5 and more)" in str(found)
 
 
 async def test_five_cases_can_show_no_difference(runs: Pair):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import JudgeError
-from evenhand.scorers.judge_reply import read_ruling
+from evenhand.scorers.judge_reply import read_ruling, yes_or_no
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,14 @@ def test_a_refusal_quotes_the_reply_cut_short():
         read_ruling("No\nverdict " * 200)
     assert len(caught.value.message) < 300
     assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [("maybe", "neither yes nor no: 'maybe'"), (3, "neither yes nor no: 3"), ("x" * 500, "x…")],
+)
+def test_a_value_is_quoted_once_and_not_at_any_length(said: object, quoted: str):
+    """A text stands in one pair of quotes, as the judge wrote it."""
+    with pytest.raises(JudgeError) as told:
+        yes_or_no(said)
+    assert str(told.value).endswith(quoted)

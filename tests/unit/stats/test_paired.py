@@ -173,3 +173,11 @@ def test_any_differences_have_an_interval_round_them(
         assert high <= 1
     assert found.smallest() is None or found.smallest() >= 0
     assert 0 < found.p() <= 1
+
+
+def test_the_difference_of_scores_of_few_clusters_is_not_known():
+    """Two documents, five questions on each: t would say ±16 of a score from 0 to 1."""
+    found = Differences([[0.4, 0.5, 0.6, 0.5, 0.5], [0.1, 0.0, 0.1, 0.0, 0.1]])
+    assert found.interval() == (-math.inf, math.inf)
+    assert verdict(found, found.p()) == "undecided"
+    assert verdict(found, found.p(), margin=0.5) == "undecided"

@@ -151,7 +151,7 @@ async def test_half_a_character_in_a_title_or_an_output_keeps_no_run_from_being_
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
         assert run.meta.title == "half \ud800"
-        assert run.mean_words()[0] == 2
+        assert run.word_sums() == [[(2, 1)]]
 
 
 async def test_a_row_that_no_table_takes_fails_the_call_and_leaves_nobody_waiting(tmp_path: Path):
@@ -632,7 +632,7 @@ def test_homes_named_in_the_environment_are_made_absolute(
 # Counting
 
 
-async def test_each_columns_means_and_judges_are_counted(tmp_path: Path):
+async def test_what_means_are_made_of_and_judges_are_counted(tmp_path: Path):
     """A column without trials has none; outputs that are not text have no words; a second take counts once."""
     columns = tuple(Variant(i, "p", f"m{i}") for i in range(3))
     journal = Journal.create(tmp_path / "runs", RunMeta("01", "", "", "", 9, 3, 1, columns, 0.0))
@@ -645,9 +645,10 @@ async def test_each_columns_means_and_judges_are_counted(tmp_path: Path):
     await journal.begin(CallStart(1, "k", 0, "subject", "j", b"", None))
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
-        assert run.means() == [(0.5, 2.0), (0.5, None), (None, None)]
+        assert run.score_sums() == [[(1.0, 1), (0.0, 1)], [(0.5, 1)], []]
+        assert run.latency_sums() == [[(1.0, 1), (3.0, 1)], [], []]
         assert run.judge_calls() == [1, 0, 0]
-        assert run.mean_words() == [2.0, None, None]
+        assert run.word_sums() == [[(3, 1), (1, 1)], [], []]
         assert run.trial(2) is None
         assert run.spend().in_doubt_usd is None
 

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.scorers.given import need_number
-from evenhand.scorers.judging import Judge, check_judge
+from evenhand.scorers.judging import AsksJudge, Judge, check_judge
+from evenhand.scorers.rag.agreement import Agreement, agreement, f_score
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.claims import Claim, Statements, Support, Verdict
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion, these
+from evenhand.scorers.rag.counted import asked_by, nothing, these
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.known import known_claims
+from evenhand.scorers.rag.known import Claims, known_claims
 from evenhand.scorers.rag.material import (
-    Contexts,
     answer_in,
-    contexts_of,
-    need_contexts,
     need_optional_text,
     question_of,
     reference_of,
 )
 from evenhand.scorers.rag.rated import CORRECTNESS, rated
 from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings
-from evenhand.scorers.rag.verdicts import Group
-
-Claims = Sequence[str | Mapping[str, Any]] | None
-"""Claims of a reference: texts, or `{"claim": …, "weight": …}`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Correctness:
+class Correctness(AsksJudge):
     """How far an answer and its reference claim the same: Fβ of precision and recall over claims, from 0 to 1.
 
     Precision is the share of the answer's claims that the reference supports, recall the (weighted) share of the
@@ -123,186 +114,5 @@ class Correctness:
         said = f"0.75 · F1 {f1:.2f} + 0.25 · cosine {near:.2f}"
         return Score(0.75 * f1 + 0.25 * near, None, said, {**kept, "f1": f1, "embedder": name})
 
-    def judged_by(self, judge: Judge) -> Correctness:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
-
     def __str__(self) -> str:
         return self.metric if self.beta == 1 else f"{self.metric}:F{self.beta:g}"
-
-
-@dataclass(frozen=True, slots=True)
-class NoiseSensitivity:
-    """The share of an answer's claims that are wrong and come from the contexts, from 0 to 1: less is better.
-
-    A claim is wrong where the reference does not support it. A passage is useful where it supports a claim of the
-    reference. `passages="relevant"` counts wrong claims that a useful passage supports, `"irrelevant"` those that only
-    useless ones do. No contexts or reference, or an answer that claims nothing: not applicable.
-
-    Args:
-        contexts: The retrieved passages; the case's `context` by default.
-        reference: What a right answer is; what the case expects by default.
-        reference_claims: What it claims; what the case stores as `reference_claims` by default, else the judge says.
-        passages: Which passages' noise is counted: relevant or irrelevant.
-        question: What was asked; the case's `input` by default.
-        judge: Who judges; the set's judge by default.
-        definitions: Whose definition: evenhand or ragas; they are the same.
-
-    Raises:
-        UsageError: The contexts are no list of texts, `passages` is neither, or the judge is none.
-    """
-
-    measures: ClassVar[bool] = True
-    lower_is_better: ClassVar[bool] = True
-    metric: ClassVar[str] = "noise_sensitivity"
-
-    contexts: Contexts = field(default=None, hash=False)
-    reference: str | None = field(default=None, kw_only=True)
-    reference_claims: Claims = field(default=None, kw_only=True, hash=False)
-    passages: Literal["relevant", "irrelevant"] = field(default="relevant", kw_only=True)
-    question: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
-    definitions: str = field(default="", kw_only=True)
-
-    def __post_init__(self) -> None:
-        check_judge(self.judge)
-        need_contexts("NoiseSensitivity", self.contexts)
-        need_optional_text("NoiseSensitivity", "reference", self.reference)
-        need_optional_text("NoiseSensitivity", "question", self.question)
-        need_definitions("NoiseSensitivity", self.metric, self.definitions)
-        if self.passages not in ("relevant", "irrelevant"):
-            raise UsageError(
-                f"NoiseSensitivity: passages is {self.passages!r}",
-                hint="Write passages='relevant' or 'irrelevant'.",
-            )
-
-    async def score(self, output: Any, trial: Trial) -> Score:
-        answer, reference = answer_in(output), reference_of(self.reference, trial)
-        contexts = contexts_of(self.contexts, trial)
-        if not answer:
-            return nothing("the answer is empty")
-        if not contexts:
-            return nothing("there are no contexts")
-        if not reference:
-            return nothing("there is no reference")
-        analysis, question = Analysis(trial, self.judge), question_of(self.question, trial)
-        claims, found_by = await known_claims(self.reference_claims, question, reference, analysis)
-        if not claims:
-            return nothing("the reference claims nothing", **asked_by(found_by))
-        agreed = await agreement(analysis, question, answer, reference, claims)
-        if not agreed.verdicts:
-            return nothing("the answer claims nothing", **asked_by(agreed.statements.asked))
-        of_answer = await analysis.support(Group(agreed.statements.claims, contexts))
-        of_reference = await analysis.bearing(question, tuple(c.text for c in claims), contexts)
-        useful = of_reference.useful
-        wrong: list[str] = []
-        for i, claim in enumerate(agreed.statements.claims):
-            behind = of_answer.supporting(i)
-            from_useful = bool(behind & useful) == (self.passages == "relevant")
-            if agreed.verdicts[i].stand != "supported" and behind and from_useful:
-                wrong.append(claim)
-        n = len(agreed.verdicts)
-        said = f"{len(wrong)} of {n} claims are wrong and come from {self.passages} passages"
-        said += f": {'; '.join(f'“{claim[:120]}”' for claim in wrong[:3])}" if wrong else ""
-        asked = asked_by(
-            found_by,
-            agreed.statements.asked,
-            agreed.support.asked,
-            definitions=definitions_for(self.metric, self.definitions),
-        )
-        return proportion(len(wrong), n, said, wrong=wrong, useful=sorted(useful), **asked)
-
-    def judged_by(self, judge: Judge) -> NoiseSensitivity:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
-
-    def __str__(self) -> str:
-        return self.metric if self.passages == "relevant" else f"{self.metric}:{self.passages}"
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How an answer's claims stand to the reference, and the reference's claims to the answer.
-
-    Attributes:
-        statements: The answer's.
-        support: All verdicts: the answer's claims first.
-        claims: The reference's.
-    """
-
-    statements: Statements
-    support: Support
-    claims: tuple[Claim, ...]
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """On the answer's claims."""
-        return self.support.verdicts[: len(self.statements.claims)]
-
-    @property
-    def of_answer(self) -> Support:
-        """The answer's part of the verdicts."""
-        return replace(self.support, claims=self.statements.claims, verdicts=self.verdicts)
-
-    @property
-    def precision(self) -> float | None:
-        """Supported claims of the answer / claims of the answer; None without any."""
-        n = len(self.verdicts)
-        return self.of_answer.count("supported") / n if n else None
-
-    @property
-    def recalled(self) -> int:
-        """How many claims of the reference the answer supports."""
-        return sum(verdict.stand == "supported" for verdict in self._recall)
-
-    @property
-    def missed(self) -> int:
-        """How many it does not."""
-        return len(self.claims) - self.recalled
-
-    @property
-    def recall(self) -> float:
-        """The weight of the reference's claims that the answer supports / the weight of all; 0 without any."""
-        total = sum(claim.weight for claim in self.claims)
-        got = sum(
-            claim.weight
-            for claim, verdict in zip(self.claims, self._recall, strict=True)
-            if verdict.stand == "supported"
-        )
-        return got / total if total else 0.0
-
-    @property
-    def contradicted(self) -> int:
-        """How many claims of the answer contradict the reference."""
-        return self.of_answer.count("contradicted")
-
-    @property
-    def _recall(self) -> tuple[Verdict, ...]:
-        return self.support.verdicts[len(self.statements.claims) :]
-
-
-async def agreement(
-    analysis: Analysis, question: str, answer: str, reference: str, claims: tuple[Claim, ...]
-) -> Agreement:
-    """How an answer and its reference stand to each other, claim by claim.
-
-    Where only the claims of the reference are stored, they are the reference.
-    """
-    statements = await analysis.statements(question, answer)
-    texts = tuple(claim.text for claim in claims)
-    behind = reference or "\n".join(texts)
-    support = await analysis.support(Group(statements.claims, (behind,)), Group(texts, (answer,)))
-    return Agreement(statements, support, claims)
-
-
-def f_score(precision: float, recall: float, beta: float = 1.0) -> float:
-    """Fβ: the harmonic mean of precision and recall, recall counting β times as much; 0 where both are 0.
-
-    Source: van Rijsbergen, Information Retrieval (1979), ch. 7.
-
-    >>> round(f_score(0.5, 1.0), 4)
-    0.6667
-    """
-    weight = beta * beta
-    below = weight * precision + recall
-    return (1 + weight) * precision * recall / below if below else 0.0

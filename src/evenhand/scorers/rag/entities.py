@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
-from evenhand.scorers.judging import Judge, check_judge
+from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
+from evenhand.scorers.rag.bearing import retrieved
 from evenhand.scorers.rag.claims import Entity
-from evenhand.scorers.rag.contexts import retrieved
 from evenhand.scorers.rag.counted import asked_by, nothing, proportion
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.known import known_entities
@@ -20,7 +20,7 @@ from evenhand.scorers.rag.material import need_optional_text, question_of, refer
 
 
 @dataclass(frozen=True, slots=True)
-class EntityRecall:
+class EntityRecall(AsksJudge):
     """The share of the entities of a reference that stand in the retrieved passages, from 0 to 1.
 
     Entities are what the case stores as `entities`, with their aliases; where it stores none, the judge names them.
@@ -83,10 +83,6 @@ class EntityRecall:
         said = f"{n - len(missing)} of {n} entities of the reference stand in the contexts"
         said += f"; not: {', '.join(missing[:5])}" if missing else ""
         return proportion(n - len(missing), n, said, missing=missing, **kept)
-
-    def judged_by(self, judge: Judge) -> EntityRecall:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
 
     def __str__(self) -> str:
         return self.metric

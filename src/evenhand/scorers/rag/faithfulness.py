@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
-from evenhand.scorers.judging import Judge, check_judge
+from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Statements, Support
 from evenhand.scorers.rag.counted import asked_by, checked_total, nothing, proportion, these
@@ -24,7 +24,41 @@ from evenhand.scorers.rag.verdicts import Group
 
 
 @dataclass(frozen=True, slots=True)
-class Faithfulness:
+class _OfClaims(AsksJudge):
+    """What both are counted from: how the contexts stand to the answer's claims."""
+
+    measures: ClassVar[bool] = True
+    metric: ClassVar[str]
+
+    contexts: Contexts = field(default=None, hash=False)
+    question: str | None = field(default=None, kw_only=True)
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
+    definitions: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        who = type(self).__name__
+        check_judge(self.judge)
+        need_contexts(who, self.contexts)
+        need_optional_text(who, "question", self.question)
+        need_definitions(who, self.metric, self.definitions)
+
+    async def checked(self, output: Any, trial: Trial) -> tuple[Statements, Support] | str:
+        """What the answer says and how the contexts stand to it; or why that does not apply."""
+        answer, contexts = answer_in(output), contexts_of(self.contexts, trial)
+        if not answer:
+            return "the answer is empty"
+        if not contexts:
+            return "there are no contexts"
+        analysis = Analysis(trial, self.judge)
+        statements = await analysis.statements(question_of(self.question, trial), answer)
+        return statements, await analysis.support(Group(statements.claims, contexts))
+
+    def __str__(self) -> str:
+        return self.metric
+
+
+@dataclass(frozen=True, slots=True)
+class Faithfulness(_OfClaims):
     """The share of an answer's claims that its contexts support, from 0 to 1.
 
     Each claim is supported, contradicted or not found; the judge has to quote the passage, and a quote that does not
@@ -41,19 +75,10 @@ class Faithfulness:
         UsageError: The contexts are no list of texts, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
     metric: ClassVar[str] = "faithfulness"
 
-    contexts: Contexts = field(default=None, hash=False)
-    question: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
-    definitions: str = field(default="", kw_only=True)
-
-    def __post_init__(self) -> None:
-        _check(self)
-
     async def score(self, output: Any, trial: Trial) -> Score:
-        found = await _checked(self, output, trial)
+        found = await self.checked(output, trial)
         if isinstance(found, str):
             return nothing(found)
         statements, support = found
@@ -69,16 +94,9 @@ class Faithfulness:
         yes = n - contradicted if whose == "deepeval" else support.count("supported")
         return _scored(yes, n, statements, support, whose)
 
-    def judged_by(self, judge: Judge) -> Faithfulness:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
-
-    def __str__(self) -> str:
-        return self.metric
-
 
 @dataclass(frozen=True, slots=True)
-class Hallucination:
+class Hallucination(_OfClaims):
     """The share of an answer's claims that its contexts do not support, from 0 to 1: less is better.
 
     It is 1 − `Faithfulness`, from the same verdicts; `contradiction_rate` is the part of it that the contexts
@@ -94,20 +112,11 @@ class Hallucination:
         UsageError: The contexts are no list of texts, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
     lower_is_better: ClassVar[bool] = True
     metric: ClassVar[str] = "hallucination"
 
-    contexts: Contexts = field(default=None, hash=False)
-    question: str | None = field(default=None, kw_only=True)
-    judge: Judge | None = field(default=None, kw_only=True, repr=False)
-    definitions: str = field(default="", kw_only=True)
-
-    def __post_init__(self) -> None:
-        _check(self)
-
     async def score(self, output: Any, trial: Trial) -> Score:
-        found = await _checked(self, output, trial)
+        found = await self.checked(output, trial)
         if isinstance(found, str):
             return nothing(found)
         statements, support = found
@@ -126,36 +135,6 @@ class Hallucination:
             return proportion(len(against), support.passages, said, claims=support.rows(), **kept)
         n = len(support.claims)
         return _scored(n - support.count("supported"), n, statements, support, whose)
-
-    def judged_by(self, judge: Judge) -> Hallucination:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
-
-    def __str__(self) -> str:
-        return self.metric
-
-
-def _check(scorer: Faithfulness | Hallucination) -> None:
-    who = type(scorer).__name__
-    check_judge(scorer.judge)
-    need_contexts(who, scorer.contexts)
-    need_optional_text(who, "question", scorer.question)
-    need_definitions(who, scorer.metric, scorer.definitions)
-
-
-async def _checked(
-    scorer: Faithfulness | Hallucination, output: Any, trial: Trial
-) -> tuple[Statements, Support] | str:
-    """What the answer says and how the contexts stand to it; or why that does not apply."""
-    answer = answer_in(output)
-    contexts = contexts_of(scorer.contexts, trial)
-    if not answer:
-        return "the answer is empty"
-    if not contexts:
-        return "there are no contexts"
-    analysis = Analysis(trial, scorer.judge)
-    statements = await analysis.statements(question_of(scorer.question, trial), answer)
-    return statements, await analysis.support(Group(statements.claims, contexts))
 
 
 def _scored(yes: int, n: int, statements: Statements, support: Support, whose: str) -> Score:

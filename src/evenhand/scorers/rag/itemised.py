@@ -15,7 +15,7 @@ from typing import Any
 
 from evenhand.core.errors import JudgeError
 from evenhand.core.message import Model, Prompt, Reply
-from evenhand.scorers.judge_reply import shown, the_object
+from evenhand.scorers.judge_reply import the_object, value_shown
 from evenhand.scorers.judging import asked
 
 _NUMBER = re.compile(r"\D{0,12}(\d{1,9})\D{0,3}")
@@ -187,7 +187,7 @@ def one_of(value: object, words: Sequence[str], what: str) -> str:
     """
     said = str(value).strip().lower().replace(" ", "_").replace("-", "_")
     if said not in words:
-        raise JudgeError(f"its {what} is {shown(repr(value))}, not one of: {', '.join(words)}")
+        raise JudgeError(f"its {what} is {value_shown(value)}, not one of: {', '.join(words)}")
     return said
 
 

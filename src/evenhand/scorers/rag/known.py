@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from evenhand.core.expect import Trial
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import (
@@ -14,6 +17,9 @@ from evenhand.scorers.rag.claims import (
     entities_in,
 )
 from evenhand.scorers.rag.material import stored
+
+Claims = Sequence[str | Mapping[str, Any]] | None
+"""Claims of a reference: texts, or `{"claim": …, "weight": …}`."""
 
 
 async def known_claims(

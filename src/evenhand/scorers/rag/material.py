@@ -57,7 +57,7 @@ def _passage(one: Any, rank: int) -> str:
         if isinstance(text, str):
             return text.strip()
     raise ScoreError(
-        f"passage {rank} is a {type(one).__name__} without a text",
+        f"passage {rank} has no text: it is of the kind {type(one).__name__}",
         hint=f"Give texts, or what has one of: {', '.join(_TEXTS)}.",
     )
 

@@ -9,16 +9,13 @@ from typing import Any, Protocol
 
 from evenhand.core.expect import Scorer
 from evenhand.scorers.rag.claims import ENTITIES, REFERENCE_CLAIMS, SUB_QUESTIONS
-from evenhand.scorers.rag.contexts import (
-    ContextPrecision,
-    ContextRecall,
-    ContextRelevance,
-    ContextUtilization,
-)
-from evenhand.scorers.rag.correctness import Correctness, NoiseSensitivity
+from evenhand.scorers.rag.context_precision import ContextPrecision, ContextUtilization
+from evenhand.scorers.rag.contexts import ContextRecall, ContextRelevance
+from evenhand.scorers.rag.correctness import Correctness
 from evenhand.scorers.rag.entities import EntityRecall
 from evenhand.scorers.rag.faithfulness import Faithfulness, Hallucination
 from evenhand.scorers.rag.material import passages_in, reference_in, text_in
+from evenhand.scorers.rag.noise import NoiseSensitivity
 from evenhand.scorers.rag.relevance import AnswerRelevance, Completeness
 from evenhand.scorers.rag.similarity import SemanticSimilarity
 from evenhand.scorers.rag.summarisation import PARTS, Summarisation

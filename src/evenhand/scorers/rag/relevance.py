@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
-from evenhand.scorers.judging import Judge, check_judge
+from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import SUB_QUESTIONS, sub_questions_in
 from evenhand.scorers.rag.counted import asked_by, nothing, proportion
@@ -26,7 +26,7 @@ from evenhand.scorers.rag.similarity import Embedder
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerRelevance:
+class AnswerRelevance(AsksJudge):
     """The share of an answer's statements that are about the question, from 0 to 1.
 
     Whether they are true, or all that was asked for, does not matter: see `Faithfulness` and `Completeness`. `refusal`
@@ -84,16 +84,12 @@ class AnswerRelevance:
         }
         return proportion(yes, n, said, **kept)
 
-    def judged_by(self, judge: Judge) -> AnswerRelevance:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
-
     def __str__(self) -> str:
         return self.metric
 
 
 @dataclass(frozen=True, slots=True)
-class Completeness:
+class Completeness(AsksJudge):
     """The share of a question's parts that the answer answers, from 0 to 1.
 
     The parts are what the case stores as `sub_questions`, so that they are the same in every run; where it stores none,
@@ -154,10 +150,6 @@ class Completeness:
             parts=rows,
             **asked_by(asked, answered.asked),
         )
-
-    def judged_by(self, judge: Judge) -> Completeness:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
 
     def __str__(self) -> str:
         return self.metric

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
-from evenhand.scorers.judging import Judge, check_judge
+from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.correctness import Claims
 from evenhand.scorers.rag.counted import asked_by, nothing, proportion, these
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.faithfulness import Faithfulness
-from evenhand.scorers.rag.known import known_claims
+from evenhand.scorers.rag.known import Claims, known_claims
 from evenhand.scorers.rag.material import Contexts, answer_in, contexts_of, need_contexts
 from evenhand.scorers.rag.sentences import letters
 from evenhand.scorers.rag.verdicts import Group
@@ -23,7 +22,7 @@ PARTS = ("faithfulness", "coverage", "compression")
 
 
 @dataclass(frozen=True, slots=True)
-class Summarisation:
+class Summarisation(AsksJudge):
     """One of three numbers of a summary: `faithfulness`, `coverage` or `compression`.
 
     Faithfulness is the share of the summary's claims that the source supports. Coverage is the weighted share of the
@@ -117,10 +116,6 @@ class Summarisation:
         if len({claim.weight for claim in claims}) == 1:
             return proportion(yes, n, said, **kept)
         return Score(got / total, None, said, {"n": n, **kept})
-
-    def judged_by(self, judge: Judge) -> Summarisation:
-        """The same question, asked of this judge."""
-        return replace(self, judge=judge)
 
     def __str__(self) -> str:
         return f"{self.metric}:{self.of}"

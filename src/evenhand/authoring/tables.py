@@ -1,0 +1,196 @@
+"""Rows of tables: of CSV and TSV files with a header, and of Parquet files.
+
+A column `name:json` holds JSON, and an empty cell in it nothing. Both kinds are read as they are asked for, so a file
+may be larger than memory.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from evenhand.authoring.frames import plain_row
+from evenhand.authoring.json_lines import Placed, Row, no_json
+from evenhand.core.encoding import decode
+from evenhand.core.errors import Problem, UsageError
+
+JSON_COLUMN = ":json"
+_LONGEST_CELL = 1 << 30
+_BATCH = 1000
+
+
+class Table:
+    """A CSV or TSV file. The place of a row is the byte that it begins at."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
+        self._header: list[str] = []
+
+    def rows(self, problems: list[Problem]) -> Iterator[Placed]:
+        """The rows, each with its first line; what is wrong with one is put to the problems, and the next one comes."""
+        with self.file.open("rb") as raw, _large_cells():
+            lines = _Lines(raw)
+            reader = csv.reader(lines, delimiter=self._delimiter)
+            self._header = [name.strip() for name in next(reader, [])]
+            twice = {name for name in self._header if self._header.count(name) > 1}
+            if twice:
+                named = " and ".join(map(repr, sorted(twice)))
+                problems.append(Problem(str(self.file), 1, 0, f"two columns are called {named}"))
+                return
+            line, place = reader.line_num + 1, lines.read
+            for cells in reader:
+                row = self._row(line, cells, problems)
+                if row is not None:
+                    yield line, place, row
+                line, place = reader.line_num + 1, lines.read
+
+    def row(self, place: int, problems: list[Problem]) -> Row | None:
+        """The row at a place; None where it is none any more. The header is that of the last look at all rows."""
+        with self.file.open("rb") as raw, _large_cells():
+            raw.seek(place)
+            return self._row(
+                0, next(csv.reader(_Lines(raw), delimiter=self._delimiter), []), problems
+            )
+
+    def _row(self, line: int, cells: list[str], problems: list[Problem]) -> Row | None:
+        if not any(cells):
+            return None
+        if len(cells) != len(self._header):
+            what = f"the row has {len(cells)} cells, the header has {len(self._header)}"
+            problems.append(Problem(str(self.file), line, 0, what))
+            return None
+        return _unpacked(self.file, line, dict(zip(self._header, cells, strict=True)), problems)
+
+
+class _Lines:
+    """The lines of a file as text, and how many bytes were read so far: where the next row begins."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self.read = raw.tell()
+        self._raw = raw
+
+    def __iter__(self) -> Iterator[str]:
+        for raw in self._raw:
+            for line in raw.splitlines(
+                keepends=True
+            ):  # by bytes: CR, LF and CRLF, and nothing else
+                first = self.read == 0
+                self.read += len(line)
+                yield line.decode("utf-8-sig" if first else "utf-8")
+
+
+class Parquet:
+    """A Parquet file. The place of a row is its number, from 0."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._batches: Iterator[tuple[int, Any]] = iter(())
+        self._start = 0
+        self._batch: Any = ()
+
+    def rows(self, problems: list[Problem]) -> Iterator[Placed]:
+        """The rows, each with its number, from 1."""
+        for start, batch in self._read(problems):
+            for place, found in enumerate(batch.to_pylist(), start):
+                row = _unpacked(self.file, place + 1, plain_row(found), problems)
+                if row is not None:
+                    yield place + 1, place, row
+
+    def row(self, place: int, problems: list[Problem]) -> Row | None:
+        """The row at a place; None where there is none any more.
+
+        Going on from the last one is quick; going back reads from the start.
+        """
+        if place < self._start or not len(self._batch):
+            self._batches = self._read(problems)
+            self._start, self._batch = next(self._batches, (0, ()))
+        while place >= self._start + len(self._batch):
+            following = next(self._batches, None)
+            if following is None:
+                return None
+            self._start, self._batch = following
+        (found,) = self._batch.slice(place - self._start, 1).to_pylist()
+        return _unpacked(self.file, place + 1, plain_row(found), problems)
+
+    def _read(self, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
+        """The batches, each with the place of its first row."""
+        parquet = parquet_library(self.file)
+        import pyarrow as pa  # noqa: PLC0415 (only for Parquet)
+
+        start = 0
+        try:
+            with parquet.ParquetFile(self.file) as table:
+                for batch in table.iter_batches(batch_size=_BATCH):
+                    yield start, batch
+                    start += len(batch)
+        except (pa.ArrowException, pa.ArrowInvalid) as error:
+            said = str(error).partition("\n")[0]
+            problems.append(Problem(str(self.file), 0, 0, f"is not Parquet: {said}"))
+
+
+def parquet_library(file: Path) -> Any:
+    """What reads and writes Parquet.
+
+    Raises:
+        UsageError: It is not installed.
+    """
+    try:
+        from pyarrow import parquet  # noqa: PLC0415 (heavy, and seldom wanted)
+    except ImportError:
+        raise UsageError(
+            f"{file}: Parquet is read and written by pyarrow, which is not installed",
+            hint="Install it: pip install 'evenhand[parquet]'",
+        ) from None
+    return parquet
+
+
+@contextmanager
+def _large_cells() -> Iterator[None]:
+    """Inside, a cell may be as large as a document; what csv allows otherwise is less."""
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _unpacked(
+    file: Path, line: int, cells: dict[str, Any], problems: list[Problem]
+) -> dict[str, Any] | None:
+    """A table's row with its JSON read: that of `name:json`, and that of lists and objects in our own columns."""
+    row: dict[str, Any] = {}
+    for name, cell in cells.items():
+        if name.endswith(JSON_COLUMN):
+            if cell in (None, ""):
+                continue
+            try:
+                row[name.removesuffix(JSON_COLUMN)] = decode(cell)
+            except ValueError as error:
+                problems.append(no_json(file, line, error, f"the column {name!r} "))
+                return None
+        elif name in {"context", "tags", "metadata"} and isinstance(cell, str):
+            row[name] = _list_or_text(name, cell)
+        elif name in {"input", "expected", "id", "description"} and cell in (None, ""):
+            continue  # an empty cell says nothing: it is not the empty text
+        else:
+            row[name] = cell
+    return row
+
+
+def _list_or_text(name: str, cell: str) -> object:
+    """A cell that is a list of texts in JSON, or for metadata an object, as that; else its text."""
+    opening = "{" if name == "metadata" else "["
+    if not cell.lstrip().startswith(opening):
+        return cell
+    try:
+        value = decode(cell)
+    except ValueError:
+        return cell
+    if name == "metadata":
+        return value
+    items = cast("list[object]", value)
+    return items if all(isinstance(item, str) for item in items) else cell

@@ -1,0 +1,165 @@
+"""Metrics over the cases of a run: n, mean, interval, spread, extremes, and what is in no mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from evenhand.core.run import TrialResult
+from evenhand.stats.interval import mean_of_clusters, wilson_of_shares
+from evenhand.stats.paired import FEWEST
+from evenhand.store.runfile import RunFile
+
+OVERALL = "overall"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One metric over all cases that it has a number for.
+
+    Attributes:
+        metric: Its name; `overall` for the weighted mean of each case.
+        n: How many cases have a number.
+        mean: Their mean; None for none.
+        low: The lower end of its 95 % interval, Student's, within what numbers there can be; Wilson's where all cases
+            are 0 or 1, or equal. None for fewer than two cases; five, where numbers have no ends.
+        high: The upper end.
+        sd: The standard deviation of the cases, n − 1 below; None for fewer than two.
+        least: The lowest number.
+        most: The highest.
+        not_applicable: Cases to which it did not apply. They are in no mean.
+        errors: Cases of which it is not known. Neither are they.
+        failed: Cases that missed their bound.
+    """
+
+    metric: str
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    sd: float | None
+    least: float | None
+    most: float | None
+    not_applicable: int
+    errors: int
+    failed: int
+
+
+@dataclass(slots=True)
+class _Seen:
+    """One metric's numbers as they come."""
+
+    counted: bool
+    values: list[float] = field(default_factory=list[float])
+    not_applicable: int = 0
+    errors: int = 0
+    failed: int = 0
+
+    def summed(self, metric: str) -> Summary:
+        values = self.values
+        n = len(values)
+        mean = math.fsum(values) / n if n else None
+        sd = low = high = None
+        if mean is not None and n > 1:
+            sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+            _, low, high = mean_of_clusters([[value] for value in values]) or (mean, mean, mean)
+            alike = not sd and 0 <= mean <= 1  # equal cases do not make it certain
+            if self.counted and (alike or {*values} <= {0.0, 1.0}):
+                _, low, high = wilson_of_shares(values)
+            elif self.counted:
+                low, high = max(0.0, low), min(1.0, high)
+            elif n < FEWEST:  # a distance of 14 give or take 120 says nothing
+                low = high = None
+        least, most = (min(values), max(values)) if values else (None, None)
+        return Summary(
+            metric,
+            n,
+            mean,
+            low,
+            high,
+            sd,
+            least,
+            most,
+            self.not_applicable,
+            self.errors,
+            self.failed,
+        )
+
+
+@dataclass(slots=True)
+class _Together:
+    """All metrics over the cases that are added, and `overall`."""
+
+    seen: dict[str, _Seen]
+
+    @staticmethod
+    def of(run: RunFile) -> _Together:
+        """Nothing yet of what a run measures."""
+        counted = {one["name"]: one["counted"] for one in described(run)}
+        return _Together({name: _Seen(is_) for name, is_ in {**counted, OVERALL: True}.items()})
+
+    def add(self, trial: TrialResult) -> None:
+        together = self.seen[OVERALL]
+        if trial.score is not None:
+            together.values.append(trial.score)
+        together.errors += trial.outcome == "error"
+        together.not_applicable += trial.score is None and trial.outcome != "error"
+        together.failed += trial.outcome == "fail"
+        for outcome in trial.outcomes:
+            one = self.seen.get(outcome.name)
+            if one is None:
+                continue
+            if outcome.score is not None:
+                one.values.append(outcome.score)
+            one.not_applicable += outcome.outcome == "not_applicable"
+            one.errors += outcome.outcome == "error"
+            one.failed += outcome.outcome == "fail"
+        if trial.error is not None and not trial.outcomes:  # the pipeline came to nothing
+            for name, one in self.seen.items():
+                one.errors += name != OVERALL
+
+    def summaries(self) -> list[Summary]:
+        return [one.summed(name) for name, one in self.seen.items()]
+
+
+def summaries_of(run: RunFile) -> list[Summary]:
+    """Each metric over all cases of a run of `score` or `score_batch`, and `overall` at the end."""
+    together = _Together.of(run)
+    for trial in run.trials():
+        together.add(trial)
+    return together.summaries()
+
+
+def summaries_by_tag(run: RunFile) -> dict[str, list[Summary]]:
+    """The same for the cases of each tag. A case with several tags counts under each; one without, under ''."""
+    tags: dict[str, _Together] = {}
+    for trial in run.trials():
+        for tag in dict.fromkeys(_tags(trial)):
+            if tag not in tags:
+                tags[tag] = _Together.of(run)
+            tags[tag].add(trial)
+    return {tag: tags[tag].summaries() for tag in sorted(tags)}
+
+
+def summary_rows(run: RunFile) -> list[dict[str, Any]]:
+    """A flat dict for each metric, and for each of each tag; `tag` is None over all cases."""
+    slices: dict[str | None, list[Summary]] = {None: summaries_of(run), **summaries_by_tag(run)}
+    return [
+        {"tag": tag, **{name: getattr(one, name) for name in Summary.__slots__}}
+        for tag, summaries in slices.items()
+        for one in summaries
+    ]
+
+
+def described(run: RunFile) -> list[dict[str, Any]]:
+    """What a run of `score` or `score_batch` keeps of its metrics: name, best, counted. Empty for any other run."""
+    told = run.meta.config.get("metrics")
+    rows = cast("list[Any]", told) if isinstance(told, list) else []
+    return [one for one in rows if isinstance(one, dict) and {"name", "best", "counted"} <= {*one}]
+
+
+def _tags(trial: TrialResult) -> Sequence[str]:
+    tags = trial.metadata.get("tags") or [""]
+    return [str(tag) for tag in tags] if isinstance(tags, list) else [str(tags)]

@@ -1,0 +1,273 @@
+"""What a judge is asked about the texts of a trial, and how its answers are read. `analysis` asks each once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from evenhand.core.errors import JudgeError, ScoreError
+from evenhand.core.message import Model, Prompt
+from evenhand.scorers.judge_prompt import judge_prompt, mark_of, template
+from evenhand.scorers.judge_reply import the_object, yes_or_no
+from evenhand.scorers.judging import asked, suspect_in
+from evenhand.scorers.rag.claims import (
+    Asked,
+    Facts,
+    Parts,
+    Relevant,
+    Statement,
+    Statements,
+    Support,
+    Topic,
+    Verdict,
+    claims_in,
+    entities_in,
+    sub_questions_in,
+)
+from evenhand.scorers.rag.itemised import (
+    Itemised,
+    Section,
+    itemised,
+    one_of,
+    said_in,
+    strict_object,
+)
+from evenhand.scorers.rag.sentences import letters, sentences
+from evenhand.scorers.rag.verdicts import Group, listed, material, number, verdict_section
+
+_TOPICS = ("on", "off", "unsure")
+_TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
+
+
+async def find_statements(model: Model, question: str, numbered: Sequence[str]) -> Statements:
+    """What an answer says, sentence by sentence.
+
+    Args:
+        numbered: Its sentences.
+
+    Raises:
+        JudgeError: The judge did not say it of every sentence, asked twice.
+    """
+
+    def read(item: Mapping[str, object]) -> tuple[Statement, ...]:
+        given = item.get("statements")
+        if not isinstance(given, (list, tuple)) or not given:
+            raise JudgeError("it has no statements")
+        sentence = cast("int", item["id"])
+        return tuple(_statement(one, sentence, question) for one in given)
+
+    topic = {"topic": {"type": "string", "enum": list(_TOPICS)}} if question else {}
+    one = strict_object(statement={"type": "string"}, claim={"type": "boolean"}, **topic)
+    items = {"statements": {"type": "array", "items": one}}
+    ids = tuple(range(1, len(numbered) + 1))
+    section = Section("sentences", "sentence", ids, read, items)
+    said: Mapping[str, str] = {"question": question, "answer": number(numbered, 1)}
+
+    def ask(wanted: Mapping[str, Sequence[int]]) -> Prompt:
+        ids = wanted["sentences"]
+        return judge_prompt("rag/statements", {**said, "ids": listed(ids)})[1]
+
+    found = await itemised(model, [section], ask, {"refusal": {"type": "boolean"}})
+    said_all = found.found["sentences"]
+    refusal = found.more.get("refusal")
+    return Statements(
+        tuple(one for i in ids for one in said_all[i]),
+        refusal=refusal is not None and yes_or_no(refusal),
+        asked=_by(found, "rag/statements", *numbered),
+    )
+
+
+def _statement(one: object, sentence: int, question: str) -> Statement:
+    if not isinstance(one, Mapping):
+        raise JudgeError("a statement is no object")
+    item = cast("Mapping[str, object]", one)
+    text = said_in(item, "statement")
+    if not text:
+        raise JudgeError("a statement has no words")
+    topic: Topic | None = None
+    if question:
+        topic = cast("Topic", one_of(item.get("topic"), _TOPICS, "topic"))
+    return Statement(text, sentence, yes_or_no(item.get("claim")), topic)
+
+
+async def find_facts(model: Model, question: str, reference: str) -> Facts:
+    """What a judge is asked once for each case, or once for ever where the dataset stores it.
+
+    Args:
+        question: Its parts are `sub_questions`; None of it where it is empty.
+        reference: Its `claims` and `entities`; none of them where it is empty.
+
+    Raises:
+        JudgeError: The judge did not say, asked twice.
+    """
+    version, prompt = judge_prompt("rag/facts", {"question": question, "reference": reference})
+    wanted: dict[str, Mapping[str, Any]] = {}
+    if reference:
+        entity = strict_object(name={"type": "string"}, aliases=_TEXTS)
+        wanted = {"claims": _TEXTS, "entities": {"type": "array", "items": entity}}
+    if question:
+        wanted["sub_questions"] = _TEXTS
+
+    def read(text: str) -> tuple[Any, ...]:
+        value = the_object(text, list(wanted))
+        missing = [key for key in wanted if value.get(key) is None]
+        if missing:
+            raise JudgeError(f"its answer has no {', '.join(missing)}")
+        try:
+            return (
+                claims_in(value["claims"], "claims") if reference else None,
+                entities_in(value["entities"]) if reference else None,
+                sub_questions_in(value["sub_questions"]) or (question,) if question else None,
+            )
+        except ScoreError as error:
+            raise JudgeError(f"its answer cannot be used: {error.message}") from None
+
+    keys = "with the keys " + ", ".join(f'"{key}"' for key in wanted)
+    reply, (claims, entities, parts) = await asked(
+        model, prompt, read, keys, strict_object(**wanted)
+    )
+    return Facts(
+        claims, entities, parts, Asked(reply.model or model.name, version, suspect_in(reference))
+    )
+
+
+async def find_support(model: Model, question: str, groups: tuple[Group, ...]) -> Support:
+    """How passages stand to claims, and which of their sentences bear on a question.
+
+    Args:
+        question: Nothing bears on it where it is empty.
+        groups: Each group's claims are held against its own passages alone.
+
+    Raises:
+        JudgeError: The judge gave no verdict on some of them, asked twice.
+    """
+    passages = [passage for group in groups for passage in group.passages]
+    claims = tuple(claim for group in groups for claim in group.claims)
+    split = [sentences(passage) for passage in passages] if question else []
+    sections: list[Section] = []
+    checked = verdict_section(groups)
+    if checked.ids:
+        sections.append(checked)
+    firsts = [1 + sum(map(len, split[:rank])) for rank in range(len(split))]
+    if question:
+        sections.append(_sentence_section(split, firsts))
+    mark = mark_of(question, *claims, "\0", *passages)
+
+    def ask(wanted: Mapping[str, Sequence[int]]) -> Prompt:
+        left = wanted.get("verdicts", ()), wanted.get("passages", ())
+        shown = (
+            [number(s, first) for s, first in zip(split, firsts, strict=True)]
+            if question
+            else passages
+        )
+        wishes = [f"Check the claims {listed(left[0])}."] if left[0] else []
+        wishes += [f"Look at the passages {listed(left[1])}."] if left[1] else []
+        return judge_prompt(
+            "rag/support",
+            {
+                "mark": mark,
+                "question": question,
+                "claims": "yes" if left[0] else "",
+                "sentences": "yes" if left[1] else "",
+                "material": material(groups, shown, left[0], mark),
+                "request": " ".join(wishes),
+            },
+        )[1]
+
+    found = await itemised(model, sections, ask)
+    verdicts = found.found.get("verdicts", {})
+    said = found.more.get("score", found.more.get("total"))
+    return Support(
+        claims,
+        tuple(verdicts.get(i, Verdict("not_found")) for i in range(1, len(claims) + 1)),
+        len(passages),
+        _by(found, "rag/support", *passages),
+        _relevant(split, firsts, found.found.get("passages", {})),
+        float(said) if isinstance(said, (int, float)) and not isinstance(said, bool) else None,
+    )
+
+
+def _sentence_section(split: Sequence[Sequence[str]], firsts: Sequence[int]) -> Section:
+    def read(item: Mapping[str, object]) -> frozenset[int]:
+        given = item.get("sentences")
+        if not isinstance(given, (list, tuple)):
+            raise JudgeError("it has no list of sentences")
+        rank = cast("int", item["id"]) - 1
+        own = range(firsts[rank], firsts[rank] + len(split[rank]))
+        named = _flat_numbers(given)
+        if any(n not in own for n in named):
+            raise JudgeError("it names sentences that the passage does not have")
+        return frozenset(named)
+
+    ids = tuple(rank for rank, own in enumerate(split, 1) if own)
+    items = {
+        "reasoning": {"type": "string"},
+        "sentences": {"type": "array", "items": {"type": "integer"}},
+    }
+    return Section("passages", "passage", ids, read, items)
+
+
+def _flat_numbers(given: Sequence[Any]) -> list[int]:
+    found: list[int] = []
+    for one in given:
+        if isinstance(one, (list, tuple)):
+            found += _flat_numbers(one)
+            continue
+        try:
+            found.append(int(one))
+        except (TypeError, ValueError, OverflowError):
+            raise JudgeError("a number of a sentence is none") from None
+    return found
+
+
+def _relevant(
+    split: Sequence[Sequence[str]], firsts: Sequence[int], found: Mapping[int, frozenset[int]]
+) -> tuple[Relevant, ...]:
+    return tuple(
+        Relevant(
+            len(own),
+            len(found.get(rank + 1, ())),
+            sum(map(letters, own)),
+            sum(letters(own[n - firsts[rank]]) for n in found.get(rank + 1, ())),
+        )
+        for rank, own in enumerate(split)
+    )
+
+
+async def find_answered(model: Model, question: str, parts: tuple[str, ...], answer: str) -> Parts:
+    """Which parts of a question an answer answers.
+
+    Raises:
+        JudgeError: The judge gave no verdict on some of them, asked twice.
+    """
+
+    def read(item: Mapping[str, object]) -> _Part:
+        return _Part(yes_or_no(item.get("answered")), said_in(item))
+
+    items = {"reasoning": {"type": "string"}, "answered": {"type": "boolean"}}
+    ids = tuple(range(1, len(parts) + 1))
+    section = Section("parts", "part", ids, read, items)
+    said = {"question": question, "parts": number(parts, 1), "answer": answer}
+
+    def ask(wanted: Mapping[str, Sequence[int]]) -> Prompt:
+        return judge_prompt("rag/sub_questions", {**said, "ids": listed(wanted["parts"])})[1]
+
+    found = await itemised(model, [section], ask)
+    verdicts: dict[int, _Part] = found.found["parts"]
+    return Parts(
+        tuple(
+            (part, verdicts[i].answered, verdicts[i].reasoning) for i, part in enumerate(parts, 1)
+        ),
+        _by(found, "rag/sub_questions", answer),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    answered: bool
+    reasoning: str = field(default="", compare=False)
+
+
+def _by(found: Itemised, name: str, *texts: str) -> Asked:
+    return Asked(found.model, template(name)[0], suspect_in(*texts))
