@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenhand.core.expect import Expectation
-    from evenhand.promptfoo.findings import Findings, Place
+    from evenhand.documents.findings import Findings, Place
     from evenhand.registry.assertions import Lend, Make, Seen
     from evenhand.registry.library import Library
 

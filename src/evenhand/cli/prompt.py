@@ -238,7 +238,7 @@ def send(
 def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
     """Print the latest rows of .usage.jsonl, as they are; of .eval.jsonl, or of .promotions.jsonl."""
     from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)
-    from evenhand.promptfoo.findings import Findings  # noqa: PLC0415 (see above)
+    from evenhand.documents.findings import Findings  # noqa: PLC0415 (see above)
     from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, read  # noqa: PLC0415 (see above)
 
     name = EVALS if evals else PROMOTIONS if promotions else USAGE
@@ -365,7 +365,7 @@ def _start() -> Path:
 
 def _prompt(id_: str) -> PromptFolder:
     """A prompt that can be used: nothing is wrong with its metadata and its template."""
-    from evenhand.promptfoo.findings import Findings  # noqa: PLC0415 (see above)
+    from evenhand.documents.findings import Findings  # noqa: PLC0415 (see above)
     from evenhand.registry.prompt import read_prompt  # noqa: PLC0415 (see above)
 
     library, findings = _library(), Findings()
@@ -377,7 +377,7 @@ def _prompt(id_: str) -> PromptFolder:
 
 
 def _rendered(id_: str, case: str, pairs: tuple[str, ...], var_file: Path | None) -> Rendered:
-    from evenhand.promptfoo.findings import Findings  # noqa: PLC0415 (see above)
+    from evenhand.documents.findings import Findings  # noqa: PLC0415 (see above)
     from evenhand.registry.sending import rendered, variables  # noqa: PLC0415 (see above)
 
     found, findings = _prompt(id_), Findings()

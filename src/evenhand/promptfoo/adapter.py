@@ -19,15 +19,15 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Prompt
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
+from evenhand.documents.findings import Findings, Place
+from evenhand.documents.tree import Document
 from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.assertions.assertion import Cell
 from evenhand.promptfoo.assertions.reading import AssertionReader
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled
-from evenhand.promptfoo.findings import Findings, Place
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.prompts import TextPrompt
-from evenhand.promptfoo.tree import Document
 
 
 class Asserts:

@@ -12,8 +12,8 @@ from typing import Any, cast
 from evenhand.core.errors import EvenhandError
 from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.message import Reply
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean, shown_path
-from evenhand.promptfoo.tree import read_document
+from evenhand.documents.findings import Findings, Place, did_you_mean, shown_path
+from evenhand.documents.tree import read_document
 from evenhand.registry.library import Library, leads_out
 from evenhand.registry.questions import Finds, Has, Long
 from evenhand.scorers.structured import IsJson, validator

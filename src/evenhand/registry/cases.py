@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean
-from evenhand.promptfoo.tree import Document, read_document
+from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.documents.tree import Document, read_document
 from evenhand.registry.assertions import AssertionReader, Lend, Make
 from evenhand.registry.library import EVAL, INPUTS, leads_out
 from evenhand.registry.prompt import PromptFolder, read_inputs, read_prompt

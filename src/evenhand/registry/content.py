@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.encoding import digest, encode
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry.cases import EvalFile, read_eval
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import EVAL, GUARD, VERIFY

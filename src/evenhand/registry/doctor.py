@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evenhand.core.errors import EvenhandError, Problem
-from evenhand.promptfoo.findings import Findings, Place
+from evenhand.documents.findings import Findings, Place
 from evenhand.registry.cases import read_eval
 from evenhand.registry.evidence import PROMOTIONS
 from evenhand.registry.gates import Standing, evidence_of, standing

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import StoreError
-from evenhand.promptfoo.findings import Findings, Place
+from evenhand.documents.findings import Findings, Place
 from evenhand.store.locks import turn
 
 USAGE = ".usage.jsonl"

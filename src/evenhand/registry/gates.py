@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evenhand.core.errors import UsageError
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry.cases import EvalFile, read_eval
 from evenhand.registry.content import Content, content_of
 from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, Row, Rows, read

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from evenhand.promptfoo.findings import Findings, shown_path
+from evenhand.documents.findings import Findings, shown_path
 from evenhand.registry.doctor import ALIAS
 from evenhand.registry.library import Library
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt

@@ -18,7 +18,7 @@ from evenhand.core.message import Prompt
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry.assertions import Lend
 from evenhand.registry.cases import EvalCase, EvalFile, chosen, read_eval
 from evenhand.registry.content import Content, content_of

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError, UsageError
-from evenhand.promptfoo.findings import Findings, shown_path
-from evenhand.promptfoo.tree import read_yaml
+from evenhand.documents.findings import Findings, shown_path
+from evenhand.documents.tree import read_yaml
 from evenhand.registry.evidence import today
 from evenhand.registry.library import (
     ALIASES,

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from evenhand.core.errors import StoreError
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry import evidence
 from evenhand.registry.evidence import append, read
 from evenhand.registry.usage import usage_of

@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.message import Reply, Usage
-from evenhand.promptfoo.findings import Findings, Place
+from evenhand.documents.findings import Findings, Place
 from evenhand.registry.assertions import AssertionReader, Seen
 from evenhand.registry.counting import tokens, words
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry.library import Library, is_id, library_of, prompts_at
 from evenhand.registry.prompt import read_prompt
 

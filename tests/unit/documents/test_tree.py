@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.promptfoo.findings import Findings
-from evenhand.promptfoo.tree import Document, read_document, read_yaml
+from evenhand.documents.findings import Findings
+from evenhand.documents.tree import Document, read_document, read_yaml
 
 
 def read(text: str) -> tuple[Document | None, list[str]]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from evenhand.promptfoo.findings import Findings, Place
+from evenhand.documents.findings import Findings, Place
 
 if TYPE_CHECKING:
     import yaml
