@@ -70,7 +70,7 @@ def test_the_example_runs_offline_as_it_is(evenhand):
     """A folder of files as they have always been: cases, rubric, queries, hooks, a schema, another dialect's word."""
     ended = evenhand("run", "prompts/surgical-diff", "--offline")
     assert (ended.code, "6 of 6 passed" in ended.out) == (0, True)
-    assert "trigger precision 1.00 · trigger recall 1.00" in ended.err
+    assert "trigger precision 1.00 of 2 · trigger recall 1.00 of 2" in ended.err
     assert evenhand("run", "prompts", "--offline").code == 0
     assert evenhand("prompt", "doctor").code == 0
     (row,) = rows(".eval.jsonl", "commit-message")
@@ -217,6 +217,10 @@ def test_a_file_can_be_a_variable(evenhand, tmp_path):
         ("prompt", "doctor", "nobody"),
         ("prompt", "doctor", "/prompts/nobody"),
         ("run", "prompts/surgical-diff", "--case", "nobody"),
+        ("run", "prompts/surgical-diff", "--filter-metadata", "prompt"),
+        ("run", "prompts/surgical-diff", "--providers", "echo"),
+        ("run", "prompts/surgical-diff", "-k", "x"),
+        ("check", "prompts/surgical-diff", "--grader", "echo"),
         ("run", "--case", "x", "prompts/surgical-diff/examples"),
     ],
 )
@@ -228,6 +232,42 @@ def test_mistakes_are_told_without_a_traceback(evenhand, words):
     assert ended.err.strip()
     assert "Traceback" not in ended.err
     assert sorted(str(p) for p in Path().rglob("*")) == before
+
+
+def test_options_of_another_door_are_refused_by_name(evenhand):
+    """All of them at once, and with what to do instead."""
+    words = (
+        "run",
+        "prompts",
+        "--offline",
+        "--tag",
+        "team=a",
+        "--delay",
+        "5",
+        "--prompt-prefix",
+        "x",
+    )
+    said = evenhand(*words).err
+    assert "--prompt-prefix, --tag, --delay are for promptfoo configs" in said
+    assert (
+        "Use --filter, or --filter-metadata tags=NAME" in evenhand("run", "prompts", "-k", "x").err
+    )
+
+
+def test_filters_take_cases_and_queries(evenhand):
+    """By their name, their prompt, and what they should come to."""
+    run = ("run", "prompts", "--offline", "--json")
+
+    def cases(*words: str) -> list[str]:
+        return [trial["description"] for trial in json.loads(evenhand(*run, *words).out)["trials"]]
+
+    assert cases("--filter-pattern", "^nothing") == ["nothing-to-mend"]
+    assert all(
+        "should not match" in case for case in cases("--filter-metadata", "should_match=false")
+    )
+    assert len(cases("--filter-metadata", "prompt=commit-message")) == 1
+    assert len(cases("--filter-prompts", "surgical-diff: triggering")) == 4
+    assert rows(".eval.jsonl")[-1]["partial"] is True
 
 
 def test_an_edit_moves_the_date(evenhand, monkeypatch):

@@ -63,6 +63,7 @@ class EvalCase:
         makes: What its assertions expect.
         rubric: What a judge rates the output by; empty for nobody.
         hooks: Whether guard.sh and verify.sh take part.
+        borrows: Whether it has assertions of another dialect.
     """
 
     name: str
@@ -75,6 +76,7 @@ class EvalCase:
     hooks: bool
     tags: tuple[str, ...]
     place: Place
+    borrows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,7 @@ class _Reader:
             self._flag(case, "hooks", at, self._flag(self._defaults, "hooks", ("defaults",), True)),
             tuple(map(str, self._list(case, "tags", at))),
             self._document.at(*at),
+            any(isinstance(item, Mapping) and "type" in item for item in case.get("assert") or ()),
         )
 
     def _makes(self, given: object, at: tuple[str | int, ...]) -> list[Make]:
@@ -274,15 +277,16 @@ class _Reader:
             return None
         said = self._mapping(self._said, "triggering")
         self._known(said, _TRIGGERING, "triggering")
-        queries: list[tuple[str, bool]] = []
+        queries: dict[str, bool] = {}
         for key, wanted in (("should_match", True), ("should_not_match", False)):
             for i, query in enumerate(self._list(said, key, ("triggering",))):
-                if isinstance(query, str) and query.strip():
-                    queries.append((query, wanted))
+                at = ("triggering", key, i)
+                if not isinstance(query, str) or not query.strip():
+                    self._problem(at, f"a query of {key} is {query!r}, not a text")
+                elif query in queries:
+                    self._problem(at, f"the query {query!r} is there already", "Leave one out.")
                 else:
-                    self._problem(
-                        ("triggering", key, i), f"a query of {key} is {query!r}, not a text"
-                    )
+                    queries[query] = wanted
         if said and not ("should_match" in said or "should_not_match" in said):
             what = "triggering has neither should_match nor should_not_match"
             self._problem(("triggering",), what, "Write what people say, and whether it is meant.")
@@ -291,7 +295,9 @@ class _Reader:
             self._problem(("triggering",), "meta.yml has no description to go by")
         judge = self._judging(said, "triggering").model
         place = self._document.at("triggering")
-        return Triggering(queries, judge, self._others(said), place) if queries else None
+        return (
+            Triggering(list(queries.items()), judge, self._others(said), place) if queries else None
+        )
 
     def _others(self, said: Mapping[str, Any]) -> list[str]:
         library, given = self._prompt.library, said.get("among")

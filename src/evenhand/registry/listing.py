@@ -17,6 +17,7 @@ from evenhand.registry.gates import (
     unmet,
 )
 from evenhand.registry.library import Library
+from evenhand.registry.outcome import rate_of
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
 from evenhand.registry.usage import usage_of
 from evenhand.report.words import count
@@ -175,6 +176,6 @@ def _eval_line(row: Row) -> str:
     line = f"{row.get('ts')}: {row.get('passed')} of {row.get('total')} cases passed"
     for key in ("partial", "offline"):
         line += f", {key}" if row.get(key) else ""
-    for name, value in (row.get("triggering") or {}).items():
-        line += f", trigger {name} {'unknown' if value is None else format(value, '.2f')}"
+    for name, share in (row.get("triggering") or {}).items():
+        line += f", trigger {name} {rate_of(share)}"
     return line

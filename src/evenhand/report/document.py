@@ -20,6 +20,7 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.findings import low_confidence, warnings
 from evenhand.report.rates import Rate, mean_scores, rates
+from evenhand.report.triggers import Found, found_by_triggers
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
@@ -151,6 +152,7 @@ def _head(run: RunFile) -> dict[str, Any]:
             _rate_row(run, rate, score)
             for rate, score in zip(rates(run), mean_scores(run), strict=True)
         ],
+        "triggers": [_found_row(run, found) for found in found_by_triggers(run)],
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),
     }
@@ -185,6 +187,15 @@ def _rate_row(run: RunFile, rate: Rate, score: tuple[float, float, float] | None
             }
             for tally in rate.flaky
         ],
+    }
+
+
+def _found_row(run: RunFile, found: Found) -> dict[str, Any]:
+    variant = run.meta.variants[found.variant]
+    return {
+        "variant": {"prompt": variant.prompt, "model": variant.model},
+        "precision": found.precision.told(),
+        "recall": found.recall.told(),
     }
 
 
