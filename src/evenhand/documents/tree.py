@@ -12,8 +12,9 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.documents.findings import Findings, Place
 
@@ -116,7 +117,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     reader = _Reader(path, findings, places)
     try:
         _refuse_depth(text)
-        node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        node = yaml.compose(text, Loader=_loader())
         if node is not None and "*" in text:
             _size(node, {})
         value = reader.value_of(node, ()) if node is not None else None
@@ -134,6 +135,26 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
         findings.problem(Place(path), str(error))
         return None
     return Document(path, value, places)
+
+
+@lru_cache(maxsize=1)
+def _loader() -> Any:
+    """A loader that leaves it to `_Reader` what a plain scalar is: tags are those that are written."""
+    import yaml  # noqa: PLC0415 (see read_yaml)
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        def resolve(self, *node: Any) -> str:
+            implicit = node[
+                2
+            ]  # after its kind and its value; a pair for a scalar: plain, and in quotes
+            text = isinstance(implicit, tuple) and not implicit[0]
+            return "tag:yaml.org,2002:str" if text else ""
+
+        def descend_resolver(self, *_: object) -> None: ...
+
+        def ascend_resolver(self) -> None: ...
+
+    return Loader
 
 
 def _yaml_hint(text: str, mark: object) -> str:
@@ -161,7 +182,7 @@ def _refuse_depth(text: str) -> None:
     import yaml  # noqa: PLC0415 (see read_yaml)
 
     depth = 0
-    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    for event in yaml.parse(text, Loader=_loader()):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
             event, yaml.CollectionEndEvent
         )
@@ -198,14 +219,11 @@ class _Reader:
         self, path: Path, findings: Findings, places: dict[Path_, tuple[int, int]]
     ) -> None:
         from yaml import ScalarNode, SequenceNode  # noqa: PLC0415 (see read_yaml)
-        from yaml.resolver import Resolver  # noqa: PLC0415 (see read_yaml)
 
         self._scalar_node, self._sequence_node = ScalarNode, SequenceNode
-
         self._path = path
         self._findings = findings
         self._places = places
-        self._resolver = Resolver()
 
     def value_of(self, node: yaml.Node, path: Path_) -> object:
         """The node's value."""
@@ -254,8 +272,7 @@ class _Reader:
         text = cast(str, node.value)
         if node.style:
             return text
-        explicit = node.tag != self._resolver.resolve(type(node), text, (True, False))
-        if explicit and node.tag.endswith(":str"):
+        if node.tag.endswith(":str"):
             return text
         if text in _WORDS:
             return _WORDS[text]
@@ -305,9 +322,7 @@ def _places_of(text: str, places: dict[Path_, tuple[int, int]]) -> None:
 
     try:
         _refuse_depth(text)
-        node = yaml.compose(
-            text.replace("\t", " "), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        )
+        node = yaml.compose(text.replace("\t", " "), Loader=_loader())
         if node is not None:
             _Reader(Path(), Findings(), places).value_of(node, ())
     except (yaml.YAMLError, _TooMuch):

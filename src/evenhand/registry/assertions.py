@@ -69,6 +69,7 @@ class AssertionReader:
         model: Whose tokens.
         lend: Who reads assertions of another dialect; None for nobody.
         files: The files that were named.
+        told_words: Whether it has been said that `max_tokens` counts words: once for a file is enough.
     """
 
     library: Library
@@ -78,6 +79,7 @@ class AssertionReader:
     model: str = ""
     lend: Lend | None = None
     files: set[Path] = field(default_factory=set[Path])
+    told_words: bool = False
 
     def read(self, item: object, place: Place, at: Callable[[str], Place]) -> list[Make]:
         """What one item of `assert` expects.
@@ -158,7 +160,8 @@ class AssertionReader:
             self.findings.problem(place, f"{op} is {value!r}, not a whole number")
             return None
         counts = "tokens" if self.counts_tokens and op.endswith("_tokens") else "words"
-        if counts == "words" and op.endswith("_tokens"):
+        if counts == "words" and op.endswith("_tokens") and not self.told_words:
+            self.told_words = True
             named = op.replace("tokens", "words")
             what = f"{op} counts words, as it always has in an eval.yml"
             hint = f"Write {named}; or 'tokens: tokens' below defaults, to count tokens."
@@ -188,13 +191,13 @@ class AssertionReader:
 
     def file(self, name: str, place: Place) -> Path | None:
         """The file that is meant, of the repository first and then of the prompt; None, and a problem, for none."""
-        tried = [base / name for base in (self.library.root, self.folder)]
-        inside = [path for path in tried if not leads_out(path, self.library.root)]
-        for path in inside:
-            if path.is_file():
+        root = self.library.root
+        tried = [base / name for base in (root, self.folder)]
+        for path in tried:
+            if path.is_file() and not leads_out(path, root):
                 self.files.add(path)
                 return path
-        if len(inside) < len(tried):
+        if any(leads_out(path, root) for path in tried):
             what = f"{name!r} leads out of the repository"
             self.findings.problem(place, what, "Only files in it are read.")
             return None

@@ -116,12 +116,17 @@ class EvalFile:
 
 
 def read_eval(
-    prompt: PromptFolder, findings: Findings, lend: Lend | None = None
+    prompt: PromptFolder,
+    findings: Findings,
+    lend: Lend | None = None,
+    *,
+    with_inputs: bool = True,
 ) -> EvalFile | None:
     """The eval.yml of a prompt; None where there is none, or nothing in it can be read.
 
     Args:
         lend: Who reads assertions of another dialect.
+        with_inputs: Whether the files of inputs that it names are read; else they are only found.
     """
     path = prompt.path / EVAL
     if path.is_symlink() and leads_out(path, prompt.path):
@@ -135,16 +140,23 @@ def read_eval(
     if not isinstance(document.value, Mapping):
         findings.problem(document.at(), "is not a list of names with values", "Write cases: […].")
         return None
-    return _Reader(prompt, document, findings, lend).read()
+    return _Reader(prompt, document, findings, lend, with_inputs=with_inputs).read()
 
 
 class _Reader:
     """Reads one eval.yml."""
 
     def __init__(
-        self, prompt: PromptFolder, document: Document, findings: Findings, lend: Lend | None
+        self,
+        prompt: PromptFolder,
+        document: Document,
+        findings: Findings,
+        lend: Lend | None,
+        *,
+        with_inputs: bool,
     ) -> None:
         self._prompt = prompt
+        self._with_inputs = with_inputs
         self._document = document
         self._inputs_read: dict[str, dict[str, object]] = {}
         self._findings = findings
@@ -268,8 +280,10 @@ class _Reader:
         if folder not in self._inputs_read:
             path = self._assertions.file(f"{folder}/{INPUTS}", place)
             root = self._prompt.library.root
-            read = read_inputs(path, root, self._findings) if path is not None else {}
-            self._inputs_read[folder] = read
+            wanted = path if self._with_inputs else None
+            self._inputs_read[folder] = (
+                read_inputs(wanted, root, self._findings) if wanted is not None else {}
+            )
         return self._inputs_read[folder]
 
     def _triggering(self) -> Triggering | None:

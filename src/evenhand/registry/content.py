@@ -66,7 +66,7 @@ def _cases(prompt: PromptFolder, suite: EvalFile | None) -> str:
         return ""
     parts: list[bytes | str] = [data]
     if any(word in data for word in _PLAIN):
-        found = suite or read_eval(prompt, Findings(), _nothing)
+        found = suite or read_eval(prompt, Findings(), _nothing, with_inputs=False)
         files: Sequence[Path] = sorted(found.files) if found else ()
         parts += [file.read_bytes() for file in files if file.is_file()]
         if found and found.triggering:

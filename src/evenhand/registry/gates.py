@@ -72,7 +72,7 @@ def sent_to(prompt: PromptFolder, suite: EvalFile | None = None) -> str:
     """The id of the model that a prompt is sent to: of meta.yml, or else of eval.yml; empty for none."""
     if prompt.meta.model:
         return model_id(prompt.meta.model)
-    found = suite or read_eval(prompt, Findings(), lambda *_: None)
+    found = suite or read_eval(prompt, Findings(), lambda *_: None, with_inputs=False)
     return model_id(found.model) if found else ""
 
 
