@@ -142,19 +142,21 @@ def _loader() -> Any:
     """A loader that leaves it to `_Reader` what a plain scalar is: tags are those that are written."""
     import yaml  # noqa: PLC0415 (see read_yaml)
 
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        def resolve(self, *node: Any) -> str:
-            implicit = node[
-                2
-            ]  # after its kind and its value; a pair for a scalar: plain, and in quotes
-            text = isinstance(implicit, tuple) and not implicit[0]
-            return "tag:yaml.org,2002:str" if text else ""
+    safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    own = {"resolve": _as_written, "descend_resolver": _not_asked, "ascend_resolver": _not_asked}
+    return type("Loader", (safe,), own)
 
-        def descend_resolver(self, *_: object) -> None: ...
 
-        def ascend_resolver(self) -> None: ...
+def _as_written(*node: Any) -> str:
+    """The tag of a node that has none: that of text for `! 5`, which says that it is; nothing for any other."""
+    implicit = node[
+        3
+    ]  # after the loader, the kind and the value; a pair for a scalar: plain, and in quotes
+    return "tag:yaml.org,2002:str" if isinstance(implicit, tuple) and not implicit[0] else ""
 
-    return Loader
+
+def _not_asked(*_: object) -> None:
+    """Paths that resolve to tags: there are none."""
 
 
 def _yaml_hint(text: str, mark: object) -> str:
