@@ -14,7 +14,7 @@ from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.documents.tree import Document, read_document
 from evenhand.registry.assertions import AssertionReader, Lend, Make
 from evenhand.registry.library import EVAL, INPUTS, leads_out
-from evenhand.registry.prompt import PromptFolder, read_inputs, read_prompt
+from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_inputs, read_prompt
 
 PASS_THRESHOLD = 4.0
 LOWEST, HIGHEST = 1.0, 5.0
@@ -130,9 +130,7 @@ def read_eval(
     """
     path = prompt.path / EVAL
     if path.is_symlink() and leads_out(path, prompt.path):
-        findings.problem(
-            Place(path), "is a link that leads out of its folder", "Copy the file here."
-        )
+        findings.problem(Place(path), LEADS_OUT, "Copy it here.")
         return None
     document = read_document(path, findings) if path.is_file() else None
     if document is None:

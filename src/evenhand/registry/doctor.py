@@ -14,7 +14,7 @@ from evenhand.registry.gates import Standing, evidence_of, standing
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import ALIASES, GUARD, TEMPLATE, VERIFY, Library, links_out
 from evenhand.registry.markup import parsed, where_broken
-from evenhand.registry.prompt import PromptFolder, read_prompt
+from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_prompt
 from evenhand.registry.rendering import names_in
 
 ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -65,7 +65,7 @@ def look(library: Library, ids: Sequence[str] | None = None) -> list[Looked]:
 
 def _looked(prompt: PromptFolder, findings: Findings) -> Looked:
     for path in links_out(prompt.path):
-        findings.problem(Place(path), "is a link that leads out of the prompt's folder", "Copy it.")
+        findings.problem(Place(path), LEADS_OUT, "Copy it here.")
     suite = read_eval(prompt, findings, lambda *_: None)
     if prompt.template:
         _variables(prompt, findings)
@@ -73,8 +73,10 @@ def _looked(prompt: PromptFolder, findings: Findings) -> Looked:
     skill_shape(prompt, findings)
     for name in (GUARD, VERIFY):
         path = prompt.path / name
-        if path.is_file() and not is_hook(path):
-            findings.hint(Place(path), "is not run: it may not be executed", f"chmod +x {path}")
+        if path.exists() and not is_hook(path):
+            findings.hint(
+                Place(path), "is not run: it is no file that may be executed", f"chmod +x {path}"
+            )
     stands = None
     try:
         evidence = evidence_of(prompt, suite)

@@ -74,7 +74,8 @@ def append(path: Path, row: Row) -> None:
                 raise StoreError(f"{path} cannot be written: the disk is full")
             os.fsync(fd)
     except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror or error
+        raise StoreError(f"{path} cannot be written: {why}") from error
 
 
 @contextlib.contextmanager

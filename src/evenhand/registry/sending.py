@@ -23,6 +23,7 @@ from evenhand.core.plan import CallEstimate, RunOptions, Step
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
+from evenhand.documents.findings import shown_path
 from evenhand.engine.door import Settings, run, waited_for
 from evenhand.registry.content import content_of
 from evenhand.registry.counting import words
@@ -91,7 +92,7 @@ def rendered(
         found, others = ran.values()
         values = merged(values, found)
         notes += [f"guard.sh: sets nothing: {line[:200]}" for line in others[:20]]
-    text = render(prompt.template, values, str(prompt.path / TEMPLATE))
+    text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE))
     return Rendered(prompt, case, text, values, started, tuple(filter(None, notes)))
 
 
@@ -206,8 +207,8 @@ def _verified(given: Rendered, output: str) -> tuple[bool | None, str]:
 
 def _not_run(prompt: PromptFolder, name: str) -> str:
     path = prompt.path / name
-    if path.is_file() and not is_hook(path):
-        return f"{name} is not run: it may not be executed (chmod +x {path})"
+    if path.exists() and not is_hook(path):
+        return f"{name} is not run: it is no file that may be executed (chmod +x {path})"
     return ""
 
 
