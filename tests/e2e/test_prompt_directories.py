@@ -353,8 +353,8 @@ def test_a_run_that_was_stopped_is_no_evidence_until_it_is_over(evenhand, monkey
     assert row["all_passed"] is True
 
 
-def test_verbs_of_the_shell_send_from_anywhere(evenhand, online, tmp_path):
-    """Sourced, a verb finds its repository."""
+def test_verbs_of_the_shell_work_from_anywhere(evenhand, online, tmp_path):
+    """Sourced, a verb finds its repository: it fills the prompt in, and sends it where it is told to."""
     evenhand("prompt", "index")
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "evenhand"
@@ -362,8 +362,14 @@ def test_verbs_of_the_shell_send_from_anywhere(evenhand, online, tmp_path):
         f'#!/bin/sh\nexec {sys.executable} -c "from evenhand.cli import main; main()" "$@"\n'
     )
     program.chmod(0o755)
-    script = f"export PATH={tmp_path / 'bin'}:$PATH; . {Path('aliases.sh').absolute()}; cd /; gcm --var diff=x"
+    verbs = "gcm --var diff=x; gcm --var diff=x --send"
+    script = (
+        f"export PATH={tmp_path / 'bin'}:$PATH; . {Path('aliases.sh').absolute()}; cd /; {verbs}"
+    )
     done = subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, check=False, timeout=50
     )
-    assert json.loads(done.stdout)["subject"] == "Raise the timeout to 30 s"
+    rendered, _, answer = done.stdout.rpartition("\n{")
+    assert "You write commit messages" in rendered
+    assert json.loads("{" + answer)["subject"] == "Raise the timeout to 30 s"
+    assert [row["sent"] for row in rows(".usage.jsonl", "commit-message")] == [False, True]

@@ -46,6 +46,18 @@ class Rows:
             )
 
 
+def number(row: Row, *path: str | int) -> float | None:
+    """A number in a row; None where there is none: whoever can write the file can write anything."""
+    value: Any = row
+    for key in path:
+        holds = isinstance(value, Mapping) if isinstance(key, str) else isinstance(value, list)
+        try:
+            value = value[key] if holds else None
+        except LookupError:
+            return None
+    return value if type(value) in (int, float) else None
+
+
 def now() -> str:
     """The time as rows have it: UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand import __version__
 from evenhand.core.errors import StoreError
 from evenhand.core.run import TrialResult
 from evenhand.registry.content import Content
-from evenhand.registry.evidence import EVALS, append, now
+from evenhand.registry.evidence import EVALS, Row, append, now, number
 from evenhand.registry.models import model_id
 from evenhand.registry.prompt import PromptFolder
 from evenhand.report.triggers import Found, found_by_triggers
@@ -149,17 +149,18 @@ def _row(asked: Asked, tally: _Tally, run: str) -> dict[str, Any]:
     return row
 
 
-def rate_of(share: object) -> str:
-    """A rate of trigger tests in a row, in words: `0.67 of 3`."""
-    said = cast("Mapping[str, Any]", share) if isinstance(share, Mapping) else {"rate": share}
-    rate, n = said.get("rate"), said.get("n")
-    return ("unknown" if rate is None else f"{rate:.2f}") + (f" of {n}" if n else "")
+def trigger_words(row: Row) -> list[str]:
+    """Precision and recall of trigger tests in a row, in words: `trigger recall 0.67 of 3`."""
+    found: list[str] = []
+    for name in ("precision", "recall") if row.get("triggering") else ():
+        rate, n = number(row, "triggering", name, "rate"), number(row, "triggering", name, "n")
+        found.append(f"trigger {name} {'unknown' if rate is None else f'{rate:.2f}'} of {n or 0:g}")
+    return found
 
 
 def _told(asked: Asked, row: dict[str, Any]) -> str:
     line = f"{asked.prompt.id}: {row['passed']} of {row['total']} cases passed"
-    for name, share in row.get("triggering", {}).items():
-        line += f" · trigger {name} {rate_of(share)}"
+    line = " · ".join([line, *trigger_words(row)])
     why = [
         word for word, holds in (("partial", asked.partial), ("offline", asked.offline)) if holds
     ]
