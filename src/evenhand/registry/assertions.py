@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -66,7 +66,6 @@ class AssertionReader:
     Attributes:
         library: Where files that are named are looked for first, and then in `folder`.
         counts_tokens: Whether `max_tokens` means tokens, and not words.
-        model: Whose tokens.
         lend: Who reads assertions of another dialect; None for nobody.
         files: The files that were named.
         told_words: Whether it has been said that `max_tokens` counts words: once for a file is enough.
@@ -76,7 +75,6 @@ class AssertionReader:
     folder: Path
     findings: Findings
     counts_tokens: bool = False
-    model: str = ""
     lend: Lend | None = None
     files: set[Path] = field(default_factory=set[Path])
     told_words: bool = False
@@ -166,7 +164,7 @@ class AssertionReader:
             what = f"{op} counts words, as it always has in an eval.yml"
             hint = f"Write {named}; or 'tokens: tokens' below defaults, to count tokens."
             self.findings.hint(place, what, hint)
-        return Long(op, value, counts, self.model)
+        return Long(op, value, counts)
 
     def _schema(self, value: object, place: Place) -> Scorer | None:
         schema = value
@@ -207,4 +205,6 @@ class AssertionReader:
 
 
 def _expecting(scorer: Scorer) -> Make:
+    if isinstance(scorer, Long):  # of whoever answered: tokens are a model's own
+        return lambda seen: Expectation(seen.output, replace(scorer, model=seen.model))
     return lambda seen: Expectation(seen.output, scorer)

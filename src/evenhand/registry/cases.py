@@ -163,9 +163,9 @@ class _Reader:
         tokens = self._defaults.get("tokens", "words")
         if tokens not in ("words", "tokens"):
             self._problem(("defaults", "tokens"), f"tokens is {tokens!r}", "Write words or tokens.")
-        model = self._text(self._defaults, "model", "defaults") or prompt.meta.model
+        self._model = self._text(self._defaults, "model", "defaults") or prompt.meta.model
         self._assertions = AssertionReader(
-            prompt.library, prompt.path, findings, tokens == "tokens", model, lend
+            prompt.library, prompt.path, findings, tokens == "tokens", lend
         )
 
     def read(self) -> EvalFile:
@@ -231,7 +231,7 @@ class _Reader:
             makes,
             rubric,
             self._judging(case, *at),
-            self._text(case, "model", *at) or self._assertions.model,
+            self._text(case, "model", *at) or self._model,
             timeout_s or self._number(self._defaults, "timeout_s", (0.001, 1e6), ("defaults",)),
             self._flag(case, "hooks", at, self._flag(self._defaults, "hooks", ("defaults",), True)),
             tuple(map(str, self._list(case, "tags", at))),
