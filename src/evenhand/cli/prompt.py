@@ -142,7 +142,7 @@ def export_skill(id_: str, *, force: bool) -> int:
 @click.option("--write", "write_them", is_flag=True, help="Do it; otherwise it is only said.")
 def migrate(*, write_them: bool) -> int:
     """Make a folder of each prompts/{ready,tested,draft}/*.md, the layout in which a status was a folder."""
-    from evenhand.registry.starting import migrate as move  # noqa: PLC0415 (see above)
+    from evenhand.registry.migrating import migrate as move  # noqa: PLC0415 (see above)
 
     told = move(library_here(), write_them=write_them)
     for line in told:
