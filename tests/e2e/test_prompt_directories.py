@@ -316,6 +316,14 @@ def test_doctor_takes_the_paths_that_pre_commit_gives(evenhand):
     assert (ended.code, ended.out.splitlines()[-1]) == (1, "2 prompts, 1 with problems, 1 warning")
 
 
+def test_doctor_reads_assertions_of_the_other_dialect(evenhand):
+    """With their line, before anything is run."""
+    path = Path("prompts/surgical-diff/eval.yml")
+    path.write_text(path.read_text() + "  - {name: x, inputs: {}, assert: [{type: contians}]}\n")
+    ended = evenhand("prompt", "doctor", "surgical-diff")
+    assert (ended.code, "Did you mean 'contains'?" in ended.out) == (1, True)
+
+
 def test_doctor_finds_the_repository_of_a_path(evenhand, monkeypatch):
     """Where it is a folder of a larger one."""
     root = Path.cwd()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -93,10 +94,15 @@ def doctor(ids: tuple[str, ...], *, check: bool, quiet: bool, as_json: bool) -> 
     An ID may be a path to a file of it, as pre-commit gives them. Exits with 1 where something is wrong; warnings do
     not count.
     """
+    from evenhand.cli.dialects import lent_assertions  # noqa: PLC0415 (see above)
     from evenhand.registry.doctor import look  # noqa: PLC0415 (see above)
     from evenhand.report.words import count  # noqa: PLC0415 (see above)
 
-    found = [one for library, names in prompts_meant(ids).items() for one in look(library, names)]
+    found = [
+        one
+        for library, names in prompts_meant(ids).items()
+        for one in look(library, names, lent_assertions(os.environ, library.root))
+    ]
     bad = [one for one in found if one.problems or (check and one.stale)]
     if as_json:
         say(document_of([_told(one) for one in found]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -52,10 +52,23 @@ class Seen:
     reply: Reply
 
 
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Who judges what an assertion of another dialect asks, as written.
+
+    Attributes:
+        named: In the case, or else in `defaults`; empty for nobody.
+        otherwise: Who answers the case.
+    """
+
+    named: str = ""
+    otherwise: str = ""
+
+
 Make = Callable[[Seen], Expectation]
 """What an assertion expects of one output."""
 
-Lend = Callable[[Mapping[str, Any], Place, Findings], Make | None]
+Lend = Callable[[Mapping[str, Any], Place, Findings, "Judges"], Make | None]
 """Reads an assertion of another dialect, one that has a `type`; None, and a problem, where it cannot be read."""
 
 
@@ -79,12 +92,15 @@ class AssertionReader:
     files: set[Path] = field(default_factory=set[Path])
     told_words: bool = False
 
-    def read(self, item: object, place: Place, at: Callable[[str], Place]) -> list[Make]:
+    def read(
+        self, item: object, place: Place, at: Callable[[str], Place], judges: Judges | None = None
+    ) -> list[Make]:
         """What one item of `assert` expects.
 
         Args:
             place: Where it stands.
             at: Where its keys stand.
+            judges: Who judges, where it does not say so itself.
         """
         if not isinstance(item, Mapping) or not item:
             self.findings.problem(
@@ -95,7 +111,7 @@ class AssertionReader:
             return []
         said = cast("Mapping[str, Any]", item)
         if "type" in said:
-            return self._lent(said, place)
+            return self._lent(said, place, judges or Judges())
         found: list[Make] = []
         for op, value in said.items():
             if op not in OPERATORS:
@@ -107,12 +123,13 @@ class AssertionReader:
                 found.append(_expecting(scorer))
         return found
 
-    def _lent(self, said: Mapping[str, Any], place: Place) -> list[Make]:
+    def _lent(self, said: Mapping[str, Any], place: Place, judges: Judges) -> list[Make]:
         if self.lend is None:
             what = "an assertion with a 'type' is of another dialect, which nobody here reads"
             self.findings.problem(place, what, "`evenhand run` does.")
             return []
-        make = self.lend(said, place, self.findings)
+        self.files.update(_named(said, self.library.root))
+        make = self.lend(said, place, self.findings, judges)
         return [make] if make is not None else []
 
     def _scorer(self, op: str, value: object, place: Place) -> Scorer | None:
@@ -202,6 +219,19 @@ class AssertionReader:
         looked = " and ".join(shown_path(path.parent) for path in tried)
         self.findings.problem(place, f"{name!r} does not exist", f"Looked in {looked}.")
         return None
+
+
+def _named(said: object, base: Path) -> Iterator[Path]:
+    """The files that an assertion of another dialect names anywhere, `file://grader.py:function` say."""
+    if isinstance(said, str) and said.startswith("file://"):
+        name = said.removeprefix("file://")
+        for path in (base / name, base / name.rpartition(":")[0]):
+            if path.is_file() and not leads_out(path, base):
+                yield path
+    elif isinstance(said, (list, Mapping)):
+        items = cast("Mapping[str, object]", said).values() if isinstance(said, Mapping) else said
+        for item in items:
+            yield from _named(item, base)
 
 
 def _expecting(scorer: Scorer) -> Make:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from evenhand.core.errors import UsageError
 from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.documents.tree import Document, read_document
-from evenhand.registry.assertions import AssertionReader, Lend, Make
+from evenhand.registry.assertions import AssertionReader, Judges, Lend, Make
 from evenhand.registry.library import EVAL, INPUTS, leads_out
 from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_inputs, read_prompt
 
@@ -63,7 +63,6 @@ class EvalCase:
         makes: What its assertions expect.
         rubric: What a judge rates the output by; empty for nobody.
         hooks: Whether guard.sh and verify.sh take part.
-        borrows: Whether it has assertions of another dialect.
     """
 
     name: str
@@ -76,7 +75,6 @@ class EvalCase:
     hooks: bool
     tags: tuple[str, ...]
     place: Place
-    borrows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +162,7 @@ class _Reader:
         if tokens not in ("words", "tokens"):
             self._problem(("defaults", "tokens"), f"tokens is {tokens!r}", "Write words or tokens.")
         self._model = self._text(self._defaults, "model", "defaults") or prompt.meta.model
+        self._judge = self._judging(self._defaults, "defaults").model
         self._assertions = AssertionReader(
             prompt.library, prompt.path, findings, tokens == "tokens", lend
         )
@@ -181,7 +180,7 @@ class _Reader:
             self._cases(),
             triggering,
             self._text(defaults, "model", "defaults"),
-            self._judging(defaults, "defaults").model,
+            self._judge,
             int(self._number(defaults, "repeats", (1, 10_000), ("defaults",), whole=True) or 1),
             self._number(defaults, "pass_rate", (0, 1), ("defaults",)) or 1.0,
             frozenset(self._assertions.files),
@@ -221,7 +220,9 @@ class _Reader:
         if not name:
             self._problem(at, "a case has no name", "Write - name: …")
         rubric = self._text(case, "rubric", *at)
-        makes = self._makes(case.get("assert"), at)
+        judging, model = self._judging(case, *at), self._text(case, "model", *at) or self._model
+        judges = Judges(judging.model or self._judge, model)
+        makes = self._makes(case.get("assert"), at, judges)
         if case.get("assert") is None and not rubric.strip():
             self._problem(at, f"case '{name}' expects nothing", "Write assert: or rubric:.")
         timeout_s = self._number(case, "timeout_s", (0.001, 1e6), at)
@@ -230,16 +231,15 @@ class _Reader:
             self._inputs(case, name, at),
             makes,
             rubric,
-            self._judging(case, *at),
-            self._text(case, "model", *at) or self._model,
+            judging,
+            model,
             timeout_s or self._number(self._defaults, "timeout_s", (0.001, 1e6), ("defaults",)),
             self._flag(case, "hooks", at, self._flag(self._defaults, "hooks", ("defaults",), True)),
             tuple(map(str, self._list(case, "tags", at))),
             self._document.at(*at),
-            any(isinstance(item, Mapping) and "type" in item for item in case.get("assert") or ()),
         )
 
-    def _makes(self, given: object, at: tuple[str | int, ...]) -> list[Make]:
+    def _makes(self, given: object, at: tuple[str | int, ...], judges: Judges) -> list[Make]:
         if given is None:
             return []
         if not isinstance(given, list) or not given:
@@ -250,7 +250,7 @@ class _Reader:
         for i, item in enumerate(cast("list[object]", given)):
             place = self._document.at(*at, "assert", i)
             where = partial(self._document.at, *at, "assert", i)
-            found += self._assertions.read(item, place, where)
+            found += self._assertions.read(item, place, where, judges)
         return found
 
     def _inputs(

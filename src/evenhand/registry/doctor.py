@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from evenhand.core.errors import EvenhandError, Problem
 from evenhand.documents.findings import Findings, Place
+from evenhand.registry.assertions import Lend
 from evenhand.registry.cases import read_eval
 from evenhand.registry.evidence import PROMOTIONS
 from evenhand.registry.gates import Standing, evidence_of, standing
@@ -48,8 +49,14 @@ class Looked:
         )
 
 
-def look(library: Library, ids: Sequence[str] | None = None) -> list[Looked]:
-    """Looks at these prompts, at all of them by default. Aliases are compared over all of them in any case."""
+def look(
+    library: Library, ids: Sequence[str] | None = None, lend: Lend | None = None
+) -> list[Looked]:
+    """Looks at these prompts, at all of them by default. Aliases are compared over all of them in any case.
+
+    Args:
+        lend: Who reads assertions of another dialect; without one they are not looked at.
+    """
     owners: dict[str, str] = {}
     wanted = None if ids is None else set(ids)
     found: list[Looked] = []
@@ -59,14 +66,18 @@ def look(library: Library, ids: Sequence[str] | None = None) -> list[Looked]:
         _aliases(prompt, owners, findings)
         if wanted is not None and id_ not in wanted:
             continue
-        found.append(_looked(prompt, findings))
+        found.append(_looked(prompt, findings, lend or _unread))
     return found
 
 
-def _looked(prompt: PromptFolder, findings: Findings) -> Looked:
+def _unread(*_: object) -> None:
+    """Leaves an assertion of another dialect as it is."""
+
+
+def _looked(prompt: PromptFolder, findings: Findings, lend: Lend) -> Looked:
     for path in links_out(prompt.path):
         findings.problem(Place(path), LEADS_OUT, "Copy it here.")
-    suite = read_eval(prompt, findings, lambda *_: None)
+    suite = read_eval(prompt, findings, lend)
     if prompt.template:
         _variables(prompt, findings)
         _markup(prompt, findings)

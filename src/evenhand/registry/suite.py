@@ -153,8 +153,6 @@ def suite_of(
     judge = router = None
     if any(case.rubric.strip() and not case.judging.model for case in found.cases):
         judge = _judge(default, prompt, found, models, findings)
-    elif any(case.borrows for case in found.cases):  # an assertion of another dialect may want one
-        judge = _judge(default, prompt, found, models, Findings())
     if found.triggering and queries:
         router = _judge(found.triggering.judge or default, prompt, found, models, findings)
     content = content_of(prompt, found)

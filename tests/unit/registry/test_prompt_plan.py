@@ -212,7 +212,7 @@ def test_a_run_shows_how_well_queries_are_matched(shelf):
 def test_a_case_to_which_nothing_applies_is_no_green(shelf):
     """It is counted apart, and a suite of nothing else opens no gate."""
 
-    def lend(said, place, findings):
+    def lend(said, place, findings, judges):
         return lambda seen: Expectation(seen.output, Never())
 
     shelf.add("greet", eval="cases: [{name: a, inputs: {who: Ada}, assert: [{type: x}]}]")
@@ -539,3 +539,51 @@ def test_assertions_of_the_other_dialect_work_beside_its_own(shelf):
         load(shelf.library, ["greet"], lend=lend)
     assert "Did you mean 'contains'" in str(error.value)
     assert "'contains' has no value" in str(error.value)
+
+
+def test_a_rubric_of_the_other_dialect_is_judged_by_who_judges_here(shelf):
+    """The case's judge, the file's, and without one who answers: as for a rubric of its own."""
+    from evenhand.cli.dialects import lent_assertions
+
+    (shelf.library.root / "judge.py").write_text(
+        "import json\n"
+        "def call_api(prompt, options, context):\n"
+        "    return {'output': json.dumps({'pass': True, 'score': 1, 'reason': 'so', 'reasoning': 'so'})}\n"
+    )
+    judge, item = "python:judge.py:call_api", "{type: llm-rubric, value: is kind}"
+    lend = lent_assertions({}, shelf.library.root)
+    case = f"{{name: a, inputs: {{who: Ada}}, assert: [{item}]}}"
+    shelf.add("greet", eval=f'cases: [{case[:-1]}, judge: "{judge}"}}]')
+    (trial,), _ = settled(shelf, lend=lend)
+    assert (trial.outcome, last_row(shelf)["judges"]) == ("pass", [judge])
+    shelf.add("greet", eval=f'defaults: {{judge: {{model: "{judge}"}}}}\ncases: [{case}]')
+    (trial,), _ = settled(shelf, lend=lend)
+    assert trial.outcome == "pass"
+    shelf.add("greet", eval=f'defaults: {{model: "{judge}"}}\ncases: [{case}]')
+    (trial,), _ = settled(shelf, lend=lend)
+    assert trial.outcome == "pass"
+
+
+def test_files_that_the_other_dialect_names_are_part_of_the_evidence(shelf):
+    """A grader that was edited asks for another eval."""
+    from evenhand.cli.dialects import lent_assertions
+
+    lend = lent_assertions({}, shelf.library.root)
+    root = shelf.library.root
+    (root / "grader.py").write_text(
+        "def get_assert(output, context):\n    return 'Ada' in output\n"
+    )
+    (root / "schema.json").write_text('{"type": "string"}')
+    items = (
+        "{type: python, value: file://grader.py}, {type: not-is-json, value: file://schema.json}"
+    )
+    shelf.add("greet", eval=f"cases: [{{name: a, inputs: {{who: Ada}}, assert: [{items}]}}]")
+    (trial,), _ = settled(shelf, lend=lend)
+    assert [o.outcome for o in trial.outcomes] == ["pass", "pass"]
+    before = content_of(shelf.read())
+    assert last_row(shelf)["content"] == before.whole
+    for name in ("grader.py", "schema.json"):
+        path = root / name
+        path.write_text(path.read_text() + " ")
+        assert content_of(shelf.read()).cases != before.cases
+        before = content_of(shelf.read())
