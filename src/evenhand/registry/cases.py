@@ -277,11 +277,8 @@ class _Reader:
         """The inputs in a folder's inputs.yml, read once however many cases share it."""
         if folder not in self._inputs_read:
             path = self._assertions.file(f"{folder}/{INPUTS}", place)
-            root = self._prompt.library.root
             wanted = path if self._with_inputs else None
-            self._inputs_read[folder] = (
-                read_inputs(wanted, root, self._findings) if wanted is not None else {}
-            )
+            self._inputs_read[folder] = read_inputs(wanted, self._findings) if wanted else {}
         return self._inputs_read[folder]
 
     def _triggering(self) -> Triggering | None:

@@ -145,7 +145,7 @@ class PromptFolder:
             near = did_you_mean(name, self.examples())
             findings.problem(Place(path), f"there is no example '{name}'", near)
             return {}
-        return read_inputs(path, self.path, findings)
+        return read_inputs(path, findings) if _inside(path, self.path, findings) else {}
 
 
 def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder:  # noqa: A002 (as users write)
@@ -174,10 +174,8 @@ def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder: 
     return PromptFolder(library, id, path, meta, template, document)
 
 
-def read_inputs(path: Path, folder: Path, findings: Findings) -> dict[str, object]:
-    """The values in an inputs.yml."""
-    if not _readable(path, folder, findings, "does not exist"):
-        return {}
+def read_inputs(path: Path, findings: Findings) -> dict[str, object]:
+    """The values in an inputs.yml, one that may be read."""
     document = read_document(path, findings)
     if document is None or document.value is None:
         return {}
