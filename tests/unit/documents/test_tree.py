@@ -194,3 +194,23 @@ def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
     findings = Findings()
     assert read_document(tmp_path / "no.yaml", findings) is None
     assert "no.yaml: does not exist" in str(findings.problems[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("5", 5),
+        ("!!str 5", "5"),
+        ("! 5", "5"),
+        ("'5'", "5"),
+        ("!!str true", "true"),
+        ("!!int 5", 5),
+        ("!own 5", 5),
+        ("[!!str 1, 2]", ["1", 2]),
+    ],
+)
+def test_what_is_tagged_as_text_is_text(tmp_path: Path, text: str, value: object) -> None:
+    """Other tags say nothing: what a plain scalar is, is seen from how it is written."""
+    document = read_yaml(tmp_path / "a.yml", f"key: {text}\n", Findings())
+    assert document is not None
+    assert document.value == {"key": value}
