@@ -201,7 +201,6 @@ def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
     [
         ("5", 5),
         ("!!str 5", "5"),
-        ("! 5", "5"),
         ("'5'", "5"),
         ("!!str true", "true"),
         ("!!int 5", 5),
