@@ -1,10 +1,15 @@
-"""What holds for every test: no network but this machine's own, and nothing of the developer's environment."""
+"""What holds for every test: this machine's network alone, no developer's environment, the same examples every time."""
 
 from __future__ import annotations
 
 import os
 import sys
 from ipaddress import ip_address
+
+from hypothesis import settings
+
+settings.register_profile("evenhand", derandomize=True, deadline=None, database=None)
+settings.load_profile("evenhand")
 
 HERE = frozenset({"localhost", "", None})
 

@@ -70,7 +70,7 @@ def test_the_example_runs_offline_as_it_is(evenhand):
     """A folder of files as they have always been: cases, rubric, queries, hooks, a schema, another dialect's word."""
     ended = evenhand("run", "prompts/surgical-diff", "--offline")
     assert (ended.code, "6 of 6 passed" in ended.out) == (0, True)
-    assert "trigger precision 1.00 · trigger recall 1.00" in ended.err
+    assert "trigger precision 1.00 of 2 · trigger recall 1.00 of 2" in ended.err
     assert evenhand("run", "prompts", "--offline").code == 0
     assert evenhand("prompt", "doctor").code == 0
     (row,) = rows(".eval.jsonl", "commit-message")
@@ -217,6 +217,10 @@ def test_a_file_can_be_a_variable(evenhand, tmp_path):
         ("prompt", "doctor", "nobody"),
         ("prompt", "doctor", "/prompts/nobody"),
         ("run", "prompts/surgical-diff", "--case", "nobody"),
+        ("run", "prompts/surgical-diff", "--filter-metadata", "prompt"),
+        ("run", "prompts/surgical-diff", "--providers", "echo"),
+        ("run", "prompts/surgical-diff", "-k", "x"),
+        ("check", "prompts/surgical-diff", "--grader", "echo"),
         ("run", "--case", "x", "prompts/surgical-diff/examples"),
     ],
 )
@@ -228,6 +232,42 @@ def test_mistakes_are_told_without_a_traceback(evenhand, words):
     assert ended.err.strip()
     assert "Traceback" not in ended.err
     assert sorted(str(p) for p in Path().rglob("*")) == before
+
+
+def test_options_of_another_door_are_refused_by_name(evenhand):
+    """All of them at once, and with what to do instead."""
+    words = (
+        "run",
+        "prompts",
+        "--offline",
+        "--tag",
+        "team=a",
+        "--delay",
+        "5",
+        "--prompt-prefix",
+        "x",
+    )
+    said = evenhand(*words).err
+    assert "--prompt-prefix, --tag, --delay are for promptfoo configs" in said
+    assert (
+        "Use --filter, or --filter-metadata tags=NAME" in evenhand("run", "prompts", "-k", "x").err
+    )
+
+
+def test_filters_take_cases_and_queries(evenhand):
+    """By their name, their prompt, and what they should come to."""
+    run = ("run", "prompts", "--offline", "--json")
+
+    def cases(*words: str) -> list[str]:
+        return [trial["description"] for trial in json.loads(evenhand(*run, *words).out)["trials"]]
+
+    assert cases("--filter-pattern", "^nothing") == ["nothing-to-mend"]
+    assert all(
+        "should not match" in case for case in cases("--filter-metadata", "should_match=false")
+    )
+    assert len(cases("--filter-metadata", "prompt=commit-message")) == 1
+    assert len(cases("--filter-prompts", "surgical-diff: triggering")) == 4
+    assert rows(".eval.jsonl")[-1]["partial"] is True
 
 
 def test_an_edit_moves_the_date(evenhand, monkeypatch):
@@ -276,6 +316,14 @@ def test_doctor_takes_the_paths_that_pre_commit_gives(evenhand):
     assert (ended.code, ended.out.splitlines()[-1]) == (1, "2 prompts, 1 with problems, 1 warning")
 
 
+def test_doctor_reads_assertions_of_the_other_dialect(evenhand):
+    """With their line, before anything is run."""
+    path = Path("prompts/surgical-diff/eval.yml")
+    path.write_text(path.read_text() + "  - {name: x, inputs: {}, assert: [{type: contians}]}\n")
+    ended = evenhand("prompt", "doctor", "surgical-diff")
+    assert (ended.code, "Did you mean 'contains'?" in ended.out) == (1, True)
+
+
 def test_doctor_finds_the_repository_of_a_path(evenhand, monkeypatch):
     """Where it is a folder of a larger one."""
     root = Path.cwd()
@@ -313,8 +361,8 @@ def test_a_run_that_was_stopped_is_no_evidence_until_it_is_over(evenhand, monkey
     assert row["all_passed"] is True
 
 
-def test_verbs_of_the_shell_send_from_anywhere(evenhand, online, tmp_path):
-    """Sourced, a verb finds its repository."""
+def test_verbs_of_the_shell_work_from_anywhere(evenhand, online, tmp_path):
+    """Sourced, a verb finds its repository: it fills the prompt in, and sends it where it is told to."""
     evenhand("prompt", "index")
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "evenhand"
@@ -322,8 +370,14 @@ def test_verbs_of_the_shell_send_from_anywhere(evenhand, online, tmp_path):
         f'#!/bin/sh\nexec {sys.executable} -c "from evenhand.cli import main; main()" "$@"\n'
     )
     program.chmod(0o755)
-    script = f"export PATH={tmp_path / 'bin'}:$PATH; . {Path('aliases.sh').absolute()}; cd /; gcm --var diff=x"
+    verbs = "gcm --var diff=x; gcm --var diff=x --send"
+    script = (
+        f"export PATH={tmp_path / 'bin'}:$PATH; . {Path('aliases.sh').absolute()}; cd /; {verbs}"
+    )
     done = subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, check=False, timeout=50
     )
-    assert json.loads(done.stdout)["subject"] == "Raise the timeout to 30 s"
+    rendered, _, answer = done.stdout.rpartition("\n{")
+    assert "You write commit messages" in rendered
+    assert json.loads("{" + answer)["subject"] == "Raise the timeout to 30 s"
+    assert [row["sent"] for row in rows(".usage.jsonl", "commit-message")] == [False, True]

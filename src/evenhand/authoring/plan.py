@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,11 +16,12 @@ from evenhand.authoring.own_code import files_of
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import CodeError, ConfigError, NothingSelected, Problem, UsageError
+from evenhand.core.errors import CodeError, ConfigError, NothingSelected, Problem
 from evenhand.core.expect import share_passed
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
+from evenhand.core.selecting import pattern_of, taken
 from evenhand.core.variant import Variant
 
 LIMIT_S = 600.0
@@ -295,13 +294,8 @@ def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:
     if evals.data is None:
         return (Case(evals.name),)
     cases: Sequence[Case] = evals.data  # not as a list: it may be larger than memory
-    if selection.filter:
-        try:
-            pattern = re.compile(selection.filter)
-        except re.error as error:
-            raise UsageError(
-                f"--filter: '{selection.filter}' is not a regular expression: {error}"
-            ) from None
+    pattern = pattern_of("--filter", selection.filter)
+    if pattern is not None:
         cases = [
             c
             for c in cases
@@ -312,14 +306,7 @@ def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:
         ]
     if selection.only is not None:
         cases = [c for c in cases if c.id in selection.only]
-    if selection.range is not None:
-        cases = cases[slice(*selection.range)]
-    if selection.first is not None:
-        cases = cases[: selection.first]
-    if selection.sample is not None and selection.sample < len(cases):
-        drawn = random.Random(selection.seed).sample(range(len(cases)), selection.sample)  # noqa: S311 (a sample)
-        cases = [cases[i] for i in sorted(drawn)]
-    return cases
+    return taken(cases, selection)
 
 
 def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

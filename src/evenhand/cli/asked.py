@@ -197,6 +197,24 @@ class Asked:
             raise ConfigError(plan.hints)
         return plan, list(plan.broken)
 
+    def _for_configs(self) -> dict[str, object]:
+        """What was given of the options that only promptfoo configs have a use for."""
+        return {
+            "--prompts": self.prompts,
+            "--providers": self.providers,
+            "--tests": self.tests,
+            "--prompt-prefix": self.prefix,
+            "--prompt-suffix": self.suffix,
+            "--description": self.description,
+            "--tag": self.tags,
+            "--grader": self.grader,
+            "--model-outputs": self.model_outputs,
+            "--assertions": self.assertions,
+            "--delay": self.delay_ms,
+            "--env-file": self.env_files,
+            "--strict-prompts": self.strict_prompts,
+        }
+
     def _overrides(self) -> Overrides:
         """What goes over a promptfoo config."""
         from evenhand.promptfoo.overrides import Overrides  # noqa: PLC0415 (see above)
@@ -227,6 +245,18 @@ class Asked:
         from evenhand.cli.dialects import lent_assertions  # noqa: PLC0415 (see above)
         from evenhand.registry.plan import load  # noqa: PLC0415 (see above)
 
+        if self.names or self.tag:
+            raise UsageError(
+                "-k, and --tag without a value, are for eval sets",
+                hint="Use --filter, or --filter-metadata tags=NAME.",
+            )
+        for_configs = [option for option, value in self._for_configs().items() if value]
+        if for_configs:
+            are = "is" if len(for_configs) == 1 else "are"
+            raise UsageError(
+                f"{', '.join(for_configs)} {are} for promptfoo configs, and these are prompt directories",
+                hint="Models, judges and cases are named in eval.yml and meta.yml.",
+            )
         lend = lent_assertions(os.environ, library.root)
         return load(
             library,

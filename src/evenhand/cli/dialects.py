@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenhand.core.expect import Expectation
-    from evenhand.promptfoo.findings import Findings, Place
-    from evenhand.registry.assertions import Lend, Make, Seen
+    from evenhand.documents.findings import Findings, Place
+    from evenhand.registry.assertions import Judges, Lend, Make, Seen
     from evenhand.registry.library import Library
 
 _CONFIG = "promptfooconfig."
@@ -44,10 +44,12 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
         base: The folder that its paths start from.
     """
 
-    def read(said: Mapping[str, Any], place: Place, findings: Findings) -> Make | None:
+    def read(
+        said: Mapping[str, Any], place: Place, findings: Findings, judges: Judges
+    ) -> Make | None:
         from evenhand.core.errors import UsageError  # noqa: PLC0415 (once there is one)
         from evenhand.promptfoo.assertions.assertion import Assertion, Cell, split  # noqa: PLC0415 (see above)
-        from evenhand.promptfoo.assertions.kinds import SUPPORTED, unknown_type  # noqa: PLC0415 (see above)
+        from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of, unknown_type  # noqa: PLC0415 (see above)
         from evenhand.promptfoo.assertions.preparing import prepared  # noqa: PLC0415 (see above)
         from evenhand.promptfoo.assertions.problems import problems  # noqa: PLC0415 (see above)
         from evenhand.registry.models import Models  # noqa: PLC0415 (see above)
@@ -59,7 +61,7 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
         assertion = Assertion(
             name,
             negated,
-            said.get("value"),
+            _read_in(said.get("value"), base, place, findings),
             said.get("threshold"),
             said.get("weight", 1.0),
             str(said.get("metric") or ""),
@@ -69,7 +71,9 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
             place=str(place),
             more=said,
         )
-        judge = said.get("provider") or env.get("EVENHAND_JUDGE")
+        judge = said.get("provider")
+        if kind_of(name).asks == "generate":
+            judge = judge or judges.named or env.get("EVENHAND_JUDGE") or judges.otherwise
         if judge:
             try:
                 assertion = replace(assertion, judge=Models(env, base)(str(judge)))
@@ -93,3 +97,18 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
         return expected
 
     return read
+
+
+def _read_in(value: object, base: Path, place: Place, findings: Findings) -> object:
+    """An assertion's value, with the file of data or text that it names read in; code is left to those who run it."""
+    from evenhand.documents.tree import read_document, read_text  # noqa: PLC0415 (once there is one)
+
+    if not isinstance(value, str) or not value.startswith("file://"):
+        return value
+    path = base / value.removeprefix("file://")
+    if path.suffix in (".json", ".yaml", ".yml"):
+        document = read_document(path, findings, place)
+        return document.value if document is not None else None
+    if path.suffix in (".txt", ".md"):
+        return (read_text(path, findings, place) or "").strip()
+    return value

@@ -16,6 +16,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score
+from evenhand.documents.findings import At, Findings, Place
 from evenhand.promptfoo.adapter_steps import (
     PromptFile,
     Template,
@@ -32,7 +33,6 @@ from evenhand.promptfoo.assertions.contests import referee
 from evenhand.promptfoo.assertions.reading import AssertionReader
 from evenhand.promptfoo.assertions.sets import parts_of
 from evenhand.promptfoo.environment import env_filled
-from evenhand.promptfoo.findings import At, Findings, Place
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.scoring import scored, scoring_problems
 from evenhand.promptfoo.template_filters import lend as lend_templates

@@ -9,9 +9,9 @@ from typing import Any, cast
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Outcome, Verdict
+from evenhand.documents.findings import Findings
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.hooks import Hooks, numbers
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.overrides import Overrides

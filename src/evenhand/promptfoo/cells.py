@@ -8,8 +8,8 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.promptfoo.assertions.kinds import KNOWN
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean
 
 _EXPECTED = re.compile(r"__expected(\d*)")
 _CONFIG = re.compile(r"__config:(__expected\d*):(\w+)")

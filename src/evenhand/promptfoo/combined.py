@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.promptfoo.findings import Place
-from evenhand.promptfoo.tree import Document, Path_
+from evenhand.documents.findings import Place
+from evenhand.documents.tree import Document, Path_
 
 _LISTS = ("prompts", "providers", "targets", "tests", "scenarios", "extensions", "derivedMetrics")
 _ONCE = frozenset({"prompts", "providers", "targets", "extensions"})

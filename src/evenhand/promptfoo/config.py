@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.plan import RunOptions, Selection
+from evenhand.documents.findings import Findings, Place, did_you_mean, nearest
+from evenhand.documents.tree import Document, read_document
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.combined import combined
 from evenhand.promptfoo.config_code import read_code
 from evenhand.promptfoo.environment import declared, env_file, env_filled
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean, nearest
 from evenhand.promptfoo.options import run_options
 from evenhand.promptfoo.overrides import Overrides, from_options, merged
 from evenhand.promptfoo.references import References
-from evenhand.promptfoo.tree import Document, read_document
 from evenhand.report.derived import problem as derived_problem
 
 NAMES = tuple(

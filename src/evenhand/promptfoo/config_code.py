@@ -13,11 +13,11 @@ from typing import cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
+from evenhand.documents.findings import Findings, Place
+from evenhand.documents.tree import Document
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import CONFIG, TYPESCRIPT
-from evenhand.promptfoo.findings import Findings, Place
 from evenhand.promptfoo.generated import called_now
-from evenhand.promptfoo.tree import Document
 
 _LISTS = frozenset({"prompts", "providers", "targets"})
 _CALLED = frozenset(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.promptfoo.findings import Findings, Place
-from evenhand.promptfoo.tree import read_text
+from evenhand.documents.findings import Findings, Place
+from evenhand.documents.tree import read_text
 
 _TAG = re.compile(r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}""")
 _LINE = re.compile(

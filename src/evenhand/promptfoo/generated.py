@@ -11,8 +11,8 @@ from typing import cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
+from evenhand.documents.findings import Findings, Place
 from evenhand.promptfoo.code_files import file_problems
-from evenhand.promptfoo.findings import Findings, Place
 
 _PROGRAM = re.compile(r"(?P<path>.+\.(?:py|js|mjs|cjs|ts|mts|cts))(?::(?P<name>[\w.]+))?")
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 from evenhand.core.errors import EvenhandError, NothingSelected
 from evenhand.core.plan import Selection
 from evenhand.core.variant import Variant
+from evenhand.documents.findings import Findings
 from evenhand.promptfoo.around import Around
 from evenhand.promptfoo.config import (
     Config,
@@ -20,7 +21,6 @@ from evenhand.promptfoo.config import (
     read_env_files,
 )
 from evenhand.promptfoo.environment import env_file
-from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.hooks import Hooks, read_hooks, said_once
 from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.overrides import Overrides

@@ -13,12 +13,12 @@ from typing import Any, cast
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Task
 from evenhand.core.provider import Provider
+from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.documents.tree import read_document
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean
 from evenhand.promptfoo.template import render
 from evenhand.promptfoo.transform import split_reference
-from evenhand.promptfoo.tree import read_document
 from evenhand.providers.catalog import create, key_missing
 from evenhand.providers.paused import Paused
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from evenhand.core.plan import RunOptions
-from evenhand.promptfoo.findings import At, Findings, Place, did_you_mean
+from evenhand.documents.findings import At, Findings, Place, did_you_mean
 
 _OPTIONS = frozenset(
     """

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Selection
-from evenhand.promptfoo.findings import At, Findings, did_you_mean
+from evenhand.documents.findings import At, Findings, did_you_mean
 
 _KEYS = frozenset(
     """

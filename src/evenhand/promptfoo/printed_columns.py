@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.secrets import HIDDEN, redacted
+from evenhand.documents.findings import Findings, Place
+from evenhand.documents.tree import read_document
 from evenhand.javascript.source import CONFIG
-from evenhand.promptfoo.findings import Findings, Place
 from evenhand.promptfoo.literal import Node, call, literal
 from evenhand.promptfoo.plan import PromptfooPlan
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.step import Pair
 from evenhand.promptfoo.template import has_tags
-from evenhand.promptfoo.tree import read_document
 
 _TAG = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 

@@ -11,7 +11,7 @@ from evenhand.core.encoding import encode
 from evenhand.core.errors import CodeError, ProviderError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Prompt
-from evenhand.promptfoo.findings import Place
+from evenhand.documents.findings import Place
 from evenhand.providers.process import printed_by
 from evenhand.providers.prompt_text import parse_prompt
 

@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.documents.findings import Findings, Place, did_you_mean, matching
+from evenhand.documents.tree import read_document, read_text
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean, matching
 from evenhand.promptfoo.printing import as_json
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.template import check, left_open
-from evenhand.promptfoo.tree import read_document, read_text
 
 ENDINGS = frozenset(
     ".cjs .cts .j2 .js .json .jsonl .md .mjs .mts .py .ts .txt .yml .yaml .csv".split()

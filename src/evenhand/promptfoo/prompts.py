@@ -19,11 +19,11 @@ from typing import Any, cast
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
+from evenhand.documents.findings import Place, did_you_mean
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import CONFIG
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.chat import fill_json
-from evenhand.promptfoo.findings import Place, did_you_mean
 from evenhand.promptfoo.printing import as_json
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.template import Render, compiled

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.secrets import redacted
+from evenhand.documents.findings import At, Findings, did_you_mean
+from evenhand.documents.tree import read_document
 from evenhand.promptfoo.assertions.reading import AssertionReader, Expected
 from evenhand.promptfoo.cases import Test, named
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.findings import At, Findings, did_you_mean
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.options import number
 from evenhand.promptfoo.row import Row, Source
 from evenhand.promptfoo.scoring import scoring_problems
 from evenhand.promptfoo.template import has_tags
 from evenhand.promptfoo.transform import split_reference
-from evenhand.promptfoo.tree import read_document
 from evenhand.promptfoo.variables import VariableReader
 
 _KEYS = frozenset(

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean
-from evenhand.promptfoo.tree import Document, read_document
+from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.documents.tree import Document, read_document
 
 DEEPEST = 50
 """References behind references; more are a circle."""

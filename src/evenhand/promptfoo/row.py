@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from evenhand.promptfoo.findings import At, Findings, Place
+from evenhand.documents.findings import At, Findings, Place
 
 
 @dataclass(slots=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
 
 from evenhand.core.case import case_id
-from evenhand.core.errors import NothingSelected, UsageError
+from evenhand.core.errors import NothingSelected
 from evenhand.core.plan import Selection
+from evenhand.core.selecting import condition_of, pattern_of, says
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.models import Column
 from evenhand.promptfoo.prompts import AnyPrompt
@@ -21,9 +20,9 @@ class Selected:
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self._drawn: frozenset[int] | None = None
-        self._filter = _regex("--filter", selection.filter)
-        self._pattern = _regex("--filter-pattern", selection.pattern)
-        self._metadata = [_condition(text) for text in selection.metadata]
+        self._filter = pattern_of("--filter", selection.filter)
+        self._pattern = pattern_of("--filter-pattern", selection.pattern)
+        self._metadata = [condition_of(text) for text in selection.metadata]
 
     @property
     def narrows(self) -> bool:
@@ -62,7 +61,7 @@ class Selected:
     def matches(self, test: Test) -> bool:
         """Whether what it says is what is looked for."""
         only = self._selection.only
-        if not all(_says(test.metadata, key, value) for key, value in self._metadata):
+        if not all(says(test.metadata, key, value) for key, value in self._metadata):
             return False
         if only is not None and not any(case_id(v) in only for v in test.cases()):
             return False
@@ -103,8 +102,8 @@ def selected_columns(
         NothingSelected: It takes none.
         UsageError: It is no regular expression.
     """
-    said = _regex("--filter-prompts", selection.prompts)
-    named = _regex("--filter-providers", selection.models)
+    said = pattern_of("--filter-prompts", selection.prompts)
+    named = pattern_of("--filter-providers", selection.models)
     some = [p for p in prompts if said is None or said.search(p.label)]
     models = [
         c
@@ -123,25 +122,3 @@ def selected_columns(
             hint=f"There are: {there}.",
         )
     return some, models
-
-
-def _regex(option: str, text: str) -> re.Pattern[str] | None:
-    try:
-        return re.compile(text) if text else None
-    except re.error as error:
-        raise UsageError(f"{option}: '{text}' is not a regular expression: {error}") from None
-
-
-def _condition(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise UsageError(f"--filter-metadata: {text!r} is not a condition", hint="Write key=value.")
-    return key, value
-
-
-def _says(metadata: Mapping[str, Any], key: str, wanted: str) -> bool:
-    value = metadata.get(key)
-    if value is None:
-        return False
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
-    return any(wanted in str(item) for item in items)

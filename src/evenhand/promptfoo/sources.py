@@ -14,13 +14,13 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.secrets import redacted
+from evenhand.documents.findings import At, Findings, Place, did_you_mean, matching
+from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled
-from evenhand.promptfoo.findings import At, Findings, Place, did_you_mean, matching
 from evenhand.promptfoo.generated import generated, is_program
 from evenhand.promptfoo.row import Line, Row, Source
 from evenhand.promptfoo.tables import Csv, Xlsx, table_row
-from evenhand.promptfoo.tree import Document, read_document
 
 TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls"})
 _ELSEWHERE = ("http://", "https://", "huggingface://", "az://")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from evenhand.documents.findings import Findings, did_you_mean
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.findings import Findings, did_you_mean
 from evenhand.promptfoo.reader import TestReader
 from evenhand.promptfoo.selected import Selected
 from evenhand.promptfoo.step import Pair

@@ -11,10 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
+from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.documents.tree import decoded
 from evenhand.promptfoo.cells import test_from_row, wrong_columns
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean
 from evenhand.promptfoo.row import Line, Row
-from evenhand.promptfoo.tree import decoded
 
 
 @dataclass(slots=True)

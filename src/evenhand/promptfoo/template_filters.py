@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import CodeError
+from evenhand.documents.findings import At, Findings
 from evenhand.javascript import templates
-from evenhand.promptfoo.findings import At, Findings
 
 
 def lend(

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from evenhand.core.errors import CodeError
-from evenhand.promptfoo.findings import Findings
-from evenhand.promptfoo.tree import read_document
+from evenhand.documents.findings import Findings
+from evenhand.documents.tree import read_document
 
 _PICTURES = {
     ".jpg": "jpeg",

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.documents.findings import At, Findings, did_you_mean, matching
+from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.code_files import file_problems
-from evenhand.promptfoo.findings import At, Findings, did_you_mean, matching
 from evenhand.promptfoo.template import has_tags
 from evenhand.promptfoo.transform import split_reference
-from evenhand.promptfoo.tree import read_document, read_text
 from evenhand.promptfoo.variable_code import is_code
 from evenhand.promptfoo.variable_files import is_bytes, unreadable
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.message import Reply
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean, shown_path
-from evenhand.promptfoo.tree import read_document
+from evenhand.documents.findings import Findings, Place, did_you_mean, shown_path
+from evenhand.documents.tree import read_document
 from evenhand.registry.library import Library, leads_out
 from evenhand.registry.questions import Finds, Has, Long
 from evenhand.scorers.structured import IsJson, validator
@@ -52,10 +52,23 @@ class Seen:
     reply: Reply
 
 
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Who judges what an assertion of another dialect asks, as written.
+
+    Attributes:
+        named: In the case, or else in `defaults`; empty for nobody.
+        otherwise: Who answers the case.
+    """
+
+    named: str = ""
+    otherwise: str = ""
+
+
 Make = Callable[[Seen], Expectation]
 """What an assertion expects of one output."""
 
-Lend = Callable[[Mapping[str, Any], Place, Findings], Make | None]
+Lend = Callable[[Mapping[str, Any], Place, Findings, "Judges"], Make | None]
 """Reads an assertion of another dialect, one that has a `type`; None, and a problem, where it cannot be read."""
 
 
@@ -66,25 +79,28 @@ class AssertionReader:
     Attributes:
         library: Where files that are named are looked for first, and then in `folder`.
         counts_tokens: Whether `max_tokens` means tokens, and not words.
-        model: Whose tokens.
         lend: Who reads assertions of another dialect; None for nobody.
         files: The files that were named.
+        told_words: Whether it has been said that `max_tokens` counts words: once for a file is enough.
     """
 
     library: Library
     folder: Path
     findings: Findings
     counts_tokens: bool = False
-    model: str = ""
     lend: Lend | None = None
     files: set[Path] = field(default_factory=set[Path])
+    told_words: bool = False
 
-    def read(self, item: object, place: Place, at: Callable[[str], Place]) -> list[Make]:
+    def read(
+        self, item: object, place: Place, at: Callable[[str], Place], judges: Judges | None = None
+    ) -> list[Make]:
         """What one item of `assert` expects.
 
         Args:
             place: Where it stands.
             at: Where its keys stand.
+            judges: Who judges, where it does not say so itself.
         """
         if not isinstance(item, Mapping) or not item:
             self.findings.problem(
@@ -95,7 +111,7 @@ class AssertionReader:
             return []
         said = cast("Mapping[str, Any]", item)
         if "type" in said:
-            return self._lent(said, place)
+            return self._lent(said, place, judges or Judges())
         found: list[Make] = []
         for op, value in said.items():
             if op not in OPERATORS:
@@ -107,12 +123,13 @@ class AssertionReader:
                 found.append(_expecting(scorer))
         return found
 
-    def _lent(self, said: Mapping[str, Any], place: Place) -> list[Make]:
+    def _lent(self, said: Mapping[str, Any], place: Place, judges: Judges) -> list[Make]:
         if self.lend is None:
             what = "an assertion with a 'type' is of another dialect, which nobody here reads"
             self.findings.problem(place, what, "`evenhand run` does.")
             return []
-        make = self.lend(said, place, self.findings)
+        self.files.update(_named(said, self.library.root))
+        make = self.lend(said, place, self.findings, judges)
         return [make] if make is not None else []
 
     def _scorer(self, op: str, value: object, place: Place) -> Scorer | None:
@@ -158,12 +175,13 @@ class AssertionReader:
             self.findings.problem(place, f"{op} is {value!r}, not a whole number")
             return None
         counts = "tokens" if self.counts_tokens and op.endswith("_tokens") else "words"
-        if counts == "words" and op.endswith("_tokens"):
+        if counts == "words" and op.endswith("_tokens") and not self.told_words:
+            self.told_words = True
             named = op.replace("tokens", "words")
             what = f"{op} counts words, as it always has in an eval.yml"
             hint = f"Write {named}; or 'tokens: tokens' below defaults, to count tokens."
             self.findings.hint(place, what, hint)
-        return Long(op, value, counts, self.model)
+        return Long(op, value, counts)
 
     def _schema(self, value: object, place: Place) -> Scorer | None:
         schema = value
@@ -188,13 +206,13 @@ class AssertionReader:
 
     def file(self, name: str, place: Place) -> Path | None:
         """The file that is meant, of the repository first and then of the prompt; None, and a problem, for none."""
-        tried = [base / name for base in (self.library.root, self.folder)]
-        inside = [path for path in tried if not leads_out(path, self.library.root)]
-        for path in inside:
-            if path.is_file():
+        root = self.library.root
+        tried = [base / name for base in (root, self.folder)]
+        for path in tried:
+            if path.is_file() and not leads_out(path, root):
                 self.files.add(path)
                 return path
-        if len(inside) < len(tried):
+        if any(leads_out(path, root) for path in tried):
             what = f"{name!r} leads out of the repository"
             self.findings.problem(place, what, "Only files in it are read.")
             return None
@@ -203,5 +221,20 @@ class AssertionReader:
         return None
 
 
+def _named(said: object, base: Path) -> Iterator[Path]:
+    """The files that an assertion of another dialect names anywhere, `file://grader.py:function` say."""
+    if isinstance(said, str) and said.startswith("file://"):
+        name = said.removeprefix("file://")
+        for path in (base / name, base / name.rpartition(":")[0]):
+            if path.is_file() and not leads_out(path, base):
+                yield path
+    elif isinstance(said, (list, Mapping)):
+        items = cast("Mapping[str, object]", said).values() if isinstance(said, Mapping) else said
+        for item in items:
+            yield from _named(item, base)
+
+
 def _expecting(scorer: Scorer) -> Make:
+    if isinstance(scorer, Long):  # of whoever answered: tokens are a model's own
+        return lambda seen: Expectation(seen.output, replace(scorer, model=seen.model))
     return lambda seen: Expectation(seen.output, scorer)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean
-from evenhand.promptfoo.tree import Document, read_document
-from evenhand.registry.assertions import AssertionReader, Lend, Make
+from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.documents.tree import Document, read_document
+from evenhand.registry.assertions import AssertionReader, Judges, Lend, Make
 from evenhand.registry.library import EVAL, INPUTS, leads_out
-from evenhand.registry.prompt import PromptFolder, read_inputs, read_prompt
+from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_inputs, read_prompt
 
 PASS_THRESHOLD = 4.0
 LOWEST, HIGHEST = 1.0, 5.0
@@ -114,18 +114,21 @@ class EvalFile:
 
 
 def read_eval(
-    prompt: PromptFolder, findings: Findings, lend: Lend | None = None
+    prompt: PromptFolder,
+    findings: Findings,
+    lend: Lend | None = None,
+    *,
+    with_inputs: bool = True,
 ) -> EvalFile | None:
     """The eval.yml of a prompt; None where there is none, or nothing in it can be read.
 
     Args:
         lend: Who reads assertions of another dialect.
+        with_inputs: Whether the files of inputs that it names are read; else they are only found.
     """
     path = prompt.path / EVAL
     if path.is_symlink() and leads_out(path, prompt.path):
-        findings.problem(
-            Place(path), "is a link that leads out of its folder", "Copy the file here."
-        )
+        findings.problem(Place(path), LEADS_OUT, "Copy it here.")
         return None
     document = read_document(path, findings) if path.is_file() else None
     if document is None:
@@ -133,16 +136,23 @@ def read_eval(
     if not isinstance(document.value, Mapping):
         findings.problem(document.at(), "is not a list of names with values", "Write cases: […].")
         return None
-    return _Reader(prompt, document, findings, lend).read()
+    return _Reader(prompt, document, findings, lend, with_inputs=with_inputs).read()
 
 
 class _Reader:
     """Reads one eval.yml."""
 
     def __init__(
-        self, prompt: PromptFolder, document: Document, findings: Findings, lend: Lend | None
+        self,
+        prompt: PromptFolder,
+        document: Document,
+        findings: Findings,
+        lend: Lend | None,
+        *,
+        with_inputs: bool,
     ) -> None:
         self._prompt = prompt
+        self._with_inputs = with_inputs
         self._document = document
         self._inputs_read: dict[str, dict[str, object]] = {}
         self._findings = findings
@@ -151,9 +161,10 @@ class _Reader:
         tokens = self._defaults.get("tokens", "words")
         if tokens not in ("words", "tokens"):
             self._problem(("defaults", "tokens"), f"tokens is {tokens!r}", "Write words or tokens.")
-        model = self._text(self._defaults, "model", "defaults") or prompt.meta.model
+        self._model = self._text(self._defaults, "model", "defaults") or prompt.meta.model
+        self._judge = self._judging(self._defaults, "defaults").model
         self._assertions = AssertionReader(
-            prompt.library, prompt.path, findings, tokens == "tokens", model, lend
+            prompt.library, prompt.path, findings, tokens == "tokens", lend
         )
 
     def read(self) -> EvalFile:
@@ -169,7 +180,7 @@ class _Reader:
             self._cases(),
             triggering,
             self._text(defaults, "model", "defaults"),
-            self._judging(defaults, "defaults").model,
+            self._judge,
             int(self._number(defaults, "repeats", (1, 10_000), ("defaults",), whole=True) or 1),
             self._number(defaults, "pass_rate", (0, 1), ("defaults",)) or 1.0,
             frozenset(self._assertions.files),
@@ -209,7 +220,9 @@ class _Reader:
         if not name:
             self._problem(at, "a case has no name", "Write - name: …")
         rubric = self._text(case, "rubric", *at)
-        makes = self._makes(case.get("assert"), at)
+        judging, model = self._judging(case, *at), self._text(case, "model", *at) or self._model
+        judges = Judges(judging.model or self._judge, model)
+        makes = self._makes(case.get("assert"), at, judges)
         if case.get("assert") is None and not rubric.strip():
             self._problem(at, f"case '{name}' expects nothing", "Write assert: or rubric:.")
         timeout_s = self._number(case, "timeout_s", (0.001, 1e6), at)
@@ -218,15 +231,15 @@ class _Reader:
             self._inputs(case, name, at),
             makes,
             rubric,
-            self._judging(case, *at),
-            self._text(case, "model", *at) or self._assertions.model,
+            judging,
+            model,
             timeout_s or self._number(self._defaults, "timeout_s", (0.001, 1e6), ("defaults",)),
             self._flag(case, "hooks", at, self._flag(self._defaults, "hooks", ("defaults",), True)),
             tuple(map(str, self._list(case, "tags", at))),
             self._document.at(*at),
         )
 
-    def _makes(self, given: object, at: tuple[str | int, ...]) -> list[Make]:
+    def _makes(self, given: object, at: tuple[str | int, ...], judges: Judges) -> list[Make]:
         if given is None:
             return []
         if not isinstance(given, list) or not given:
@@ -237,7 +250,7 @@ class _Reader:
         for i, item in enumerate(cast("list[object]", given)):
             place = self._document.at(*at, "assert", i)
             where = partial(self._document.at, *at, "assert", i)
-            found += self._assertions.read(item, place, where)
+            found += self._assertions.read(item, place, where, judges)
         return found
 
     def _inputs(
@@ -264,9 +277,8 @@ class _Reader:
         """The inputs in a folder's inputs.yml, read once however many cases share it."""
         if folder not in self._inputs_read:
             path = self._assertions.file(f"{folder}/{INPUTS}", place)
-            root = self._prompt.library.root
-            read = read_inputs(path, root, self._findings) if path is not None else {}
-            self._inputs_read[folder] = read
+            wanted = path if self._with_inputs else None
+            self._inputs_read[folder] = read_inputs(wanted, self._findings) if wanted else {}
         return self._inputs_read[folder]
 
     def _triggering(self) -> Triggering | None:
@@ -274,15 +286,16 @@ class _Reader:
             return None
         said = self._mapping(self._said, "triggering")
         self._known(said, _TRIGGERING, "triggering")
-        queries: list[tuple[str, bool]] = []
+        queries: dict[str, bool] = {}
         for key, wanted in (("should_match", True), ("should_not_match", False)):
             for i, query in enumerate(self._list(said, key, ("triggering",))):
-                if isinstance(query, str) and query.strip():
-                    queries.append((query, wanted))
+                at = ("triggering", key, i)
+                if not isinstance(query, str) or not query.strip():
+                    self._problem(at, f"a query of {key} is {query!r}, not a text")
+                elif query in queries:
+                    self._problem(at, f"the query {query!r} is there already", "Leave one out.")
                 else:
-                    self._problem(
-                        ("triggering", key, i), f"a query of {key} is {query!r}, not a text"
-                    )
+                    queries[query] = wanted
         if said and not ("should_match" in said or "should_not_match" in said):
             what = "triggering has neither should_match nor should_not_match"
             self._problem(("triggering",), what, "Write what people say, and whether it is meant.")
@@ -291,7 +304,9 @@ class _Reader:
             self._problem(("triggering",), "meta.yml has no description to go by")
         judge = self._judging(said, "triggering").model
         place = self._document.at("triggering")
-        return Triggering(queries, judge, self._others(said), place) if queries else None
+        return (
+            Triggering(list(queries.items()), judge, self._others(said), place) if queries else None
+        )
 
     def _others(self, said: Mapping[str, Any]) -> list[str]:
         library, given = self._prompt.library, said.get("among")

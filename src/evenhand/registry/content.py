@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.encoding import digest, encode
-from evenhand.promptfoo.findings import Findings
+from evenhand.core.errors import StoreError
+from evenhand.documents.findings import Findings, shown_path
 from evenhand.registry.cases import EvalFile, read_eval
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import EVAL, GUARD, VERIFY
@@ -54,7 +55,7 @@ def content_of(prompt: PromptFolder, suite: EvalFile | None = None) -> Content:
     hooks: list[bytes | str] = []
     for name in (GUARD, VERIFY):
         path = prompt.path / name
-        hooks.append(path.read_bytes() if is_hook(path) else "")
+        hooks.append(_bytes(path) if is_hook(path) else "")
     return Content(own, _cases(prompt, suite), digest(*hooks)[:LENGTH])
 
 
@@ -66,15 +67,22 @@ def _cases(prompt: PromptFolder, suite: EvalFile | None) -> str:
         return ""
     parts: list[bytes | str] = [data]
     if any(word in data for word in _PLAIN):
-        found = suite or read_eval(prompt, Findings(), _nothing)
+        found = suite or read_eval(prompt, Findings(), _nothing, with_inputs=False)
         files: Sequence[Path] = sorted(found.files) if found else ()
-        parts += [file.read_bytes() for file in files if file.is_file()]
+        parts += [_bytes(file) for file in files if file.is_file()]
         if found and found.triggering:
             parts.append(encode(list(found.triggering.others)))
     if b"triggering" in data:
         meta = prompt.meta
         parts.append(encode([meta.description or meta.summary, meta.triggers, meta.not_for]))
     return digest(*parts)[:LENGTH]
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{shown_path(path)} cannot be read: {error.strerror or error}") from error
 
 
 def _nothing(*_: object) -> None:

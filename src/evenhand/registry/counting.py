@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
+import contextlib
+import threading
+from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from evenhand.core.message import Reply
 
-_BPE = {
-    "o200k_base": "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
-    "cl100k_base": "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken",
-}
+_SWAPPING = threading.Lock()
 
 
 def words(text: str) -> int:
@@ -37,18 +34,30 @@ def tokens(text: str, model: str, reply: Reply | None) -> tuple[int | None, str]
 
 @lru_cache(maxsize=64)
 def _encoding(model: str) -> Any:
+    """How a model's tokens are made; None where that is not known on this machine."""
     try:
-        import tempfile  # noqa: PLC0415 (see below)
-
         import tiktoken  # noqa: PLC0415 # pyright: ignore[reportMissingImports] (a library that need not be there)
+        import tiktoken.load as tables  # noqa: PLC0415 # pyright: ignore[reportMissingImports] (see above)
 
-        name = tiktoken.encoding_name_for_model(model)
-    except (ImportError, KeyError):
+        with _nothing_fetched(tables):
+            return tiktoken.encoding_for_model(model)
+    except (ImportError, AttributeError, KeyError, OSError, ValueError):
         return None
-    # It would fetch a table that it has not: so it is asked only where the table is, under the name that it gives it.
-    folder = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
-    place = Path(folder) if folder else Path(tempfile.gettempdir()) / "data-gym-cache"
-    table = hashlib.sha1(_BPE.get(name, "").encode(), usedforsecurity=False).hexdigest()
-    if name not in _BPE or not (place / table).is_file():
-        return None
-    return tiktoken.get_encoding(name)
+
+
+@contextlib.contextmanager
+def _nothing_fetched(tables: Any) -> Iterator[None]:
+    """Keeps tiktoken from fetching a table that is not here, or is damaged: it would do so unasked."""
+    with _SWAPPING:
+        read_file = tables.read_file
+
+        def local(path: str) -> bytes:
+            if "://" in path:
+                raise FileNotFoundError(path)
+            return read_file(path)
+
+        tables.read_file = local
+        try:
+            yield
+        finally:
+            tables.read_file = read_file

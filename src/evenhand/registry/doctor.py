@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evenhand.core.errors import EvenhandError, Problem
-from evenhand.promptfoo.findings import Findings, Place
+from evenhand.documents.findings import Findings, Place
+from evenhand.registry.assertions import Lend
 from evenhand.registry.cases import read_eval
 from evenhand.registry.evidence import PROMOTIONS
 from evenhand.registry.gates import Standing, evidence_of, standing
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import ALIASES, GUARD, TEMPLATE, VERIFY, Library, links_out
 from evenhand.registry.markup import parsed, where_broken
-from evenhand.registry.prompt import PromptFolder, read_prompt
+from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_prompt
 from evenhand.registry.rendering import names_in
 
 ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -48,8 +49,14 @@ class Looked:
         )
 
 
-def look(library: Library, ids: Sequence[str] | None = None) -> list[Looked]:
-    """Looks at these prompts, at all of them by default. Aliases are compared over all of them in any case."""
+def look(
+    library: Library, ids: Sequence[str] | None = None, lend: Lend | None = None
+) -> list[Looked]:
+    """Looks at these prompts, at all of them by default. Aliases are compared over all of them in any case.
+
+    Args:
+        lend: Who reads assertions of another dialect; without one they are not looked at.
+    """
     owners: dict[str, str] = {}
     wanted = None if ids is None else set(ids)
     found: list[Looked] = []
@@ -59,22 +66,28 @@ def look(library: Library, ids: Sequence[str] | None = None) -> list[Looked]:
         _aliases(prompt, owners, findings)
         if wanted is not None and id_ not in wanted:
             continue
-        found.append(_looked(prompt, findings))
+        found.append(_looked(prompt, findings, lend or _unread))
     return found
 
 
-def _looked(prompt: PromptFolder, findings: Findings) -> Looked:
+def _unread(*_: object) -> None:
+    """Leaves an assertion of another dialect as it is."""
+
+
+def _looked(prompt: PromptFolder, findings: Findings, lend: Lend) -> Looked:
     for path in links_out(prompt.path):
-        findings.problem(Place(path), "is a link that leads out of the prompt's folder", "Copy it.")
-    suite = read_eval(prompt, findings, lambda *_: None)
+        findings.problem(Place(path), LEADS_OUT, "Copy it here.")
+    suite = read_eval(prompt, findings, lend)
     if prompt.template:
         _variables(prompt, findings)
         _markup(prompt, findings)
     skill_shape(prompt, findings)
     for name in (GUARD, VERIFY):
         path = prompt.path / name
-        if path.is_file() and not is_hook(path):
-            findings.hint(Place(path), "is not run: it may not be executed", f"chmod +x {path}")
+        if path.exists() and not is_hook(path):
+            findings.hint(
+                Place(path), "is not run: it is no file that may be executed", f"chmod +x {path}"
+            )
     stands = None
     try:
         evidence = evidence_of(prompt, suite)

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import StoreError
-from evenhand.promptfoo.findings import Findings, Place
+from evenhand.documents.findings import Findings, Place
 from evenhand.store.locks import turn
 
 USAGE = ".usage.jsonl"
@@ -44,6 +44,18 @@ class Rows:
                 f"line {line} is no row, and is skipped",
                 "A crash may have left it half-written; it is kept as it is.",
             )
+
+
+def number(row: Row, *path: str | int) -> float | None:
+    """A number in a row; None where there is none: whoever can write the file can write anything."""
+    value: Any = row
+    for key in path:
+        holds = isinstance(value, Mapping) if isinstance(key, str) else isinstance(value, list)
+        try:
+            value = value[key] if holds else None
+        except LookupError:
+            return None
+    return value if type(value) in (int, float) else None
 
 
 def now() -> str:
@@ -74,7 +86,8 @@ def append(path: Path, row: Row) -> None:
                 raise StoreError(f"{path} cannot be written: the disk is full")
             os.fsync(fd)
     except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror or error
+        raise StoreError(f"{path} cannot be written: {why}") from error
 
 
 @contextlib.contextmanager

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evenhand.core.errors import UsageError
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry.cases import EvalFile, read_eval
 from evenhand.registry.content import Content, content_of
-from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, Row, Rows, read
+from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, Row, Rows, number, read
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import EVAL, VERIFY
 from evenhand.registry.models import model_id
@@ -72,7 +72,7 @@ def sent_to(prompt: PromptFolder, suite: EvalFile | None = None) -> str:
     """The id of the model that a prompt is sent to: of meta.yml, or else of eval.yml; empty for none."""
     if prompt.meta.model:
         return model_id(prompt.meta.model)
-    found = suite or read_eval(prompt, Findings(), lambda *_: None)
+    found = suite or read_eval(prompt, Findings(), lambda *_: None, with_inputs=False)
     return model_id(found.model) if found else ""
 
 
@@ -172,11 +172,13 @@ def _eval_unmet(prompt: PromptFolder, evidence: Evidence) -> list[str]:
         return [f"no eval of the whole suite as it is now{why}"]
     missing: list[str] = []
     if row.get("all_passed") is not True:
-        failed = ", ".join(map(str, row.get("failed_cases") or ()))
+        names = row.get("failed_cases")
+        failed = ", ".join(map(str, names)) if isinstance(names, list) else ""
         missing.append(f"the latest eval is not green: {failed or 'it did not end well'}")
-    if int(row.get("trials") or 0) < asked.min_n:
-        missing.append(f"the latest eval had {row.get('trials') or 0} of {asked.min_n} trials")
-    low = (row.get("interval") or [0.0])[0]
+    trials = number(row, "trials") or 0
+    if trials < asked.min_n:
+        missing.append(f"the latest eval had {trials:g} of {asked.min_n} trials")
+    low = number(row, "interval", 0) or 0.0
     if low < asked.at_least:
         missing.append(
             f"the latest eval's pass rate is at least {low:.3f} (95 %), wanted {asked.at_least:g}"

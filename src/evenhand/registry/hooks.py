@@ -147,6 +147,8 @@ def _read(file: IO[bytes]) -> str:
 
 
 def _hint(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENOENT:
+        return "The program that its first line names is not there."
     if isinstance(error, OSError) and error.errno == errno.E2BIG:
         return "A value is too long for the environment: leave it to a file."
     return ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from evenhand.promptfoo.findings import Findings, shown_path
+from evenhand.documents.findings import Findings, shown_path
 from evenhand.registry.doctor import ALIAS
 from evenhand.registry.library import Library
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
@@ -90,7 +90,7 @@ def _shell(library: Library, name: str, prompts: Sequence[PromptFolder]) -> list
         return [*told, f"{what} Put {FIRST} and {LAST} into it."]
     first, last = marks
     lines = "".join(
-        f'{verb}() {{ evenhand prompt -C "${{EVENHAND_PROMPTS:-.}}" send {id_} "$@"; }}\n'
+        f'{verb}() {{ evenhand prompt -C "${{EVENHAND_PROMPTS:-.}}" render {id_} "$@"; }}\n'
         for verb, id_ in verbs
     )
     changed = write(path, f"{text[: first.end()]}\n{lines}{text[last.start() :]}")
@@ -99,7 +99,7 @@ def _shell(library: Library, name: str, prompts: Sequence[PromptFolder]) -> list
 
 
 def _verbs(prompts: Sequence[PromptFolder]) -> tuple[list[tuple[str, str]], list[str]]:
-    """The verbs with the prompts that they send, and those that were left out."""
+    """The verbs with the prompts that they fill in, and with --send send, and those that were left out."""
     found: dict[str, str] = {}
     told: list[str] = []
     for prompt in prompts:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
@@ -119,8 +120,14 @@ def prompts_at(path: Path) -> tuple[Library, list[str]] | None:
 
 def leads_out(path: Path, folder: Path) -> bool:
     """Whether this path, with its links followed, is outside of the folder."""
-    place, around = os.path.realpath(path), os.path.realpath(folder)
+    place, around = os.path.realpath(path), _real(folder)
     return place != around and not place.startswith(os.path.join(around, ""))  # noqa: PTH118 (its end counts)
+
+
+@lru_cache(maxsize=64)
+def _real(folder: Path) -> str:
+    """Where a folder really is, asked once: thousands of files are held against the same one."""
+    return os.path.realpath(folder)
 
 
 def links_out(folder: Path) -> Iterator[Path]:

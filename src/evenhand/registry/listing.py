@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry.evidence import USAGE, Row, read
 from evenhand.registry.gates import (
     Standing,
@@ -17,6 +17,7 @@ from evenhand.registry.gates import (
     unmet,
 )
 from evenhand.registry.library import Library
+from evenhand.registry.outcome import trigger_words
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
 from evenhand.registry.usage import usage_of
 from evenhand.report.words import count
@@ -146,6 +147,11 @@ def description_lines(said: Mapping[str, Any]) -> list[str]:
         f"  {said['summary']}",
         f"  model {said['model'] or 'none'} · created {said['created']} · updated {said['updated']}",
     ]
+    inputs = [_input_words(i) for i in said["inputs"]]
+    lines += [f"  inputs: {', '.join(inputs)}"] if inputs else []
+    lines += (
+        [f"  description: {' '.join(said['description'].split())}"] if said["description"] else []
+    )
     lists = ("tags", "examples", "triggers", "not_for")
     lines += [f"  {key}: {', '.join(said[key])}" for key in lists if said[key]]
     if said["notes"]:
@@ -171,10 +177,14 @@ def description_lines(said: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _input_words(given: Mapping[str, Any]) -> str:
+    if given["required"]:
+        return str(given["name"])
+    return f"{given['name']} (may be left out)"
+
+
 def _eval_line(row: Row) -> str:
     line = f"{row.get('ts')}: {row.get('passed')} of {row.get('total')} cases passed"
     for key in ("partial", "offline"):
         line += f", {key}" if row.get(key) else ""
-    for name, value in (row.get("triggering") or {}).items():
-        line += f", trigger {name} {'unknown' if value is None else format(value, '.2f')}"
-    return line
+    return ", ".join([line, *trigger_words(row)])

@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from evenhand.promptfoo.findings import Findings, Place, did_you_mean
-from evenhand.promptfoo.tree import Document, read_document, read_text
+from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.documents.tree import Document, read_document, read_text
 from evenhand.registry.hooks import LIMIT_S
 from evenhand.registry.library import (
     ALIASES,
     EXAMPLES,
+    GUARD,
     INPUTS,
     META,
     TEMPLATE,
+    VERIFY,
     Library,
     is_id,
     leads_out,
@@ -39,6 +41,7 @@ KNOWN = frozenset(
         "hooks",
     }
 )
+LEADS_OUT = "is a link that leads out of its folder"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 
 
@@ -126,7 +129,8 @@ class PromptFolder:
     def aliases(self, findings: Findings) -> list[tuple[str, int]]:
         """Its shell verbs, each with its line."""
         path = self.path / ALIASES
-        text = read_text(path, findings) if path.is_file() else None
+        ours = path.is_file() and not leads_out(path, self.path)
+        text = read_text(path, findings) if ours else None
         lines = enumerate((text or "").splitlines(), 1)
         return [(line.strip(), n) for n, line in lines if line.strip() and line.strip()[0] != "#"]
 
@@ -141,7 +145,7 @@ class PromptFolder:
             near = did_you_mean(name, self.examples())
             findings.problem(Place(path), f"there is no example '{name}'", near)
             return {}
-        return read_inputs(path, self.path, findings)
+        return read_inputs(path, findings) if _inside(path, self.path, findings) else {}
 
 
 def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder:  # noqa: A002 (as users write)
@@ -154,9 +158,10 @@ def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder: 
             f"{id!r} cannot be an id",
             "Use letters, digits, '.', '_' and '-', a letter first.",
         )
-    if path.is_symlink() and leads_out(path, library.prompts):
-        findings.problem(place, "the folder is a link that leads out of prompts/", "Copy it here.")
+    if not _inside(path, library.prompts, findings):
         return PromptFolder(library, id, path, Meta(), "", None)
+    for name in (GUARD, VERIFY, ALIASES, EXAMPLES):
+        _inside(path / name, path, findings)
     document = None
     if _readable(path / META, path, findings, "prompt not found: it has no meta.yml"):
         document = read_document(path / META, findings)
@@ -169,10 +174,8 @@ def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder: 
     return PromptFolder(library, id, path, meta, template, document)
 
 
-def read_inputs(path: Path, folder: Path, findings: Findings) -> dict[str, object]:
-    """The values in an inputs.yml."""
-    if not _readable(path, folder, findings, "does not exist"):
-        return {}
+def read_inputs(path: Path, findings: Findings) -> dict[str, object]:
+    """The values in an inputs.yml, one that may be read."""
     document = read_document(path, findings)
     if document is None or document.value is None:
         return {}
@@ -187,13 +190,17 @@ def read_inputs(path: Path, folder: Path, findings: Findings) -> dict[str, objec
 
 
 def _readable(path: Path, folder: Path, findings: Findings, missing: str) -> bool:
-    if path.is_symlink() and leads_out(path, folder):
-        findings.problem(
-            Place(path), "is a link that leads out of its folder", "Copy the file here."
-        )
-        return False
     if not path.is_file():
         findings.problem(Place(path), missing)
+        return False
+    return _inside(path, folder, findings)
+
+
+def _inside(path: Path, folder: Path, findings: Findings) -> bool:
+    """Whether a path is in this folder, its links followed; a problem where it is not."""
+    may_lead_out = path.parent != folder or path.is_symlink()
+    if may_lead_out and leads_out(path, folder):
+        findings.problem(Place(path), LEADS_OUT, "Copy it here.")
         return False
     return True
 

@@ -23,8 +23,9 @@ from evenhand.core.plan import CallEstimate, RunOptions, Step
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
+from evenhand.documents.findings import shown_path
 from evenhand.engine.door import Settings, run, waited_for
-from evenhand.registry.content import content_of
+from evenhand.registry.content import Content, content_of
 from evenhand.registry.counting import words
 from evenhand.registry.evidence import USAGE, append, now
 from evenhand.registry.hooks import guarded, hook_env, is_hook, run_hook
@@ -91,13 +92,14 @@ def rendered(
         found, others = ran.values()
         values = merged(values, found)
         notes += [f"guard.sh: sets nothing: {line[:200]}" for line in others[:20]]
-    text = render(prompt.template, values, str(prompt.path / TEMPLATE))
+    text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE))
     return Rendered(prompt, case, text, values, started, tuple(filter(None, notes)))
 
 
 def log_dry(given: Rendered) -> None:
     """Keeps that a prompt was rendered and not sent."""
-    append(given.prompt.path / USAGE, _row(given, sent=False))
+    content = content_of(given.prompt)
+    append(given.prompt.path / USAGE, _row(given, content, sent=False))
 
 
 def send(
@@ -136,15 +138,12 @@ def send(
             tell(output)
         verified, complaint = _verified(given, output)
     error = "" if output is not None else _why(trial, finished.ending.message)
-    row = _row(given, sent=True)
+    row = _row(given, content, sent=True)
     row.update(
         exit_code=0 if output is not None else FAILED,
         verified=verified,
         output_words=words(output or ""),
         model=provider.id,
-        content=content.sent,
-        prompt_hash=content.prompt,
-        hooks_hash=content.hooks,
         offline=offline,
         **_spent(plan.reply, trial),
     )
@@ -154,7 +153,7 @@ def send(
     return Sent(output, error, verified, complaint, row)
 
 
-def _row(given: Rendered, *, sent: bool) -> dict[str, Any]:
+def _row(given: Rendered, content: Content, *, sent: bool) -> dict[str, Any]:
     return {
         "ts": now(),
         "case": given.case or None,
@@ -165,6 +164,9 @@ def _row(given: Rendered, *, sent: bool) -> dict[str, Any]:
         "duration_ms": round((time.perf_counter() - given.started) * 1000),
         "prompt_words": words(given.text),
         "output_words": 0,
+        "content": content.sent,
+        "prompt_hash": content.prompt,
+        "hooks_hash": content.hooks,
         "version": given.prompt.meta.version,
     }
 
@@ -206,8 +208,8 @@ def _verified(given: Rendered, output: str) -> tuple[bool | None, str]:
 
 def _not_run(prompt: PromptFolder, name: str) -> str:
     path = prompt.path / name
-    if path.is_file() and not is_hook(path):
-        return f"{name} is not run: it may not be executed (chmod +x {path})"
+    if path.exists() and not is_hook(path):
+        return f"{name} is not run: it is no file that may be executed (chmod +x {path})"
     return ""
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.core.provider import Provider
+from evenhand.documents.findings import shown_path
 from evenhand.registry.assertions import Seen
 from evenhand.registry.cases import HIGHEST, LOWEST, EvalCase
 from evenhand.registry.hooks import guarded, is_hook
@@ -49,7 +50,7 @@ class CaseBody:
             ran = await guarded(self.guard, prompt.id, case.name, values, limit_s)
             values = merged(values, ran.values()[0])
         trial.show(values)
-        text = render(prompt.template, values, str(prompt.path / TEMPLATE))
+        text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE))
         asked = Prompt((Message("user", text),), text, vars=values, label=prompt.id)
         reply = await trial.model(self.provider, "subject").generate(asked)
         seen = Seen(reply.text, text, values, self.provider.id, reply)

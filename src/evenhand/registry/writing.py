@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from evenhand.core.errors import StoreError, UsageError
-from evenhand.promptfoo.findings import shown_path
+from evenhand.documents.findings import shown_path
 from evenhand.registry.library import META
 from evenhand.registry.prompt import PromptFolder
 

@@ -16,8 +16,8 @@ MOST_COLUMNS = 6
 def sentences(grid: Grid) -> list[str]:
     """The best column against each of the others, on the cases that both have a verdict on.
 
-    Columns of different evals ask different questions, and are not compared. More than MOST_COLUMNS columns are not
-    either: nobody reads so many sentences.
+    Columns of different evals ask different questions, and so do columns that share no case: they are not compared.
+    More than MOST_COLUMNS columns are not either: nobody reads so many sentences.
     """
     found: list[str] = []
     for name in dict.fromkeys(grid.evals):
@@ -42,6 +42,8 @@ def _compared(grid: Grid, places: Sequence[int]) -> list[str]:
     lines: list[str] = []
     alike: dict[str, list[str]] = {}
     for other in order[:-1]:
+        if not grid.meet(best, other):
+            continue
         found = compared(grid, best, other)
         low, high = found.interval()
         if verdict(found, min(1.0, found.p() * pairs), of=pairs) == "better":

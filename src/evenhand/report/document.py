@@ -21,6 +21,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.findings import low_confidence, warnings
 from evenhand.report.rates import Mean, Rate, mean_of, rates
 from evenhand.report.summaries import described, summary_rows
+from evenhand.report.triggers import Found, found_by_triggers
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
@@ -155,6 +156,7 @@ def _head(run: RunFile) -> dict[str, Any]:
             )
         ],
         **({"metrics": summary_rows(run)} if described(run) else {}),
+        "triggers": [_found_row(run, found) for found in found_by_triggers(run)],
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),
     }
@@ -190,6 +192,15 @@ def _rate_row(run: RunFile, rate: Rate, score: Mean, latency: Mean) -> dict[str,
             }
             for tally in rate.flaky
         ],
+    }
+
+
+def _found_row(run: RunFile, found: Found) -> dict[str, Any]:
+    variant = run.meta.variants[found.variant]
+    return {
+        "variant": {"prompt": variant.prompt, "model": variant.model},
+        "precision": found.precision.told(),
+        "recall": found.recall.told(),
     }
 
 

@@ -8,6 +8,7 @@ from evenhand.report.comparison import sentences
 from evenhand.report.grid import Grid
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.rates import rates
+from evenhand.report.triggers import found_by_triggers
 from evenhand.report.words import clip, count, interval, money, near, percent, safe, tokens
 from evenhand.store.runfile import RunFile, Tally, Usage, added
 
@@ -18,7 +19,8 @@ _ROLES = {"setup": "set-up"}
 
 def findings(run: RunFile, grid: Grid) -> list[str]:
     """The sentences below the table."""
-    return [*sentences(grid), *_repeats(run, grid), *_unsure(run, grid)]
+    found = [f"{grid.names[one.variant]}: {one}" for one in found_by_triggers(run)]
+    return [*found, *sentences(grid), *_repeats(run, grid), *_unsure(run, grid)]
 
 
 def warnings(run: RunFile) -> list[str]:

@@ -72,6 +72,15 @@ class Grid:
             return "pass" if passed == n else "mixed" if passed else "fail"
         return self._others.get((variant, case), "missing")
 
+    def meet(self, first: int, second: int) -> bool:
+        """Whether two columns have a case in common, whatever became of it."""
+        if not self.passed[first].keys().isdisjoint(self.passed[second]):
+            return True
+        return not self._cases(first).isdisjoint(self._cases(second))
+
+    def _cases(self, variant: int) -> set[str]:
+        return {*self.passed[variant], *(case for v, case in self._others if v == variant)}
+
     def case_name(self, trial: TrialResult) -> str:
         """A trial's case for people: its number, its description, and which repeat."""
         number = self.number(trial)
@@ -109,6 +118,7 @@ def column_names(variants: Sequence[Variant]) -> list[str]:
         return _distinct(prompts, NAME)
     if len(set(prompts)) == 1:
         return _distinct(models, NAME)
+    models = _without_common(models)  # with a vendor's name before each, the models would be cut
     labels, names = _short(prompts, PROMPT), _short(models, NAME - PROMPT)
     return _distinct(
         [

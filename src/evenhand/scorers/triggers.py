@@ -23,6 +23,8 @@ from evenhand.scorers.judging import (
 
 PRECISION = "trigger precision"
 RECALL = "trigger recall"
+MEASURES = "trigger "
+"""What both names begin with."""
 _KEYS = 'with the keys "reasoning", "matches" (true or false) and "confidence" (from 0 to 1)'
 _SCHEMA = answer_schema(matches={"type": "boolean"})
 

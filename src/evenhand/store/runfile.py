@@ -318,16 +318,22 @@ class RunFile:
 
     def warned(self, start: str) -> Iterator[TrialResult]:
         """The trials in whose outcomes a scorer left a `warning` that begins so, in the plan's order."""
-        sign = json.dumps(start)[
-            :-1
-        ]  # a quote in text is escaped: these bytes are a key and its value
+        # A quote in text is escaped: this is a key and its value.
+        return self._with(f'"warning":{json.dumps(start)[:-1]}')
+
+    def measuring(self, start: str) -> Iterator[TrialResult]:
+        """The trials with a metric whose name begins so, and few others, in the plan's order."""
+        return self._with(json.dumps(start)[:-1])
+
+    def _with(self, sign: str) -> Iterator[TrialResult]:
+        """The trials in which this is written, in the plan's order."""
         with _readable(self.path):
             for (result,) in self._db.execute(
                 """
                 select result from latest join result using (idx, take)
                 where instr(result, ?) order by idx
                 """,
-                (f'"warning":{sign}'.encode(),),
+                (sign.encode(),),
             ):
                 yield read_result(result)
 

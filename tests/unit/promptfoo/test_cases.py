@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from evenhand.documents.findings import Findings
 from evenhand.promptfoo.cases import Test as OneTest
 from evenhand.promptfoo.cells import assertion_from_cell
 from evenhand.promptfoo.config import read_config
-from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.reader import TestReader as Reader

@@ -8,9 +8,9 @@ import pytest
 
 from evenhand.core.plan import Selection
 from evenhand.core.secrets import redacted
+from evenhand.documents.findings import Findings
 from evenhand.promptfoo.config import Config, find_config, find_configs, read_config
 from evenhand.promptfoo.environment import env_file
-from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.overrides import Overrides
 
 

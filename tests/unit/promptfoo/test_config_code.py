@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import ConfigError
+from evenhand.documents.findings import Findings
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.javascript.node import found_node
 from evenhand.promptfoo.config import find_config
-from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.load import load
 from evenhand.store.runfile import RunFile
 

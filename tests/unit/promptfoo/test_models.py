@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.message import Prompt
+from evenhand.documents.findings import Findings, Place
 from evenhand.engine.code import CodeHost
 from evenhand.promptfoo.config import read_config
-from evenhand.promptfoo.findings import Findings, Place
 from evenhand.promptfoo.models import Column, Models
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.paused import Paused

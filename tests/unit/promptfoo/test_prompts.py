@@ -13,8 +13,8 @@ import pytest
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
+from evenhand.documents.findings import Findings
 from evenhand.promptfoo.config import read_config
-from evenhand.promptfoo.findings import Findings
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.prompts import (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import CodeError
+from evenhand.documents.findings import Findings, Place
 from evenhand.engine.code import CodeHost
-from evenhand.promptfoo.findings import Findings, Place
 from evenhand.promptfoo.template import render
 from evenhand.promptfoo.template_filters import lend
 from evenhand.promptfoo.variable_code import computed, is_code

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry.library import Library
 from evenhand.registry.prompt import PromptFolder, read_prompt
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry.cases import chosen, read_eval
 
 

@@ -5,9 +5,9 @@ import os
 import pytest
 
 from evenhand.core.errors import StoreError
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry import evidence
-from evenhand.registry.evidence import append, read
+from evenhand.registry.evidence import append, number, read
 from evenhand.registry.usage import usage_of
 
 
@@ -79,3 +79,23 @@ def test_usage_is_counted_over_what_was_sent():
     assert usage.medians == {"duration_ms": 20, "prompt_words": None, "output_words": 7}
     assert usage.last == "b"
     assert usage_of([]).last == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        (("a",), 1),
+        (("b", 0), 0.5),
+        (("b", 7), None),
+        (("b", "a"), None),
+        (("c", "d"), 2),
+        (("c", 0), None),
+        (("e",), None),
+        (("f",), None),
+        (("none",), None),
+    ],
+)
+def test_a_number_in_a_row_is_one_or_none(path, found):
+    """Whatever somebody wrote into the file."""
+    row = {"a": 1, "b": [0.5], "c": {"d": 2}, "e": "1", "f": True}
+    assert number(row, *path) == found

@@ -86,7 +86,7 @@ def test_verbs_are_written_for_the_shell(shelf):
     told = "\n".join(index(shelf.library))
     path = shelf.library.root / "aliases.sh"
     text = path.read_text()
-    assert 'hello() { evenhand prompt -C "${EVENHAND_PROMPTS:-.}" send greet "$@"; }' in text
+    assert 'hello() { evenhand prompt -C "${EVENHAND_PROMPTS:-.}" render greet "$@"; }' in text
     assert "touch" not in text
     assert "cannot be a verb" in told
     assert "'hello' is greet's" in told

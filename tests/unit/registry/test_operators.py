@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import sys
+import types
 from typing import Any
 
 import pytest
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.message import Reply, Usage
-from evenhand.promptfoo.findings import Findings, Place
+from evenhand.documents.findings import Findings, Place
+from evenhand.registry import counting
 from evenhand.registry.assertions import AssertionReader, Seen
 from evenhand.registry.counting import tokens, words
 
@@ -94,7 +97,7 @@ async def test_tokens_are_tokens_where_the_file_says_so(shelf):
     """The vendor's count, as no tokenizer is here; said in the outcome, and an error where nobody counted."""
     item = {"max_tokens": 5}
     reply = Reply("one two", usage=Usage(3, 9))
-    score = await asked(shelf, item, "one two", reply, counts_tokens=True, model="openai:none-such")
+    score = await asked(shelf, item, "one two", reply, counts_tokens=True)
     assert (score.passed, score.metadata["counted"]) == (False, 9)
     assert score.metadata["counted_by"] == "the vendor"
     with pytest.raises(ScoreError, match="can count the tokens"):
@@ -102,10 +105,82 @@ async def test_tokens_are_tokens_where_the_file_says_so(shelf):
     assert tokens("x", "none", None) == (None, "")
 
 
+class Tables(types.ModuleType):
+    """tiktoken.load, as far as it is used: it would fetch whatever it has not."""
+
+    def __init__(self) -> None:
+        super().__init__("tiktoken.load")
+        self.fetched: list[str] = []
+
+    def read_file(self, path: str) -> bytes:
+        self.fetched.append(path)
+        return b""
+
+
+class Letters:
+    """A tokenizer: each letter is a token."""
+
+    name = "letters"
+
+    def encode(self, text: str, *, disallowed_special: object) -> list[str]:
+        assert disallowed_special == ()  # what a model writes is text, `<|endoftext|>` too
+        return list(text)
+
+
+@pytest.fixture
+def tiktoken(monkeypatch):
+    """A library called tiktoken: it has a table for gpt-here, and would have to fetch the one for gpt-away."""
+    tables, library = Tables(), types.ModuleType("tiktoken")
+
+    def encoding_for_model(model: str) -> Letters:
+        if model == "gpt-away":
+            tables.read_file("https://tables.invalid/away")
+        elif model == "gpt-odd":
+            raise ValueError("odd table")
+        elif model != "gpt-here":
+            raise KeyError(model)
+        return Letters()
+
+    vars(library).update(encoding_for_model=encoding_for_model, load=tables)
+    monkeypatch.setitem(sys.modules, "tiktoken", library)
+    monkeypatch.setitem(sys.modules, "tiktoken.load", tables)
+    counting._encoding.cache_clear()
+    yield tables
+    counting._encoding.cache_clear()
+
+
+def test_tokens_are_counted_by_a_tokenizer_that_is_at_hand(tiktoken):
+    """It goes before the vendor's count, which hidden reasoning is part of; whose model it is does not matter."""
+    reply = Reply("", usage=Usage(1, 99))
+    assert tokens("<|x|>", "openai:gpt-here", reply) == (5, "tiktoken letters")
+    assert tokens("<|x|>", "azureopenai:chat:gpt-here", None) == (5, "tiktoken letters")
+
+
+@pytest.mark.parametrize("model", ["gpt-away", "gpt-odd", "claude-opus-4-7", ""])
+def test_no_table_is_fetched(tiktoken, model):
+    """Where the tokenizer is not whole on this machine, the vendor's count is taken; and its library is as it was."""
+    before = tiktoken.read_file
+    assert tokens("abc", model, Reply("", usage=Usage(1, 7))) == (7, "the vendor")
+    assert tokens("abc", model, None) == (None, "")
+    assert (tiktoken.fetched, tiktoken.read_file) == ([], before)
+
+
+async def test_tokens_are_those_of_who_answered(shelf, tiktoken):
+    """A case may name a model of its own."""
+    found = reader(shelf, counts_tokens=True)
+    place = Place(shelf.library.root)
+    (make,) = found.read({"max_tokens": 2}, place, lambda _: place)
+    expectation = make(Seen("abc", "", {}, "openai:gpt-here", Reply("abc")))
+    score = expectation.scorer.score("abc", Here(None))
+    assert (score.passed, score.metadata["counted_by"]) == (False, "tiktoken letters")
+
+
 async def test_max_tokens_counts_words_where_the_file_does_not_say(shelf):
     """As it always has, and a hint says so."""
     found = reader(shelf)
     place = Place(shelf.library.root)
     (make,) = found.read({"max_tokens": 2}, place, lambda _: place)
-    assert "counts words" in str(found.findings.hints[0])
+    found.read({"min_tokens": 2}, place, lambda _: place)
+    (hint,) = found.findings.hints  # once, however many there are in a file
+    assert "counts words" in str(hint)
     assert str(make(Seen("", "", {}, "", Reply(""))).scorer) == "≤ 2 words (max_tokens)"

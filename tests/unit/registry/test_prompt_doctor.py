@@ -131,7 +131,10 @@ def test_hooks_that_cannot_be_run_are_warned_of(shelf):
     """A guard that nobody may execute guards nothing."""
     folder = shelf.add("greet", guard="#!/bin/sh\n")
     (folder / "guard.sh").chmod(0o644)
-    assert "guard.sh: is not run: it may not be executed" in warnings(shelf)
+    assert "guard.sh: is not run: it is no file that may be executed" in warnings(shelf)
+    (folder / "guard.sh").unlink()
+    (folder / "guard.sh").mkdir()
+    assert "guard.sh: is not run" in warnings(shelf)
 
 
 def test_half_written_rows_are_warned_of(shelf):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry.library import Library, is_id, library_of, prompts_at
 from evenhand.registry.prompt import read_prompt
 
@@ -112,7 +112,7 @@ def test_a_folder_that_is_a_link_out_is_not_read(shelf, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     (other / "meta.yml").write_text("id: away\n", "utf-8")
     (shelf.library.prompts / "away").symlink_to(other)
-    assert "leads out of prompts/" in shelf.problems("away")
+    assert "prompts/away: is a link that leads out" in shelf.problems("away")
 
 
 def test_paths_stand_for_one_prompt_or_all(shelf):
@@ -160,3 +160,21 @@ def test_the_older_layout_is_no_prompt(shelf):
     (shelf.library.prompts / "draft").mkdir()
     (shelf.library.prompts / "draft" / "old.md").write_text("x", "utf-8")
     assert shelf.library.ids() == ["greet"]
+
+
+@pytest.mark.parametrize(
+    "name", ["guard.sh", "verify.sh", "aliases", "examples", "examples/a", "examples/a/inputs.yml"]
+)
+def test_hooks_verbs_and_examples_are_the_folders_own(shelf, name, tmp_path_factory):
+    """A link to somebody else's is a problem: nothing of it is run, or read."""
+    there = tmp_path_factory.mktemp("elsewhere")
+    folder = shelf.add("greet", **{"examples/a/inputs.yml": "who: Ada\n", "guard": "#!/bin/sh\n"})
+    shelf.add("greet", verify="#!/bin/sh\n", aliases="hello\n")
+    (folder / name).rename(there / "theirs")
+    (folder / name).symlink_to(there / "theirs")
+    findings = Findings()
+    prompt = read_prompt(shelf.library, "greet", findings)
+    found = prompt.example("a", findings)
+    assert "leads out of its folder" in str(findings.problems)
+    assert found == ({} if name.startswith("examples") else {"who": "Ada"})
+    assert prompt.aliases(findings) == ([] if name == "aliases" else [("hello", 1)])

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
 from evenhand.core.errors import ConfigError, NothingSelected, UsageError
+from evenhand.core.expect import Expectation
 from evenhand.core.plan import Selection
+from evenhand.core.score import Score
 from evenhand.engine.door import Settings, run
 from evenhand.registry.content import content_of
 from evenhand.registry.evidence import EVALS, read
 from evenhand.registry.plan import load
+from evenhand.report.console import show
+from evenhand.stats.interval import wilson
 from evenhand.store.runfile import RunFile
 
 JUDGE = """\
@@ -27,6 +32,13 @@ def call_api(prompt, options, context):
         score = int(said.split("SCORE")[1][0])
     return {"output": json.dumps({"reasoning": "so", "score": score, "confidence": 0.9})}
 """
+
+
+class Never:
+    """A scorer that nothing applies to."""
+
+    def score(self, output, trial):
+        return Score(None, None, "there is nothing to look at")
 
 
 def settled(shelf, ids=("greet",), **more):
@@ -162,10 +174,88 @@ def test_precision_and_recall_of_queries_are_kept(shelf):
     )
     trials, plan = settled(shelf)
     row = last_row(shelf)
-    assert row["triggering"] == {"precision": pytest.approx(2 / 3), "recall": pytest.approx(2 / 3)}
+    low, high = wilson(2, 3)
+    share = {"rate": 2 / 3, "n": 3, "low": low, "high": high}
+    assert row["triggering"] == {"precision": share, "recall": share}
     assert (row["total"], row["passed"], row["all_passed"]) == (5, 3, False)
-    assert "trigger precision 0.67 · trigger recall 0.67" in plan.told[0]
+    assert "trigger precision 0.67 of 3 · trigger recall 0.67 of 3" in plan.told[0]
     assert [t.output for t in trials] == ["YES", "YES", "NO", "YES", "NO"]
+
+
+def test_a_run_shows_how_well_queries_are_matched(shelf):
+    """One eval in two columns, which are not compared; precision and recall, each with its n and its interval."""
+    judge = with_judge(shelf)
+    shelf.add(
+        "greet",
+        eval=f"""\
+        cases: [{{name: a, inputs: {{who: Ada}}, assert: [contains: Ada]}}]
+        triggering:
+          judge: {{model: "{judge}"}}
+          should_match: [hello one, good day]
+          should_not_match: [hello two, write a poem]
+        """,
+    )
+    plan = load(shelf.library, ["greet"])
+    finished = run(plan, Settings(home=shelf.library.root / ".evenhand", cache=False))
+    out = io.StringIO()
+    with RunFile.open(finished.path) as file:
+        show(file, out)
+    said = " ".join(out.getvalue().split())
+    assert "1 eval, 2 variants, 5 cases: 5 trials" in said
+    assert (
+        "precision 50 % [9–91], 1 of 2 that matched should · "
+        "recall 50 % [9–91], 1 of 2 that should match did"
+    ) in said
+    assert "no detectable difference" not in said
+
+
+def test_a_case_to_which_nothing_applies_is_no_green(shelf):
+    """It is counted apart, and a suite of nothing else opens no gate."""
+
+    def lend(said, place, findings, judges):
+        return lambda seen: Expectation(seen.output, Never())
+
+    shelf.add("greet", eval="cases: [{name: a, inputs: {who: Ada}, assert: [{type: x}]}]")
+    settled(shelf, lend=lend)
+    row = last_row(shelf)
+    wanted = {"all_passed": False, "total": 1, "passed": 0, "failed_cases": [], "trials": 0}
+    assert {key: row[key] for key in wanted} == wanted
+    assert (row["not_applicable"], row["pass_rate"]) == (1, None)
+
+
+def test_an_error_is_no_failure_of_the_prompt(shelf):
+    """It is named among what did not pass, and counted in no rate."""
+    (shelf.library.root / "half.py").write_text(
+        "def call_api(prompt, options, context):\n"
+        "    return {'error': 'busy'} if 'Bob' in str(prompt) else {'output': 'Ada'}\n"
+    )
+    shelf.add(
+        "greet",
+        eval="""\
+        defaults: {model: "python:half.py:call_api"}
+        cases:
+          - {name: a, inputs: {who: Ada}, assert: [contains: Ada]}
+          - {name: b, inputs: {who: Bob}, assert: [contains: Ada]}
+        """,
+    )
+    settled(shelf)
+    row = last_row(shelf)
+    wanted = {"all_passed": False, "passed": 1, "failed_cases": ["b"], "trials": 1, "errors": 1}
+    assert {key: row[key] for key in wanted} == wanted
+    assert (row["pass_rate"], row["interval"]) == (1, list(wilson(1, 1)))
+
+
+def test_who_judged_is_kept(shelf):
+    """By the name that answered, of rubrics and of queries."""
+    judge = with_judge(shelf)
+    shelf.add(
+        "greet",
+        eval=f"""\
+        cases: [{{name: a, inputs: {{who: Ada}}, rubric: Kind., judge: {{model: "{judge}"}}}}]
+        """,
+    )
+    settled(shelf)
+    assert last_row(shelf)["judges"] == [judge]
 
 
 def test_other_skills_are_shown_to_who_decides(shelf):
@@ -203,22 +293,58 @@ def test_one_case_alone_is_partial(shelf):
 
 
 @pytest.mark.parametrize(
-    "selection", [Selection(first=1), Selection(sample=1), Selection(filter="^a$")]
+    "selection",
+    [
+        Selection(first=1),
+        Selection(sample=1),
+        Selection(range=(1, None)),
+        Selection(filter="^a$"),
+        Selection(filter="^y$"),
+        Selection(pattern="^a$"),
+        Selection(metadata=("tags=sm",)),
+        Selection(only=frozenset({"greet/a"})),
+        Selection(models="^python:"),
+    ],
 )
 def test_whatever_is_left_out_makes_it_partial(shelf, selection):
     """However it was selected; all of it, selected, is all of it."""
+    with_judge(shelf)
     shelf.add(
         "greet",
         eval="""\
         cases:
-          - {name: a, inputs: {who: x}, assert: [{contains: H}]}
-          - {name: b, inputs: {who: x}, assert: [{contains: H}]}
+          - {name: a, inputs: {who: x}, assert: [{contains: H}], tags: [small]}
+          - {name: b, inputs: {who: y}, assert: [{contains: H}], model: "python:judge.py:call_api"}
         """,
     )
-    settled(shelf, selection=selection)
-    assert last_row(shelf)["partial"] is True
-    settled(shelf, selection=Selection(first=2))
+    trials, _ = settled(shelf, selection=selection)
+    assert (len(trials), last_row(shelf)["partial"]) == (1, True)
+    settled(shelf, selection=Selection(first=2, prompts="greet", metadata=("prompt=greet",)))
     assert last_row(shelf)["partial"] is False
+
+
+def test_fewer_repeats_than_the_file_asks_for_are_partial(shelf):
+    """More are as good."""
+    path = shelf.library.prompts / "greet" / "eval.yml"
+    path.write_text(path.read_text() + "defaults: {repeats: 2}\n")
+    for repeats, partial in ((1, True), (2, False), (3, False)):
+        settled(shelf, selection=Selection(repeats=repeats))
+        assert last_row(shelf)["partial"] is partial
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(filter="("),
+        Selection(pattern="("),
+        Selection(metadata=("tags",)),
+        Selection(models="("),
+    ],
+)
+def test_a_selection_that_cannot_be_read_is_told(shelf, selection):
+    """With the option that says it."""
+    with pytest.raises(UsageError, match=r"^--filter"):
+        load(shelf.library, ["greet"], selection)
 
 
 def test_nothing_selected_is_an_error(shelf):
@@ -413,3 +539,51 @@ def test_assertions_of_the_other_dialect_work_beside_its_own(shelf):
         load(shelf.library, ["greet"], lend=lend)
     assert "Did you mean 'contains'" in str(error.value)
     assert "'contains' has no value" in str(error.value)
+
+
+def test_a_rubric_of_the_other_dialect_is_judged_by_who_judges_here(shelf):
+    """The case's judge, the file's, and without one who answers: as for a rubric of its own."""
+    from evenhand.cli.dialects import lent_assertions
+
+    (shelf.library.root / "judge.py").write_text(
+        "import json\n"
+        "def call_api(prompt, options, context):\n"
+        "    return {'output': json.dumps({'pass': True, 'score': 1, 'reason': 'so', 'reasoning': 'so'})}\n"
+    )
+    judge, item = "python:judge.py:call_api", "{type: llm-rubric, value: is kind}"
+    lend = lent_assertions({}, shelf.library.root)
+    case = f"{{name: a, inputs: {{who: Ada}}, assert: [{item}]}}"
+    shelf.add("greet", eval=f'cases: [{case[:-1]}, judge: "{judge}"}}]')
+    (trial,), _ = settled(shelf, lend=lend)
+    assert (trial.outcome, last_row(shelf)["judges"]) == ("pass", [judge])
+    shelf.add("greet", eval=f'defaults: {{judge: {{model: "{judge}"}}}}\ncases: [{case}]')
+    (trial,), _ = settled(shelf, lend=lend)
+    assert trial.outcome == "pass"
+    shelf.add("greet", eval=f'defaults: {{model: "{judge}"}}\ncases: [{case}]')
+    (trial,), _ = settled(shelf, lend=lend)
+    assert trial.outcome == "pass"
+
+
+def test_files_that_the_other_dialect_names_are_part_of_the_evidence(shelf):
+    """A grader that was edited asks for another eval."""
+    from evenhand.cli.dialects import lent_assertions
+
+    lend = lent_assertions({}, shelf.library.root)
+    root = shelf.library.root
+    (root / "grader.py").write_text(
+        "def get_assert(output, context):\n    return 'Ada' in output\n"
+    )
+    (root / "schema.json").write_text('{"type": "string"}')
+    items = (
+        "{type: python, value: file://grader.py}, {type: not-is-json, value: file://schema.json}"
+    )
+    shelf.add("greet", eval=f"cases: [{{name: a, inputs: {{who: Ada}}, assert: [{items}]}}]")
+    (trial,), _ = settled(shelf, lend=lend)
+    assert [o.outcome for o in trial.outcomes] == ["pass", "pass"]
+    before = content_of(shelf.read())
+    assert last_row(shelf)["content"] == before.whole
+    for name in ("grader.py", "schema.json"):
+        path = root / name
+        path.write_text(path.read_text() + " ")
+        assert content_of(shelf.read()).cases != before.cases
+        before = content_of(shelf.read())

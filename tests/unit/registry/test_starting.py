@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.promptfoo.findings import Findings
+from evenhand.documents.findings import Findings
 from evenhand.registry.cases import read_eval
 from evenhand.registry.doctor import look
 from evenhand.registry.evidence import USAGE
-from evenhand.registry.starting import bumped, migrate, new
+from evenhand.registry.starting import bumped, new
 from evenhand.registry.writing import set_meta, write
 
 
@@ -49,33 +49,6 @@ def test_nothing_is_overwritten_and_nothing_made_elsewhere(shelf, name, source):
     with pytest.raises(UsageError):
         new(shelf.library, name, source)
     assert shelf.library.ids() == ["greet"]
-
-
-def test_the_older_layout_becomes_folders(shelf):
-    """The status of a file's folder, its head as metadata, its body as it is; said first, done when asked."""
-    old = shelf.library.prompts / "tested"
-    old.mkdir()
-    (old / "sum-up.md").write_text(
-        "---\ntitle: Sum up\nsummary: Sums up\n---\n<p>{{text}}</p>\n", "utf-8"
-    )
-    (old / "greet.md").write_text("x", "utf-8")
-    (old / "a b.md").write_text("x", "utf-8")
-    told = migrate(shelf.library, write_them=False)
-    assert not (shelf.library.prompts / "sum-up").exists()
-    assert [line.rpartition(": ")[2] for line in told] == [
-        "left out",
-        "left out",
-        "prompts/tested/sum-up.md → prompts/sum-up, tested",
-    ]
-    migrate(shelf.library, write_them=True)
-    prompt = shelf.read("sum-up")
-    assert (prompt.meta.status, prompt.meta.title, prompt.template) == (
-        "tested",
-        "Sum up",
-        "<p>{{text}}</p>\n",
-    )
-    assert look(shelf.library, ["sum-up"])[0].problems == []
-    assert (old / "sum-up.md").is_file()
 
 
 def test_a_date_is_bumped_and_nothing_else(shelf):

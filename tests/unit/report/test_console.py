@@ -250,7 +250,7 @@ async def test_columns_without_common_cases_are_not_compared(make_run: Make) -> 
     """Pairs are made by case id; without any there is nothing to say."""
     trials = [result(i, ok=i < 4, variant=i // 4, case=f"c{i}") for i in range(8)]
     text = shown(await make_run(trials, TWO))
-    assert "(no case has a verdict on both)" in text
+    assert "difference" not in text
 
 
 async def test_many_columns_are_not_compared(make_run: Make) -> None:

@@ -11,8 +11,11 @@ from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.console import show
+from evenhand.report.document import document
 from evenhand.report.findings import findings, low_confidence, usage_line, warnings
 from evenhand.report.grid import Grid
+from evenhand.report.markdown import write_markdown
+from evenhand.report.triggers import found_by_triggers
 
 UNSURE = Outcome("polite", "pass", 1.0, metadata={"warning": "low confidence: 0.3"})
 JURY = Outcome("jury", "pass", 1.0, metadata={"jury": [{"warning": "low confidence: 0.1"}] * 2})
@@ -138,3 +141,49 @@ async def test_a_model_that_answers_under_two_names_is_one(make_run: Make):
         10,
         None,
     )
+
+
+async def test_trigger_tests_have_precision_and_recall(make_run: Make):
+    """Of what was decided: repeats of a query are one query, and an error is in neither."""
+
+    def query(index: int, case: str, wanted: bool, matched: bool, repeat: int = 0):
+        named = {"trigger recall": float(matched)} if wanted else {}
+        named |= {"trigger precision": float(wanted)} if matched else {}
+        score = float(wanted is matched)
+        outcome = Outcome("triggers", "pass" if score else "fail", score, named=named)
+        return result(index, ok=bool(score), case=case, repeat=repeat, outcomes=(outcome,))
+
+    trials = [
+        *(query(i, "a", True, True, i) for i in range(2)),
+        *(query(2 + i, "b", True, False, i) for i in range(2)),
+        *(query(4 + i, "c", False, True, i) for i in range(2)),
+        *(query(6 + i, "d", False, False, i) for i in range(2)),
+        *(result(8 + i, ok=None, case="e", repeat=i) for i in range(2)),
+    ]
+    run = await make_run(trials, repeats=2)
+    (line,) = [line for line in findings(run, Grid(run)) if "recall" in line]
+    assert line.endswith(
+        "precision 50 % [9–91], 2 of 4 that matched should · recall 50 % [9–91], 2 of 4 that should match did"
+    )
+    (row,) = document(run)["triggers"]
+    assert row["precision"] == row["recall"]
+    assert (row["recall"]["rate"], row["recall"]["n"]) == (0.5, 4)
+    assert row["recall"]["low"] == pytest.approx(0.0945, abs=1e-4)
+    out = io.StringIO()
+    write_markdown(run, out)
+    assert line in out.getvalue()
+
+
+async def test_precision_of_nothing_that_matched_is_unknown(make_run: Make):
+    """And not 0."""
+    missed = Outcome("triggers", "fail", 0.0, named={"trigger recall": 0.0})
+    run = await make_run([result(0, ok=False, outcomes=(missed,))])
+    (found,) = found_by_triggers(run)
+    assert "precision unknown, 0 of 0" in str(found)
+    assert found.precision.told() == {"rate": None, "n": 0, "low": None, "high": None}
+
+
+async def test_runs_without_trigger_tests_say_nothing_of_them(make_run: Make):
+    """Whatever somebody writes."""
+    run = await make_run([result(0, output='"trigger recall": 1')])
+    assert found_by_triggers(run) == []

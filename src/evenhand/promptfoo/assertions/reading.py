@@ -13,6 +13,8 @@ from evenhand.core.contest import Referee
 from evenhand.core.errors import ScoreError
 from evenhand.core.message import Task
 from evenhand.core.provider import Provider
+from evenhand.documents.findings import At, Findings, did_you_mean
+from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
 from evenhand.promptfoo.assertions.contests import referee
 from evenhand.promptfoo.assertions.kind import Kind
@@ -20,11 +22,9 @@ from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of, unknown_type
 from evenhand.promptfoo.assertions.preparing import prepared, unsettled
 from evenhand.promptfoo.assertions.problems import problems
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.findings import At, Findings, did_you_mean
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.options import number
 from evenhand.promptfoo.template import has_tags
-from evenhand.promptfoo.tree import read_document, read_text
 
 _KEYS = frozenset(
     """

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer
+from evenhand.documents.findings import did_you_mean
 from evenhand.javascript.sql import DATABASES, known_database
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell
 from evenhand.promptfoo.assertions.kind import Kind
-from evenhand.promptfoo.findings import did_you_mean
 from evenhand.scorers.sql import ContainsSql, IsSql
 
 GROUP = "SQL"

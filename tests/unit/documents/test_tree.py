@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.promptfoo.findings import Findings
-from evenhand.promptfoo.tree import Document, read_document, read_yaml
+from evenhand.documents.findings import Findings
+from evenhand.documents.tree import Document, read_document, read_yaml
 
 
 def read(text: str) -> tuple[Document | None, list[str]]:
@@ -203,3 +203,22 @@ def test_characters_escaped_in_halves_are_read_as_javascript_does():
     assert value_of(r'a: "\\ud83d\\ude00"') == {"a": r"\ud83d\ude00"}
     _, problems = read(r'a: "\ud83d alone"')
     assert "is not YAML" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("5", 5),
+        ("!!str 5", "5"),
+        ("'5'", "5"),
+        ("!!str true", "true"),
+        ("!!int 5", 5),
+        ("!own 5", 5),
+        ("[!!str 1, 2]", ["1", 2]),
+    ],
+)
+def test_what_is_tagged_as_text_is_text(tmp_path: Path, text: str, value: object) -> None:
+    """Other tags say nothing: what a plain scalar is, is seen from how it is written."""
+    document = read_yaml(tmp_path / "a.yml", f"key: {text}\n", Findings())
+    assert document is not None
+    assert document.value == {"key": value}

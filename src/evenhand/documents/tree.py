@@ -12,10 +12,11 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from evenhand.promptfoo.findings import Findings, Place
+from evenhand.documents.findings import Findings, Place
 
 if TYPE_CHECKING:
     import yaml
@@ -116,8 +117,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     reader = _Reader(path, findings, places)
     try:
         _refuse_depth(text)
-        text = _whole_characters(text)
-        node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        node = yaml.compose(_whole_characters(text), Loader=_loader())
         if node is not None and "*" in text:
             _size(node, {})
         value = reader.value_of(node, ()) if node is not None else None
@@ -158,6 +158,25 @@ def _whole_characters(text: str) -> str:
     return _DOUBLE_QUOTED.sub(lambda quoted: _HALVES.sub(whole, quoted[0]), text)
 
 
+@lru_cache(maxsize=1)
+def _loader() -> Any:
+    """A loader that leaves it to `_Reader` what a plain scalar is: tags are those that are written."""
+    import yaml  # noqa: PLC0415 (see read_yaml)
+
+    safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    own = {"resolve": _as_written, "descend_resolver": _not_asked, "ascend_resolver": _not_asked}
+    return type("Loader", (safe,), own)
+
+
+def _as_written(*_: object) -> str:
+    """The tag of a node that has none."""
+    return ""
+
+
+def _not_asked(*_: object) -> None:
+    """Paths that resolve to tags: there are none."""
+
+
 def _yaml_hint(text: str, mark: object) -> str:
     line = getattr(mark, "line", None)
     lines = text.splitlines()
@@ -183,7 +202,7 @@ def _refuse_depth(text: str) -> None:
     import yaml  # noqa: PLC0415 (see read_yaml)
 
     depth = 0
-    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    for event in yaml.parse(text, Loader=_loader()):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
             event, yaml.CollectionEndEvent
         )
@@ -220,14 +239,11 @@ class _Reader:
         self, path: Path, findings: Findings, places: dict[Path_, tuple[int, int]]
     ) -> None:
         from yaml import ScalarNode, SequenceNode  # noqa: PLC0415 (see read_yaml)
-        from yaml.resolver import Resolver  # noqa: PLC0415 (see read_yaml)
 
         self._scalar_node, self._sequence_node = ScalarNode, SequenceNode
-
         self._path = path
         self._findings = findings
         self._places = places
-        self._resolver = Resolver()
 
     def value_of(self, node: yaml.Node, path: Path_) -> object:
         """The node's value."""
@@ -276,8 +292,7 @@ class _Reader:
         text = cast(str, node.value)
         if node.style:
             return text
-        explicit = node.tag != self._resolver.resolve(type(node), text, (True, False))
-        if explicit and node.tag.endswith(":str"):
+        if node.tag.endswith(":str"):
             return text
         if text in _WORDS:
             return _WORDS[text]
@@ -327,9 +342,7 @@ def _places_of(text: str, places: dict[Path_, tuple[int, int]]) -> None:
 
     try:
         _refuse_depth(text)
-        node = yaml.compose(
-            text.replace("\t", " "), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        )
+        node = yaml.compose(text.replace("\t", " "), Loader=_loader())
         if node is not None:
             _Reader(Path(), Findings(), places).value_of(node, ())
     except (yaml.YAMLError, _TooMuch):

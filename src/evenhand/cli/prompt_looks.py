@@ -1,0 +1,133 @@
+"""The verbs of `evenhand prompt` that only look: list, show, log and doctor."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evenhand.cli.exits import FAILED, PASSED
+from evenhand.cli.prompts_here import (
+    document_of,
+    in_json,
+    library_here,
+    plain,
+    prompt_named,
+    prompts_meant,
+    say,
+)
+from evenhand.cli.streams import tell
+
+if TYPE_CHECKING:
+    from evenhand.registry.doctor import Looked
+
+
+@click.command(name="list", short_help="List the prompts, and whether their evidence holds.")
+@click.option("--status", type=click.Choice(["draft", "tested", "ready"]), help="Only these.")
+@click.option("--tag", default="", help="Only prompts with this tag.")
+@click.option("--check", is_flag=True, help="Exit with 1 where a ready prompt's evidence is stale.")
+@in_json
+def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
+    """List the prompts: status, version, uses, and whether what they have shown is about what they are now."""
+    from evenhand.registry.listing import listed, table  # noqa: PLC0415 (once it is known what is asked)
+
+    rows = [
+        row
+        for row in listed(library_here())
+        if (status is None or row.status == status) and (not tag or tag in row.tags)
+    ]
+    if as_json:
+        say(document_of([row.told() for row in rows]))
+    else:
+        for line in table(rows):
+            say(plain(line))
+    return FAILED if check and any(row.is_stale for row in rows) else PASSED
+
+
+@click.command(short_help="Show a prompt: what it is, how it was used, what it has shown.")
+@click.argument("id_", metavar="ID")
+@in_json
+def show(id_: str, *, as_json: bool) -> int:
+    """Show a prompt: its metadata, its usage with medians, its latest evidence, and what the next status wants."""
+    from evenhand.registry.listing import described, description_lines  # noqa: PLC0415 (see above)
+
+    said = described(prompt_named(id_))
+    if as_json:
+        say(document_of(said))
+    else:
+        for line in description_lines(said):
+            say(plain(line))
+    return PASSED
+
+
+@click.command(short_help="Print the latest rows of a prompt's usage, or of its evals.")
+@click.argument("id_", metavar="ID")
+@click.option("--last", type=click.IntRange(1), default=10, show_default=True, help="How many.")
+@click.option("--evals", is_flag=True, help="Of its evals, instead of its usage.")
+@click.option("--promotions", is_flag=True, help="Of its promotions, instead.")
+def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
+    """Print the latest rows of .usage.jsonl, as they are; of .eval.jsonl, or of .promotions.jsonl."""
+    from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)
+    from evenhand.documents.findings import Findings  # noqa: PLC0415 (see above)
+    from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, read  # noqa: PLC0415 (see above)
+
+    name = EVALS if evals else PROMOTIONS if promotions else USAGE
+    rows = read(library_here().folder(id_) / name)
+    findings = Findings()
+    rows.tell(findings)
+    for hint in findings.hints:
+        tell(plain(str(hint)))
+    for row in rows.rows[-last:]:
+        say(encode(row).decode())
+    return PASSED
+
+
+@click.command(short_help="Look at all prompts: what is wrong, with file and line.")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--check", is_flag=True, help="A ready prompt whose evidence is stale is wrong, too.")
+@click.option("--quiet", is_flag=True, help="Only those with something to say.")
+@in_json
+def doctor(ids: tuple[str, ...], *, check: bool, quiet: bool, as_json: bool) -> int:
+    """Look at these prompts, or at all: what is wrong with them, what is worth a look, with file and line.
+
+    An ID may be a path to a file of it, as pre-commit gives them. Exits with 1 where something is wrong; warnings do
+    not count.
+    """
+    from evenhand.cli.dialects import lent_assertions  # noqa: PLC0415 (see above)
+    from evenhand.registry.doctor import look  # noqa: PLC0415 (see above)
+    from evenhand.report.words import count  # noqa: PLC0415 (see above)
+
+    found = [
+        one
+        for library, names in prompts_meant(ids).items()
+        for one in look(library, names, lent_assertions(os.environ, library.root))
+    ]
+    bad = [one for one in found if one.problems or (check and one.stale)]
+    if as_json:
+        say(document_of([_told(one) for one in found]))
+    else:
+        for one in found:
+            if not quiet or one.problems or one.warnings:
+                say(f"{'FAIL' if one in bad else 'PASS'} {one.id}")
+                for kind, problems in (("", one.problems), ("warning: ", one.warnings)):
+                    for problem in problems:
+                        say(plain(f"  {kind}{str(problem).replace(chr(10), chr(10) + '  ')}"))
+        warned = sum(len(one.warnings) for one in found)
+        say(f"{count(len(found), 'prompt')}, {len(bad)} with problems, {count(warned, 'warning')}")
+    return FAILED if bad else PASSED
+
+
+def _told(one: Looked) -> dict[str, Any]:
+    def rows(problems: Any) -> list[dict[str, Any]]:
+        return [
+            {"file": p.file, "line": p.line, "column": p.column, "what": p.what, "hint": p.hint}
+            for p in problems
+        ]
+
+    return {
+        "id": one.id,
+        "problems": rows(one.problems),
+        "warnings": rows(one.warnings),
+        "evidence": one.standing.state if one.standing else None,
+    }

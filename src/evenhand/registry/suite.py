@@ -1,0 +1,201 @@
+"""One prompt's suite: its cases and queries as rows, which of them are run, by whom, and in which columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evenhand.core.case import Case, case_id
+from evenhand.core.plan import Selection
+from evenhand.core.provider import Provider
+from evenhand.core.selecting import condition_of, pattern_of, says, taken
+from evenhand.core.variant import Variant
+from evenhand.documents.findings import Findings
+from evenhand.registry.cases import EvalCase, EvalFile
+from evenhand.registry.content import Content, content_of
+from evenhand.registry.models import Models, model_id
+from evenhand.registry.prompt import PromptFolder
+from evenhand.registry.rendering import merged
+
+TRIGGERING = "triggering"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Something that somebody may say, and whether the prompt is meant by it."""
+
+    text: str
+    wanted: bool
+
+
+@dataclass(slots=True)
+class Suite:
+    """One prompt with its eval.yml, and what of it is run.
+
+    Attributes:
+        judge: Who judges, where a case names nobody; None where nobody is named at all.
+        router: Who decides about the queries.
+        content: What it was when it was read: that is what the run is evidence of.
+        partial: Whether less than all of it is run.
+    """
+
+    prompt: PromptFolder
+    eval: EvalFile
+    cases: Sequence[EvalCase]
+    queries: Sequence[Query]
+    judge: Provider | None
+    router: Provider | None
+    content: Content
+    variants: list[Variant] = field(default_factory=list[Variant])
+    partial: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many cases and queries."""
+        return len(self.cases) + len(self.queries)
+
+    @property
+    def routing(self) -> str:
+        """What the column of its queries is called."""
+        return f"{self.prompt.id}: {TRIGGERING}"
+
+    @property
+    def others(self) -> Sequence[str]:
+        """The prompts that could be meant instead."""
+        return self.eval.triggering.others if self.eval.triggering else ()
+
+    def row(self, item: EvalCase | Query, over: Mapping[str, object] | None = None) -> Case:
+        """A case or a query as a row.
+
+        Args:
+            over: Variables that go over a case's inputs.
+        """
+        about: dict[str, object] = {"prompt": self.prompt.id}
+        if isinstance(item, Query):
+            said = "should match" if item.wanted else "should not match"
+            name = f"{TRIGGERING}-{case_id([item.text, item.wanted])}"
+            about |= {"triggering": True, "should_match": item.wanted}
+            shown = f"{said}: {item.text}"
+            return Case(name, {"query": item.text}, item.text, description=shown, metadata=about)
+        values = merged(self.prompt.defaults, item.inputs, over or {})
+        about |= {"where": str(item.place)} | ({"tags": list(item.tags)} if item.tags else {})
+        return Case(item.name, values, description=item.name, tags=item.tags, metadata=about)
+
+    def judge_of(self, case: EvalCase, models: Models) -> Provider | None:
+        """Who judges a case; None where nobody is named at all."""
+        return models(case.judging.model) if case.judging.model else self.judge
+
+    def select(self, selection: Selection, case: str) -> None:
+        """Leaves what is selected.
+
+        Args:
+            case: Only the case with this name, and no queries; empty for all.
+
+        Raises:
+            UsageError: It says something that cannot be read.
+        """
+        conditions = [condition_of(text) for text in selection.metadata]
+        wanted = pattern_of("--filter", selection.filter)
+        named = pattern_of("--filter-pattern", selection.pattern)
+        prompts = pattern_of("--filter-prompts", selection.prompts)
+        models = pattern_of("--filter-providers", selection.models)
+        both: list[EvalCase | Query] = []
+        for item in (*self.cases, *self.queries):
+            row, (prompt, model) = self.row(item), self._column(item)
+            texts = (row.description, *map(str, row.vars.values()))
+            if (
+                (not case or (isinstance(item, EvalCase) and item.name == case))
+                and all(says(row.metadata, key, value) for key, value in conditions)
+                and (selection.only is None or not selection.only.isdisjoint(self._ids(row)))
+                and (wanted is None or any(map(wanted.search, texts)))
+                and (named is None or named.search(row.description))
+                and (prompts is None or prompts.search(prompt))
+                and (models is None or models.search(model))
+            ):
+                both.append(item)
+        both = list(taken(both, selection))
+        self.partial = len(both) < self.size
+        self.cases = [item for item in both if isinstance(item, EvalCase)]
+        self.queries = [item for item in both if isinstance(item, Query)]
+
+    def _column(self, item: EvalCase | Query) -> tuple[str, str]:
+        """The prompt and the model of the column that a case or a query is in."""
+        if isinstance(item, EvalCase):
+            return self.prompt.id, model_id(item.model)
+        return self.routing, self.router.id if self.router else ""
+
+    def _ids(self, row: Case) -> set[str]:
+        """The ids that a row may have, alone and among other prompts."""
+        return {row.id, f"{self.prompt.id}/{row.id}"}
+
+
+def suite_of(
+    prompt: PromptFolder,
+    found: EvalFile,
+    models: Models,
+    env: Mapping[str, str],
+    findings: Findings,
+) -> Suite:
+    """One prompt's suite, its models looked up."""
+    for case in found.cases:
+        if not case.model:
+            hint = "Write model: below defaults in eval.yml, or in meta.yml."
+            findings.problem(case.place, f"case '{case.name}' names no model", hint)
+            continue
+        for name, timeout_s in ((case.model, case.timeout_s), (case.judging.model, None)):
+            wrong = models.wrong(name) if name else None
+            if wrong is not None:
+                findings.problem(case.place, wrong.message, wrong.hint)
+            elif name:
+                models(name, timeout_s)  # so that it is among the plan's models from the start
+    queries = [Query(*query) for query in found.triggering.queries] if found.triggering else []
+    default = found.judge or env.get("EVENHAND_JUDGE") or ""
+    judge = router = None
+    if any(case.rubric.strip() and not case.judging.model for case in found.cases):
+        judge = _judge(default, prompt, found, models, findings)
+    if found.triggering and queries:
+        router = _judge(found.triggering.judge or default, prompt, found, models, findings)
+    content = content_of(prompt, found)
+    return Suite(prompt, found, found.cases, queries, judge, router, content)
+
+
+def _judge(
+    name: str, prompt: PromptFolder, found: EvalFile, models: Models, findings: Findings
+) -> Provider | None:
+    """Who judges: the one named, or else the model that answers."""
+    place = prompt.at("model")
+    chosen = name or found.model or prompt.meta.model
+    if not chosen:
+        hint = "Write defaults: {judge: {model: …}} in eval.yml, or set EVENHAND_JUDGE."
+        findings.problem(place, f"{prompt.id}: nobody is named to judge", hint)
+        return None
+    wrong = models.wrong(chosen)
+    if wrong is not None:
+        findings.problem(place, wrong.message, wrong.hint)
+        return None
+    if not name:
+        findings.hint(
+            place,
+            f"{prompt.id} is judged by {model_id(chosen)}, the model that answers",
+            "A model is kind to itself: name another, defaults: {judge: {model: …}}.",
+        )
+    return models(chosen)
+
+
+def set_columns(suites: Sequence[Suite]) -> None:
+    """Gives each suite its columns: one for each model that is asked, and one for the queries."""
+    count = 0
+    for suite in suites:
+        id_, where = suite.prompt.id, f"{suite.eval.path}:1"
+        for model in dict.fromkeys(case.model for case in suite.cases):
+            name = model_id(model)
+            axes = {"model": model}
+            suite.variants.append(
+                Variant(count, id_, name, suite.prompt.template, name, axes, id_, where)
+            )
+            count += 1
+        if suite.queries and suite.router is not None:
+            label, judge = suite.router.label, suite.router.id
+            axes = {"model": TRIGGERING}
+            suite.variants.append(Variant(count, suite.routing, label, "", judge, axes, id_, where))
+            count += 1
