@@ -281,7 +281,8 @@ export interface DataSource {
   head(run: string): Promise<Head>;
   /** The run's cells, block by block, in the plan's order. */
   blocks(run: string): AsyncIterable<Block>;
-  previews(run: string, cells: readonly number[]): Promise<readonly Preview[]>;
+  /** `signal` calls it off when the cells are no longer in sight. */
+  previews(run: string, cells: readonly number[], signal?: AbortSignal): Promise<readonly Preview[]>;
   cell(run: string, index: number): Promise<Cell>;
   /** The places in the plan of the trials in which this text stands, whatever its case: output, variables, reasons. */
   search(run: string, text: string): Promise<readonly number[]>;

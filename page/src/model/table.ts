@@ -10,6 +10,7 @@ export const FAIL = 1;
 export const ERROR = 2;
 export const NOT_APPLICABLE = 3;
 export const OUTCOMES = "pfen";
+const NONE: readonly string[] = [];
 export const OUTCOME_WORDS = ["pass", "fail", "error", "not_applicable"] as const;
 
 /** Typed arrays that grow. NaN stands for what is not known. */
@@ -67,8 +68,10 @@ export class Table {
     output: new Numbers(Int32Array),
   };
   private readonly metrics = new Map<string, Numbers<Float64Array>>();
-  private readonly cells = new Map<number, number[]>();
-  private readonly places = new Map<number, number>();
+  /** By row × variant: the cell's first trial; by trial: the cell's next one; by place in the plan: the trial. -1: none. */
+  private first = new Int32Array();
+  private next = new Int32Array();
+  private places = new Int32Array();
 
   constructor(readonly variantCount: number) {}
 
@@ -96,12 +99,19 @@ export class Table {
 
   /** The trials of a cell, by repeat; empty for one that has not been settled. */
   cell(row: number, variant: number): readonly number[] {
-    return this.cells.get(row * this.variantCount + variant) ?? [];
+    const found: number[] = [];
+    for (let trial = this.firstOf(row, variant); trial >= 0; trial = this.next[trial]!) found.push(trial);
+    return found;
+  }
+
+  /** The first trial of a cell; -1 for a cell that has not been settled. */
+  firstOf(row: number, variant: number): number {
+    return this.first[row * this.variantCount + variant] ?? -1;
   }
 
   /** The trial with this place in the plan; -1 for one that is not here. */
   at(index: number): number {
-    return this.places.get(index) ?? -1;
+    return this.places[index] ?? -1;
   }
 
   add(block: Block): void {
@@ -125,9 +135,9 @@ export class Table {
     columns.asked.put(at, block.asked);
     columns.output.put(at, block.output);
     for (const slug of block.error) this.error.push(slug);
-    for (const names of block.failing) this.failing.push(names);
+    for (const names of block.failing) this.failing.push(names.length === 0 ? NONE : names);
     this.addMetrics(block, at, n);
-    for (let i = 0; i < n; i++) this.place(at + i);
+    this.placeAll(at, n);
     this.size = at + n;
   }
 
@@ -147,11 +157,31 @@ export class Table {
     }
   }
 
-  private place(trial: number): void {
-    this.places.set(this.index[trial]!, trial);
-    const key = this.row[trial]! * this.variantCount + this.variant[trial]!;
-    const cell = this.cells.get(key);
-    if (cell === undefined) this.cells.set(key, [trial]);
-    else cell.push(trial);
+  private placeAll(at: number, n: number): void {
+    const { index, row, variant } = this;
+    let most = 0;
+    for (let trial = at; trial < at + n; trial++) most = Math.max(most, index[trial]!);
+    this.places = grown(this.places, most + 1);
+    this.first = grown(this.first, this.rows.length * this.variantCount);
+    this.next = grown(this.next, at + n);
+    for (let trial = at; trial < at + n; trial++) {
+      this.places[index[trial]!] = trial;
+      const cell = row[trial]! * this.variantCount + variant[trial]!;
+      let last = this.first[cell]!;
+      if (last < 0) {
+        this.first[cell] = trial;
+        continue;
+      }
+      while (this.next[last]! >= 0) last = this.next[last]!;
+      this.next[last] = trial;
+    }
   }
+}
+
+/** The same numbers with room for at least so many; what is new is -1. */
+function grown(numbers: Int32Array<ArrayBuffer>, size: number): Int32Array<ArrayBuffer> {
+  if (numbers.length >= size) return numbers;
+  const larger = new Int32Array(Math.max(size, numbers.length * 2)).fill(-1);
+  larger.set(numbers);
+  return larger;
 }
