@@ -79,21 +79,21 @@ export function measured(table: Table, measure: Measure, context: Pick<Context, 
     sums[table.row[i]!]! += own[i]!;
     sizes[table.row[i]!]!++;
   }
-  return Float64Array.from({ length: table.size }, (_, i) => sums[table.row[i]!]! / (sizes[table.row[i]!]! || NaN));
+  for (let row = 0; row < sums.length; row++) sums[row] = sizes[row] ? sums[row]! / sizes[row]! : NaN;
+  return made(table, (i) => sums[table.row[i]!]!);
 }
 
 function ownNumbers(table: Table, { name, metric }: Measure, context: Pick<Context, "baseline">): ArrayLike<number> {
-  const made = (of: (trial: number) => number) => Float64Array.from({ length: table.size }, (_, i) => of(i));
-  if (metric) return table.metric(name) ?? made(() => NaN);
+  if (metric) return table.metric(name) ?? made(table, () => NaN);
   switch (name) {
     case "score": return table.score;
     case "latency": return table.latency;
     case "cost": return table.cost;
-    case "passed": return made((i) => (table.outcome[i] === PASS ? 1 : table.outcome[i] === FAIL ? 0 : NaN));
-    case "tokens": return made((i) => table.tokensIn[i]! + table.tokensOut[i]!);
-    case "repeat": return made((i) => table.repeat[i]! + 1);
-    case "change": return made((i) => context.baseline?.change(i) ?? NaN);
-    default: return made((i) => rating(table.labels.get(i)));
+    case "passed": return made(table, (i) => (table.outcome[i] === PASS ? 1 : table.outcome[i] === FAIL ? 0 : NaN));
+    case "tokens": return made(table, (i) => table.tokensIn[i]! + table.tokensOut[i]!);
+    case "repeat": return made(table, (i) => table.repeat[i]! + 1);
+    case "change": return made(table, (i) => context.baseline?.change(i) ?? NaN);
+    default: return made(table, (i) => rating(table.labels.get(i)));
   }
 }
 
@@ -170,6 +170,12 @@ export function different(table: Table): Uint8Array {
     else if (before !== table.output[i]) differ[table.row[i]!] = 1;
   }
   return byRow(table, differ);
+}
+
+function made(table: Table, of: (trial: number) => number): Float64Array {
+  const found = new Float64Array(table.size);
+  for (let i = 0; i < found.length; i++) found[i] = of(i);
+  return found;
 }
 
 function each(table: Table, holds: (trial: number) => boolean): Uint8Array {
