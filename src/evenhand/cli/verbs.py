@@ -16,6 +16,7 @@ _COMMANDS = {
         "Go on with a run that did not finish. Nothing is paid for twice.",
     ),
     "retry": ("evenhand.cli.run", "Redo the trials in error of a run. Nothing is paid for twice."),
+    "view": ("evenhand.cli.view", "Look at runs in the browser, on this machine alone."),
     "show": ("evenhand.cli.show", "Show a run, or one cell of it."),
     "check": (
         "evenhand.cli.check",
@@ -114,5 +115,6 @@ def evenhand() -> None:
     \b
     evenhand init my-evals        make a small folder that runs at once
     evenhand run my-evals         run it: prompts × models × tests
+    evenhand view                 look at it in the browser
     evenhand show                 look at the latest run again
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
