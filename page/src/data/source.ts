@@ -103,7 +103,12 @@ export interface Head extends RunSummary {
   /** The configuration as read, and how the run was started; secrets removed. */
   readonly config: unknown;
   readonly settings: unknown;
+  /** The run is so large that intervals, usage, findings and warnings are not in here, but asked for afterwards: `notes`. */
+  readonly partial?: boolean;
 }
+
+/** What takes a look at every trial of a run: to be put into a partial head, key by key, once it is painted. */
+export type Notes = Pick<Head, "rate" | "columns" | "usage" | "findings" | "warnings">;
 
 /**
  * A block of cells: parallel arrays, one entry for each settled trial, in the plan's order. Rows are cases; a block brings
@@ -279,6 +284,8 @@ export interface DataSource {
 
   runs(): Promise<readonly RunSummary[]>;
   head(run: string): Promise<Head>;
+  /** Seconds, for a run that has a partial head. Over HTTP: GET /api/runs/{id}/notes. */
+  notes?(run: string): Promise<Notes>;
   /** The run's cells, block by block, in the plan's order. */
   blocks(run: string): AsyncIterable<Block>;
   /** `signal` calls it off when the cells are no longer in sight. */
