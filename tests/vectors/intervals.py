@@ -29,7 +29,12 @@ def vectors() -> dict[str, list[dict[str, Any]]]:
         [(0, 5), (0, 5), (0, 2)],
         [(1, 2), (1, 2), (1, 2), (1, 2)],
     ]
-    sums: list[list[tuple[float, int]]] = [[], [(0.0, 0)], [(2.5, 3)], [(3.0, 2), (3.0, 1), (5.0, 1)]]
+    sums: list[list[tuple[float, int]]] = [
+        [],
+        [(0.0, 0)],
+        [(2.5, 3)],
+        [(3.0, 2), (3.0, 1), (5.0, 1)],
+    ]
     for cases in (2, 5, 12, 40, 300):
         sizes = [draw.randint(1, 6) for _ in range(cases)]
         clustered.append([(draw.randint(0, size), size) for size in sizes])

@@ -18,8 +18,9 @@ _ROLES = {"setup": "set-up"}
 
 
 def findings(run: RunFile, grid: Grid) -> list[str]:
-    """The sentences below the table."""
-    return [*sentences(grid), *_repeats(run, grid), *_unsure(run, grid)]
+    """The sentences below the table. Columns are not compared by trials that were chosen: the choice decides."""
+    compared = [] if run.narrowed else sentences(grid)
+    return [*compared, *_repeats(run, grid), *_unsure(run, grid)]
 
 
 def warnings(run: RunFile) -> list[str]:
