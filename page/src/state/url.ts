@@ -25,6 +25,8 @@ export interface RunState {
   readonly cell: number | undefined;
   /** What is open in the drawer; empty for its first tab. */
   readonly tab: string;
+  /** What charts show, and in which two columns: `score.0.1`; empty for the usual. */
+  readonly plot: string;
   /** The run that this one is compared with; empty for none. */
   readonly base: string;
   /** Variants and verdicts are hidden, for those who label. */
@@ -47,6 +49,7 @@ export const START: RunState = {
   size: "m",
   cell: undefined,
   tab: "",
+  plot: "",
   base: "",
   blind: false,
   md: false,
@@ -72,6 +75,7 @@ export function read(fragment: string): RunState {
     size: oneOf(SIZES, values.get("size"), START.size),
     cell: whole(values.get("cell")),
     tab: values.get("tab") ?? "",
+    plot: values.get("plot") ?? "",
     base: values.get("base") ?? "",
     blind: values.get("blind") === "1",
     md: values.get("md") === "1",
@@ -82,7 +86,7 @@ export function read(fragment: string): RunState {
 /** The fragment that means this state. */
 export function write(state: RunState): string {
   const values = new URLSearchParams();
-  for (const key of ["view", "q", "show", "sort", "size", "tab", "base"] as const) {
+  for (const key of ["view", "q", "show", "sort", "size", "tab", "plot", "base"] as const) {
     if (state[key] !== START[key]) values.set(key, state[key]);
   }
   if (state.hide.length > 0) values.set("hide", state.hide.join(","));
