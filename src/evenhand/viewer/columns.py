@@ -15,7 +15,7 @@ import time
 import weakref
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
@@ -103,24 +103,40 @@ def _made(chunk: list[_Trial], rows: dict[str, int]) -> tuple[bytes, bytes, list
     starts: list[int] = []
     outputs: list[int] = []
     at = 0
+    known: _Trial | None = None
+    about = ""
     for trial in chunk:
+        if known is None or trial.case != known.case or trial.vars != known.vars:
+            known, about = trial, _about(trial)
         output = text_of(trial.output)
         outputs.append(crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF)
-        text = _searched(trial, output)
+        fields = [about, output, trial.reason, *[o.reason for o in trial.outcomes if o.reason]]
+        if trial.error:
+            fields.append(trial.error.message)
+        text = f"{_FIELD.join(fields).lower()}{_TRIAL}".encode("utf-8", "surrogatepass")
         starts.append(at)
         at += len(text)
         parts.append(text)
     block = _block(chunk, rows, outputs)
     try:
         line = _blocks.encode(block)
-    except UnicodeEncodeError:  # as above
+    except UnicodeEncodeError:  # half a character, as above
         line = encode(block, ordered=False)
     return line + b"\n", b"".join(parts), starts, [trial.index for trial in chunk]
+
+
+def _about(trial: _Trial) -> str:
+    """What is searched of a case, whoever answers it."""
+    values = trial.vars.values() if trial.input is None else (trial.input, *trial.vars.values())
+    return _FIELD.join((trial.case, trial.description, *map(text_of, values)))
 
 
 def _block(chunk: list[_Trial], rows: dict[str, int], outputs: list[int]) -> Block:
     named: list[Row] = []
     places: list[int] = []
+    met: list[int] = []
+    asked: list[int] = []
+    failing: list[Sequence[str]] = []
     metrics: dict[str, list[float | None]] = {}
     for i, trial in enumerate(chunk):
         place = rows.get(trial.case)
@@ -128,11 +144,22 @@ def _block(chunk: list[_Trial], rows: dict[str, int], outputs: list[int]) -> Blo
             place = rows[trial.case] = len(rows)
             named.append(_row(trial))
         places.append(place)
+        passed = missed = 0
+        names: Sequence[str] = ()
+        for outcome in trial.outcomes:
+            if outcome.outcome == "pass":
+                passed += 1
+                continue
+            missed += outcome.outcome == "fail"
+            if outcome.outcome != "not_applicable":
+                names = (*names, outcome.name)
+        met.append(passed)
+        asked.append(passed + missed)
+        failing.append(names)
         for name, score in trial.named_scores.items():
-            column = metrics.get(name)
-            if column is None:
-                column = metrics[name] = [None] * len(chunk)
-            column[i] = score
+            if name not in metrics:
+                metrics[name] = [None] * len(chunk)
+            metrics[name][i] = score
     return Block(
         rows=named,
         index=[t.index for t in chunk],
@@ -147,15 +174,10 @@ def _block(chunk: list[_Trial], rows: dict[str, int], outputs: list[int]) -> Blo
         tokens_out=[t.tokens_out for t in chunk],
         calls=[t.calls for t in chunk],
         cached=[t.cached for t in chunk],
-        met=[sum([o.outcome == "pass" for o in t.outcomes]) for t in chunk],
-        asked=[sum([o.outcome in ("pass", "fail") for o in t.outcomes]) for t in chunk],
+        met=met,
+        asked=asked,
         error=[t.error.slug if t.error else "" for t in chunk],
-        failing=[
-            [o.name for o in t.outcomes if o.outcome in ("fail", "error")]
-            if t.outcome != "pass"
-            else ()
-            for t in chunk
-        ],
+        failing=failing,
         output=outputs,
         metrics=metrics,
     )
@@ -168,20 +190,8 @@ def _row(trial: _Trial) -> Row:
         for key, value in trial.metadata.items()
         if key != "tags" and isinstance(value, (str, int, float))
     }
-    told = [str(tag) for tag in cast("list[object]", tags)] if isinstance(tags, list) else []
+    told = [str(tag) for tag in cast("list[object]", tags)] if isinstance(tags, list) else ()
     return Row(trial.case, trial.description, told, metadata)
-
-
-def _searched(trial: _Trial, output: str) -> bytes:
-    parts = [trial.case, trial.description, output, trial.reason]
-    parts += map(text_of, trial.vars.values())
-    if trial.input is not None:
-        parts.append(text_of(trial.input))
-    parts += [outcome.reason for outcome in trial.outcomes]
-    if trial.error:
-        parts.append(trial.error.message)
-    text = _FIELD.join(parts).lower() + _TRIAL
-    return text.encode("utf-8", "surrogatepass")
 
 
 def text_of(value: object) -> str:

@@ -24,7 +24,7 @@ def comparison(run: Path, baseline: Path) -> ComparisonShape:
         found = compare(first, second)
         pairs, _ = matched(Side(first), Side(second))
         return ComparisonShape(
-            baseline=summary_of(first),
+            baseline=summary_of(first, first.totals()),
             pairs=pairs,
             results=[
                 ComparedRow(

@@ -13,22 +13,21 @@ from evenhand.report.grid import Grid, column_names
 from evenhand.report.rates import rates
 from evenhand.stats.interval import mean_of_sums
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.listing import FEW, rate_of, summary_of
+from evenhand.viewer.listing import FEW, Known, rate_of, summary_of, summed
 from evenhand.viewer.shapes import Column, Head, Interval, Notes, RunSummary, UsageRow
 
 
-def head(run: RunFile, *, whole: bool = False) -> Head:
+def head(run: RunFile, known: Known | None = None) -> Head:
     """What the first paint needs. Of a run of more than FEW trials the notes are left for later.
 
     Args:
         run: It.
-        whole: With the notes, however large it is.
+        known: What is known of it already. Without it everything is worked out, notes and all, however large it is.
     """
-    by_variant = run.by_variant()
-    totals = _summed(by_variant)
-    summary = summary_of(run, totals)
+    by_variant = known.by_variant if known else run.by_variant()
+    summary = known.summary if known else summary_of(run, summed(by_variant))
     meta = run.meta
-    partial = totals.trials > FEW and not whole
+    partial = known is not None and summary.totals.trials > FEW
     found = Head(
         **{field.name: getattr(summary, field.name) for field in fields(RunSummary)},
         seq=run.growth(),
@@ -97,13 +96,3 @@ def _mean(sums: Sequence[tuple[float, int]]) -> Interval | None:
     mean, low, high = found
     known = math.isfinite(low) and math.isfinite(high)
     return Interval(mean, low if known else None, high if known else None, len(sums))
-
-
-def _summed(by_variant: Sequence[Totals]) -> Totals:
-    def total(name: str) -> int:
-        return sum(getattr(totals, name) for totals in by_variant)
-
-    costs = [totals.cost_usd for totals in by_variant]
-    counts = {field.name: total(field.name) for field in fields(Totals) if field.name != "cost_usd"}
-    known = None not in costs
-    return Totals(**counts, cost_usd=sum(c for c in costs if c is not None) if known else None)

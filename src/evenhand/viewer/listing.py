@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UsageError
@@ -46,6 +47,15 @@ def _stat(path: Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was read of a run file in one state: the line on it, and each column's totals."""
+
+    state: State
+    summary: RunSummary
+    by_variant: Sequence[Totals] = ()
+
+
 class Runs:
     """The runs that somebody who stands in `start` may mean. May be used by several threads.
 
@@ -61,14 +71,14 @@ class Runs:
         self._homes: list[Path] = []
         self._walked = -_WALK_EVERY_S
         self._paths: dict[str, Path] = {}
-        self._known: dict[Path, tuple[State, RunSummary]] = {}
+        self._known: dict[Path, Known] = {}
 
     def list(self) -> list[RunSummary]:
         """All of them, newest first; a file that cannot be read is listed with its problem."""
         with self._lock:
             self._look()
-            found = [self._summary(path) for path in self._paths.values()]
-        return sorted(found, key=lambda run: run.id, reverse=True)
+            found = list(self._paths.values())
+        return sorted((self.known(p).summary for p in found), key=lambda r: r.id, reverse=True)
 
     def path(self, run: str) -> Path:
         """The file of the run with this id.
@@ -81,18 +91,19 @@ class Runs:
                 self._look()
             found = self._paths.get(run)
         if found is None:
-            raise NoSuchRun(f"there is no run {run:.40}", hint="It may have been deleted.")
+            raise NoSuchRun(f"there is no run {run!r:.40}", hint="It may have been deleted.")
         return found
 
-    def summary(self, run: str) -> RunSummary:
-        """The line on the run with this id.
-
-        Raises:
-            NoSuchRun: There is none.
-        """
-        path = self.path(run)
-        with self._lock:
-            return self._summary(path)
+    def known(self, path: Path) -> Known:
+        """What there is to know of a run file as it is now, read anew where it has changed."""
+        state = State.of(path)
+        known = self._known.get(path)
+        if known is None or known.state != state:
+            known = self._known[path] = _read(path, state)
+        alive = held(lock_of(path))
+        if known.summary.alive == alive:
+            return known
+        return replace(known, summary=replace(known.summary, alive=alive))
 
     def _look(self) -> None:
         if time.monotonic() - self._walked >= _WALK_EVERY_S:
@@ -104,35 +115,34 @@ class Runs:
         if self._also is not None:
             found[self._also.stem] = self._also
         self._paths = found
-        self._known = {path: known for path in found.values() if (known := self._known.get(path))}
-
-    def _summary(self, path: Path) -> RunSummary:
-        state = State.of(path)
-        known = self._known.get(path)
-        if known is None or known[0] != state:
-            known = state, _read(path)
-            self._known[path] = known
-        summary, alive = known[1], held(lock_of(path))
-        return summary if summary.alive == alive else replace(summary, alive=alive)
+        for gone in self._known.keys() - found.values():
+            self._known.pop(gone, None)
 
 
-def _read(path: Path) -> RunSummary:
+def _read(path: Path, state: State) -> Known:
     try:
         with RunFile.open(path) as run:
-            return replace(summary_of(run), id=path.stem)
+            by_variant = run.by_variant()
+            return Known(state, summary_of(run, summed(by_variant)), by_variant)
     except EvenhandError as error:
-        return RunSummary(id=path.stem, problem=str(error))
+        return Known(state, RunSummary(id=path.stem, problem=str(error)))
 
 
-def summary_of(run: RunFile, totals: Totals | None = None) -> RunSummary:
-    """The line on an open run.
+def summed(by_variant: Sequence[Totals]) -> Totals:
+    """The totals of a run, from those of its columns."""
+    costs = [totals.cost_usd for totals in by_variant]
+    counts: dict[str, int] = {
+        field.name: sum(getattr(totals, field.name) for totals in by_variant)
+        for field in fields(Totals)
+        if field.name != "cost_usd"
+    }
+    known = None not in costs
+    return Totals(**counts, cost_usd=sum(c for c in costs if c is not None) if known else None)
 
-    Args:
-        run: It.
-        totals: Its totals, where they are known.
-    """
+
+def summary_of(run: RunFile, totals: Totals) -> RunSummary:
+    """The line on an open run with these totals."""
     meta = run.meta
-    totals = totals or run.totals()
     return RunSummary(
         id=run.path.stem,
         title=meta.title,

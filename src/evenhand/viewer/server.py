@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from aiohttp import web
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.store.labels import append_label
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Gate, Refused
@@ -112,7 +112,10 @@ class Server:
         return _json(await asyncio.to_thread(self._runs.list))
 
     async def _head(self, request: web.Request) -> web.Response:
-        return _json(await self._read(request, head))
+        known = await asyncio.to_thread(self._runs.known, self._path(request))
+        if known.summary.problem:
+            raise StoreError(known.summary.problem)
+        return _json(await self._read(request, lambda run: head(run, known)))
 
     async def _notes(self, request: web.Request) -> web.Response:
         return _json(await self._read(request, notes))
@@ -266,6 +269,7 @@ async def serve(
         try:
             await web.SockSite(runner, listening).start()
             started(gate)
+            await asyncio.to_thread(runs.list)  # so that it is there when it is asked for
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()
