@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Cell, Comparison, DataSource, Head, Label, NewLabel, Preview, RunSummary } from "./source";
+import type { Block, Cell, Comparison, DataSource, Head, Label, NewLabel, Notes, Preview, RunSummary } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -15,6 +15,10 @@ export class Http implements DataSource {
 
   head(run: string): Promise<Head> {
     return get(at(run));
+  }
+
+  notes(run: string): Promise<Notes> {
+    return get(`${at(run)}/notes`);
   }
 
   async *blocks(run: string): AsyncIterable<Block> {

@@ -20,7 +20,7 @@ export interface LoadedRun {
 
 const NOTHING: Progress = { cells: 0, done: false };
 const EMPTY: LoadedRun = { head: undefined, table: undefined, progress: NOTHING, problem: undefined };
-const DRAWN_EVERY = 120; // ms between two drawings while blocks come in
+const DRAWN_EVERY = 250; // ms between two drawings while blocks come in
 const REST = 4; // a live run is read again after so many times as long as the last reading took
 
 export function useRun(source: DataSource, run: string): LoadedRun {
@@ -69,6 +69,7 @@ class Reader {
         if (this.source.live && head.alive) this.follow(head.seq);
       }
       await this.readCells(head);
+      if (head.partial) await this.readNotes(head);
     } catch (thrown) {
       if (!this.stopped && !this.shown.progress.done) this.put({ ...this.shown, problem: problemOf(thrown) });
     }
@@ -90,6 +91,13 @@ class Reader {
       }
     }
     if (!this.stopped) this.put({ head, table, progress: { cells: table.size, done: true }, problem: undefined });
+  }
+
+  /** What a large run's head came without. A page without it is still a page. */
+  private async readNotes(head: Head): Promise<void> {
+    const notes = await this.source.notes?.(this.run).catch(() => undefined);
+    if (this.stopped || notes === undefined || this.shown.head !== head) return;
+    this.put({ ...this.shown, head: { ...head, ...notes, partial: false } });
   }
 
   private follow(seq: number): void {
