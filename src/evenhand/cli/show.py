@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 SHORTEST_ID = 5
+LARGE_PAGE = 50_000_000
 Callback = TypeVar("Callback", bound="Callable[..., object]")
 
 
@@ -141,19 +142,50 @@ def export(
     .csv and .xml. .html is a page to pass on, .junit.xml is for CI, and .md for a pull request. Evenhand's own formats,
     which runs of eval sets have by default: json is one document, jsonl one trial a line, csv one row a trial.
     """
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    is_page = format_ == "html" or (not format_ and to.suffix.lower() in (".html", ".htm"))
+    with RunFile.open(find(Path.cwd(), run)) as run_file:
+        narrowed(run_file, where, None if is_page and where is None else baseline)
+        written(run_file, to, format_, baseline if is_page else None)
+    return 0
+
+
+def written(
+    run_file: RunFile, to: Path, format_: str | None = None, baseline: str | None = None
+) -> None:
+    """Writes a run's results to a file, and says so.
+
+    Args:
+        run_file: The run.
+        to: The file; `-` for stdout.
+        format_: By default as the file's ending says.
+        baseline: The run that a page holds it against.
+    """
     from evenhand.report.export import export as write  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
-    with RunFile.open(find(Path.cwd(), run)) as run_file:
-        narrowed(run_file, where, baseline)
-        if str(to) == "-":
-            with printing():
-                write(run_file, to, format_)
-            return 0
-        rows = write(run_file, to, format_)
+    def page(run: RunFile, out: TextIO) -> int:
+        from evenhand.viewer.embed import write_page  # noqa: PLC0415 (for a page alone)
+
+        if baseline is None:
+            return write_page(run, out)
+        with RunFile.open(find(Path.cwd(), baseline)) as before:
+            return write_page(run, out, before)
+
+    if str(to) == "-":
+        with printing():
+            write(run_file, to, format_, page=page)
+        return
+    rows = write(run_file, to, format_, page=page)
     tell(f"{rows} trials written to {to}")
-    return 0
+    if to.suffix.lower() in (".html", ".htm") and to.stat().st_size > LARGE_PAGE:
+        tell(
+            f"the page has {to.stat().st_size / 1e6:,.0f} MB, which not every browser opens; "
+            "`evenhand view` shows the run at once, and --where leaves trials out"
+        )
 
 
 def _list_trials(run_file: RunFile, out: TextIO) -> None:

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
@@ -18,7 +18,7 @@ from evenhand.core.errors import StoreError
 from evenhand.core.label import Label, LabelValue
 from evenhand.core.message import CallRole
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, Totals, TrialResult
-from evenhand.core.score import State
+from evenhand.store.counted import Spend, Tally, TrialOutcome, Usage, added
 from evenhand.store.encoding import read_result, read_text
 from evenhand.store.locks import held, lock_of
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
@@ -29,73 +29,6 @@ _TOTALS = """
            sum(calls), sum(cached), case when count(*) = count(cost_usd) then sum(cost_usd) end,
            sum(tokens_in), sum(tokens_out)
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Spend:
-    """What a run's calls came to, over all its sessions and all takes of its trials.
-
-    Attributes:
-        calls: Calls that were answered or failed, the cache's and those never sent left out.
-        cost_usd: What the answered ones cost; None where a price is not known.
-        wasted: Attempts that failed and may have been charged for.
-        in_doubt: Calls begun whose end nobody knows: they were in flight when a process died.
-        in_doubt_usd: The most that those can have cost; None where a price is not known.
-    """
-
-    calls: int
-    cost_usd: float | None
-    wasted: int
-    in_doubt: int
-    in_doubt_usd: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What one model was asked in one role, over all sessions and all takes: the calls that were answered.
-
-    Attributes:
-        role: subject, judge or setup.
-        model: As it was asked for.
-        answered: As the answers named it; more than one where an alias moved.
-        calls: How many, replayed ones included.
-        cached: Those of them that the cache answered.
-        tokens_in: In all answers that said so.
-        tokens_out: The same.
-        cost_usd: What the provider charged; None where a price is not known.
-    """
-
-    role: CallRole
-    model: str
-    answered: tuple[str, ...]
-    calls: int
-    cached: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How many of a case's `n` trials passed, in one variant; `first` is the place in the plan of one of them."""
-
-    variant: int
-    case: str
-    first: int
-    passed: int
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class TrialOutcome:
-    """What became of one trial. `case` may differ from the case's id where that is not ASCII."""
-
-    index: int
-    case: str
-    variant: int
-    repeat: int
-    outcome: State
-    score: float | None
 
 
 class _Text(msgspec.Struct):
@@ -215,7 +148,7 @@ class RunFile:
         found = self._db.execute("select 1 from trial where take > 0 limit 1").fetchone()
         return found is not None
 
-    def _counted(self) -> str:
+    def _table(self) -> str:
         """What to count trials in: the table itself is read twice as fast as the view, and says the same as a rule."""
         return "latest" if self._retaken else "trial"
 
@@ -315,7 +248,7 @@ class RunFile:
     def totals(self) -> Totals:
         """Counts over the settled trials."""
         with _readable(self.path):
-            return _totals(self._db.execute(f"{_TOTALS} from {self._counted()}").fetchone())
+            return _totals(self._db.execute(f"{_TOTALS} from {self._table()}").fetchone())
 
     def by_variant(self) -> list[Totals]:
         """Counts for each variant, in the order of `meta.variants`."""
@@ -323,7 +256,7 @@ class RunFile:
             rows = {
                 row[-1]: _totals(row[:-1])
                 for row in self._db.execute(
-                    f"{_TOTALS}, variant from {self._counted()} group by variant"
+                    f"{_TOTALS}, variant from {self._table()} group by variant"
                 )
             }
         return [rows.get(variant.index, Totals()) for variant in self.meta.variants]
@@ -541,21 +474,6 @@ class RunFile:
             in_doubt=len(doubtful),
             in_doubt_usd=None if None in bounds else sum(b for b in bounds if b is not None),
         )
-
-
-def added(first: Usage, second: Usage) -> Usage:
-    """Two usages as one, under the first one's role and model."""
-    costs = (first.cost_usd, second.cost_usd)
-    return Usage(
-        first.role,
-        first.model,
-        tuple(dict.fromkeys((*first.answered, *second.answered))),
-        first.calls + second.calls,
-        first.cached + second.cached,
-        first.tokens_in + second.tokens_in,
-        first.tokens_out + second.tokens_out,
-        None if None in costs else sum(cost for cost in costs if cost is not None),
-    )
 
 
 _CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"

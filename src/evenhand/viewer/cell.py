@@ -12,7 +12,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.viewer.columns import text_of
 from evenhand.viewer.shapes import Call, Preview
 
-OUTPUT, REASON, VARIABLE = 600, 300, 200
+OUTPUT, REASON, VARIABLE = 1_200, 400, 300
 """Characters that a cell of the matrix is sent."""
 MOST = 2_000
 """Cells that are sent at once."""

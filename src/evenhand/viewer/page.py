@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 
-_ICON = (
+ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#2563a8"/>'
     '<path d="M4 5h8M4 8h8M4 11h8" stroke="#fff" stroke-width="1.6"/></svg>'
 )
@@ -51,6 +51,6 @@ FILES: Mapping[str, Callable[[], File]] = {
     "/": _index,
     "/app.js": lambda: (static("app.js"), "text/javascript; charset=utf-8"),
     "/app.css": lambda: (static("app.css"), "text/css; charset=utf-8"),
-    "/icon.svg": lambda: (_ICON.encode(), "image/svg+xml"),
+    "/icon.svg": lambda: (ICON.encode(), "image/svg+xml"),
 }
 """All that is served beside the data."""

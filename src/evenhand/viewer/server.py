@@ -24,6 +24,7 @@ from evenhand.viewer.head import head, notes
 from evenhand.viewer.listing import NoSuchRun, Runs
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
+from evenhand.viewer.shapes import ComparisonShape
 
 T = TypeVar("T")
 
@@ -184,9 +185,14 @@ class Server:
         return _json(asdict(label))
 
     async def _comparison(self, request: web.Request) -> web.Response:
-        path, other = self._path(request), self._runs.path(request.query.get("baseline", ""))
+        other = self._runs.path(request.query.get("baseline", ""))
+
+        def compared(run: RunFile) -> ComparisonShape:
+            with RunFile.open(other) as baseline:
+                return comparison(run, baseline)
+
         try:
-            found = await asyncio.to_thread(comparison, path, other)
+            found = await self._read(request, compared)
         except UsageError as error:
             return _error(409, error.slug, error.message, error.hint)
         return _json(found)

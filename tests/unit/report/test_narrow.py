@@ -97,7 +97,7 @@ async def test_long_lists_end_with_how_many_are_left(summaries_run: RunFile) -> 
     assert rows[3:] == ["  … and 21 more trials; -v prints all of them whole"]
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("format_", sorted(set(FORMATS) - {"html"}))
 async def test_every_export_is_of_the_chosen_trials(
     summaries_run: RunFile, tmp_path: Path, format_: str
 ) -> None:
@@ -106,7 +106,7 @@ async def test_every_export_is_of_the_chosen_trials(
     target = tmp_path / "out"
     assert export(summaries_run, target, format_) == 3
     text = target.read_text("utf-8")
-    assert "bees" in text or format_ == "html"
+    assert "bees" in text
     assert "vaccines" not in text
 
 
