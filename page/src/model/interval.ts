@@ -18,30 +18,53 @@ export function wilson(successes: number, n: number): [low: number, high: number
 
 export type Cluster = readonly [total: number, n: number];
 
+/** The same in two columns, for many of them: [totals[i], sizes[i]] is a cluster; one of size 0 is none. */
+export interface Clusters {
+  readonly totals: ArrayLike<number>;
+  readonly sizes: ArrayLike<number>;
+}
+
+function columnsOf(given: Iterable<Cluster> | Clusters): Clusters {
+  if (!(Symbol.iterator in given)) return given;
+  const kept = Array.from(given);
+  return { totals: kept.map(([total]) => total), sizes: kept.map(([, size]) => size) };
+}
+
+/** All totals and all sizes together, and how many clusters there are. */
+function summed({ totals, sizes }: Clusters): { all: number; n: number; groups: number } {
+  let [all, n, groups] = [0, 0, 0];
+  for (let i = 0; i < sizes.length; i++) {
+    if (sizes[i]! <= 0) continue;
+    all += totals[i]!;
+    n += sizes[i]!;
+    groups++;
+  }
+  return { all, n, groups };
+}
+
+/** The squares of how far the totals are from what their sizes would give them at this mean. */
+function squaresAround({ totals, sizes }: Clusters, value: number): number {
+  let sum = 0;
+  for (let i = 0; i < sizes.length; i++) if (sizes[i]! > 0) sum += (totals[i]! - sizes[i]! * value) ** 2;
+  return sum;
+}
+
 /**
  * Wilson's interval of a pass rate whose trials come in clusters: the repeats of one case are not new cases. Each
  * cluster is [passed, trials]; (0, 1) for nothing.
  *
  * Source: Miller (2024), arXiv:2411.00640, §2.2; the effective sample size is Kish's (1965).
  */
-export function wilsonOfClusters(clusters: Iterable<Cluster>): [low: number, high: number] {
-  const kept = Array.from(clusters).filter(([, size]) => size > 0);
-  let n = 0;
-  let passed = 0;
-  for (const [total, size] of kept) {
-    n += size;
-    passed += total;
-  }
+export function wilsonOfClusters(clusters: Iterable<Cluster> | Clusters): [low: number, high: number] {
+  const columns = columnsOf(clusters);
+  const { all: passed, n, groups } = summed(columns);
   if (n === 0) return [0, 1];
-  const groups = kept.length;
   const meanSize = n / groups;
   const p = passed / n;
   if (meanSize === 1) return wilson(passed, n);
   let effect = meanSize; // nothing tells repeats of one case from one another
   if (p > 0 && p < 1 && groups > 1) {
-    let clustered = 0;
-    for (const [total, size] of kept) clustered += (total - size * p) ** 2;
-    clustered *= (groups / (groups - 1)) * (tQuantile(groups - 1) / Z) ** 2;
+    const clustered = squaresAround(columns, p) * (groups / (groups - 1)) * (tQuantile(groups - 1) / Z) ** 2;
     effect = Math.min(meanSize, Math.max(1, clustered / (n * p * (1 - p))));
   }
   return wilson(passed / effect, n / effect);
@@ -56,21 +79,13 @@ export interface Mean {
 }
 
 /** The mean of scores that come in clusters, each [sum, how many], with its t interval; undefined for no scores. */
-export function meanOfSums(clusters: Iterable<Cluster>): Mean | undefined {
-  const kept = Array.from(clusters).filter(([, size]) => size > 0);
-  const groups = kept.length;
+export function meanOfSums(clusters: Iterable<Cluster> | Clusters): Mean | undefined {
+  const columns = columnsOf(clusters);
+  const { all, n, groups } = summed(columns);
   if (groups === 0) return undefined;
-  let n = 0;
-  let all = 0;
-  for (const [total, size] of kept) {
-    all += total;
-    n += size;
-  }
   const value = all / n;
   if (groups === 1) return { value, low: -Infinity, high: Infinity, n: groups };
-  let squares = 0;
-  for (const [total, size] of kept) squares += (total - size * value) ** 2;
-  const half = (tQuantile(groups - 1) * Math.sqrt((squares * groups) / (groups - 1))) / n;
+  const half = (tQuantile(groups - 1) * Math.sqrt((squaresAround(columns, value) * groups) / (groups - 1))) / n;
   return { value, low: value - half, high: value + half, n: groups };
 }
 

@@ -73,9 +73,11 @@ export function tokens(tokensIn: number, tokensOut: number): string {
   return `${grouped(tokensIn)} → ${grouped(tokensOut)} tokens`;
 }
 
+const groups = [0, 2].map((digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+
 /** `1,204`. */
-export function grouped(n: number, digits = 0): string {
-  return n.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+export function grouped(n: number, digits: 0 | 2 = 0): string {
+  return groups[digits === 0 ? 0 : 1]!.format(n);
 }
 
 /** A rate, its interval and of how many: `88 % [53–98], 8 cases`. */
