@@ -1,6 +1,6 @@
 /** What each case came to in each column, in one measure: what charts are drawn from. */
 import { measured } from "./filter";
-import { meanOfArrays, type Mean } from "./interval";
+import { meanOfSums, type Mean } from "./interval";
 import { NUMBERS, WORDS, quoted } from "./query";
 import { ERROR, type Table } from "./table";
 import { money, number, seconds } from "./words";
@@ -79,7 +79,7 @@ export function seriesOf(table: Table, { name, metric }: Measured, rows: Uint8Ar
     column.sizes[row]!++;
   }
   return found.map(({ values, n, sums, sizes, errors, without }) => {
-    const mean = meanOfArrays(sums, sizes);
+    const mean = meanOfSums({ totals: sums, sizes });
     for (let row = 0; row < sums.length; row++) sums[row] = sizes[row] ? sums[row]! / sizes[row]! : NaN;
     return { values: values.subarray(0, n), means: sums, mean, errors, without };
   });
@@ -114,5 +114,5 @@ export function paired(first: Series, second: Series, rows: Uint8Array): Paired 
     else if (difference < -1e-9) lower++;
     else alike++;
   }
-  return { n: higher + lower + alike, higher, lower, alike, half, difference: meanOfArrays(differences, known) };
+  return { n: higher + lower + alike, higher, lower, alike, half, difference: meanOfSums({ totals: differences, sizes: known }) };
 }
