@@ -45,22 +45,44 @@ type Count = (table: Table, chosen: Uint8Array) => Map<string, number>;
 
 const FACETS: readonly (readonly [field: string, title: string, count: Count])[] = [
   ["status", "Outcome", countOutcomes],
-  ["tag", "Tag", (table, chosen) => countEach(table, chosen, (i) => table.rows[table.row[i]!]!.tags)],
-  ["failing", "Did not pass", (table, chosen) => countEach(table, chosen, (i) => table.failing[i]!)],
-  ["error", "Error", (table, chosen) => countEach(table, chosen, (i) => (table.error[i] ? [table.error[i]!] : []))],
-  ["label", "Label", (table, chosen) => countEach(table, chosen, (i) => verdicts(table, i))],
+  ["tag", "Tag", countTags],
+  ["failing", "Did not pass", (table, chosen) => countEach(table.failing, chosen)],
+  ["error", "Error", (table, chosen) => countEach(table.error, chosen)],
+  ["label", "Label", countLabels],
 ];
 
-function countOutcomes(table: Table, chosen: Uint8Array): Map<string, number> {
+function countOutcomes({ outcome }: Table, chosen: Uint8Array): Map<string, number> {
   const counts = [0, 0, 0, 0];
-  for (let i = 0; i < chosen.length; i++) if (chosen[i] === 1) counts[table.outcome[i]!]!++;
+  for (let i = 0; i < chosen.length; i++) if (chosen[i] === 1) counts[outcome[i]!]!++;
   return new Map(STATUS.map(([letter, value]) => [value, counts[OUTCOMES.indexOf(letter)]!]));
 }
 
-function countEach(table: Table, chosen: Uint8Array, of: (trial: number) => readonly string[]): Map<string, number> {
+/** First by row: there are fewer of them than of trials. */
+function countTags({ row, rows }: Table, chosen: Uint8Array): Map<string, number> {
+  const byRow = new Int32Array(rows.length);
+  for (let i = 0; i < chosen.length; i++) if (chosen[i] === 1) byRow[row[i]!]!++;
   const counts = new Map<string, number>();
-  for (let i = 0; i < table.size && i < chosen.length; i++) {
-    if (chosen[i] === 1) for (const value of of(i)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  rows.forEach(({ tags }, i) => {
+    if (byRow[i]! > 0) for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + byRow[i]!);
+  });
+  return counts;
+}
+
+/** Of each trial a word, or several; none is an empty one. */
+function countEach(values: readonly (string | readonly string[])[], chosen: Uint8Array): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (let i = 0; i < chosen.length; i++) {
+    if (chosen[i] !== 1 || values[i]!.length === 0) continue;
+    const given = values[i]!;
+    for (const value of typeof given === "string" ? [given] : given) counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function countLabels(table: Table, chosen: Uint8Array): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const trial of table.labels.keys()) {
+    if (chosen[trial] === 1) for (const value of verdicts(table, trial)) counts.set(value, (counts.get(value) ?? 0) + 1);
   }
   return counts;
 }

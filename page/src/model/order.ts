@@ -54,12 +54,13 @@ function means(table: Table, { key, column }: Sort, baseline?: Baseline): Float6
   const sums = new Float64Array(table.rows.length);
   const sizes = new Int32Array(table.rows.length);
   const own = key === "change" ? undefined : table[key];
+  const { variant, row } = table;
   for (let i = 0; i < table.size; i++) {
-    if (column >= 0 && table.variant[i] !== column) continue;
+    if (column >= 0 && variant[i] !== column) continue;
     const value = own === undefined ? (baseline?.change(i) ?? NaN) : own[i]!;
     if (Number.isNaN(value)) continue;
-    sums[table.row[i]!]! += value;
-    sizes[table.row[i]!]!++;
+    sums[row[i]!]! += value;
+    sizes[row[i]!]!++;
   }
   return sums.map((sum, row) => (sizes[row] === 0 ? NaN : sum / sizes[row]!));
 }

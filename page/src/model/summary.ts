@@ -1,6 +1,6 @@
 /** What each column comes to over the rows that are shown: the same numbers as on the command line, for any choice. */
 import type { Interval } from "../data/source";
-import { type Cluster, meanOfSums, wilsonOfClusters } from "./interval";
+import { meanOfSums, wilsonOfClusters, type Clusters } from "./interval";
 import { ERROR, FAIL, NOT_APPLICABLE, PASS, type Table } from "./table";
 
 export interface ColumnSummary {
@@ -21,7 +21,7 @@ export interface ColumnSummary {
 }
 
 /** By row, for one column: sums, and of how many trials. */
-class Sums {
+class Sums implements Clusters {
   readonly totals: Float64Array;
   readonly sizes: Int32Array;
 
@@ -35,45 +35,53 @@ class Sums {
     this.totals[row]! += value;
     this.sizes[row]!++;
   }
+}
 
-  clusters(): Cluster[] {
-    const found: Cluster[] = [];
-    for (let row = 0; row < this.sizes.length; row++) {
-      if (this.sizes[row]! > 0) found.push([this.totals[row]!, this.sizes[row]!]);
-    }
-    return found;
+/** Everything of one column that is added up. */
+class Tally {
+  readonly outcomes: [number, number, number, number] = [0, 0, 0, 0];
+  readonly passed: Sums;
+  readonly scores: Sums;
+  readonly latencies: Sums;
+  met = 0;
+  asked = 0;
+  tokensIn = 0;
+  tokensOut = 0;
+  cost = 0;
+
+  constructor(rows: number) {
+    [this.passed, this.scores, this.latencies] = [new Sums(rows), new Sums(rows), new Sums(rows)];
   }
 }
 
 /** Each column's summary; `rows` has 1 for each row that counts. */
 export function summaries(table: Table, rows: Uint8Array): ColumnSummary[] {
-  return Array.from({ length: table.variantCount }, (_, variant) => summary(table, rows, variant));
+  const tallies = Array.from({ length: table.variantCount }, () => new Tally(rows.length));
+  const { row: rowOf, variant, outcome, score, latency, met, asked, tokensIn, tokensOut, cost } = table;
+  for (let i = 0; i < table.size; i++) {
+    const row = rowOf[i]!;
+    if (rows[row] !== 1) continue;
+    const tally = tallies[variant[i]!]!;
+    const came = outcome[i]!;
+    tally.outcomes[came as 0 | 1 | 2 | 3]++;
+    if (came === PASS || came === FAIL) tally.passed.add(row, came === PASS ? 1 : 0);
+    tally.scores.add(row, score[i]!);
+    tally.latencies.add(row, latency[i]!);
+    tally.met += met[i]!;
+    tally.asked += asked[i]!;
+    tally.tokensIn += tokensIn[i]! || 0;
+    tally.tokensOut += tokensOut[i]! || 0;
+    tally.cost += cost[i]!; // NaN once one is not known
+  }
+  return tallies.map(summary);
 }
 
-function summary(table: Table, rows: Uint8Array, variant: number): ColumnSummary {
-  const outcomes: [number, number, number, number] = [0, 0, 0, 0];
-  const [passed, scores, latencies] = [0, 1, 2].map(() => new Sums(rows.length)) as [Sums, Sums, Sums];
-  let [met, asked, tokensIn, tokensOut, cost] = [0, 0, 0, 0, 0];
-  for (let i = 0; i < table.size; i++) {
-    const row = table.row[i]!;
-    if (table.variant[i] !== variant || rows[row] !== 1) continue;
-    const outcome = table.outcome[i]!;
-    outcomes[outcome as 0 | 1 | 2 | 3]++;
-    if (outcome === PASS || outcome === FAIL) passed.add(row, outcome === PASS ? 1 : 0);
-    scores.add(row, table.score[i]!);
-    latencies.add(row, table.latency[i]!);
-    met += table.met[i]!;
-    asked += table.asked[i]!;
-    tokensIn += table.tokensIn[i]! || 0;
-    tokensOut += table.tokensOut[i]! || 0;
-    cost += table.cost[i]!; // NaN once one is not known
-  }
+function summary({ outcomes, passed, scores, latencies, cost, met, asked, tokensIn, tokensOut }: Tally): ColumnSummary {
   return {
-    outcomes,
+    outcomes, met, asked, tokensIn, tokensOut,
     rate: rateOf(outcomes, passed),
     score: meanOf(scores),
     latency: meanOf(latencies),
-    met, asked, tokensIn, tokensOut,
     cost: Number.isNaN(cost) ? null : cost,
   };
 }
@@ -81,13 +89,12 @@ function summary(table: Table, rows: Uint8Array, variant: number): ColumnSummary
 function rateOf(outcomes: readonly number[], passed: Sums): Interval | null {
   const n = outcomes[PASS]! + outcomes[FAIL]!;
   if (n === 0) return null;
-  const clusters = passed.clusters();
-  const [low, high] = wilsonOfClusters(clusters);
-  return { value: outcomes[PASS]! / n, low, high, n: clusters.length };
+  const [low, high] = wilsonOfClusters(passed);
+  return { value: outcomes[PASS]! / n, low, high, n: passed.sizes.reduce((cases, size) => cases + Number(size > 0), 0) };
 }
 
 function meanOf(sums: Sums): Interval | null {
-  const mean = meanOfSums(sums.clusters());
+  const mean = meanOfSums(sums);
   if (mean === undefined) return null;
   const known = Number.isFinite(mean.low) && Number.isFinite(mean.high);
   return { value: mean.value, low: known ? mean.low : null, high: known ? mean.high : null, n: mean.n };

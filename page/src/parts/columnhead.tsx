@@ -22,7 +22,7 @@ export function ColumnHead(p: Props) {
   return (
     <>
       <div class="head-name" title={p.blind ? undefined : variant.prompt_raw}>{shown(name)}</div>
-      {!p.blind && variant.model !== "" && variant.model !== name && <div class="head-model">{shown(variant.model)}</div>}
+      {!p.blind && !name.includes(variant.model) && <div class="head-model">{shown(variant.model)}</div>}
       {!p.blind && p.summary !== undefined && <Numbers {...p} summary={p.summary} />}
       {!p.blind && p.unfolded && <pre class="head-prompt">{shown(variant.prompt_raw || "no prompt of its own")}</pre>}
     </>

@@ -50,13 +50,13 @@ export function FilterBox({ q, onChange, problems, head, table, compared, search
     edit(query, at);
     requestAnimationFrame(() => field.current?.setSelectionRange(at, at));
   };
-  const press = (event: KeyboardEvent): void => {
+  const press = (event: KeyboardEvent & { currentTarget: HTMLInputElement }): void => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0 && offers.length > 0) pick(Math.max(-1, Math.min(offers.length - 1, picked + step)));
     else if (event.key === "Tab" && picked >= 0) take(offers[picked]!);
     else if (event.key === "Enter") {
       if (picked >= 0) take(offers[picked]!);
-      else edit(text, undefined, 0);
+      else edit(event.currentTarget.value, undefined, 0);
     } else if (event.key === "Escape") {
       if (offers.length > 0) setCaret(undefined);
       else field.current?.blur();

@@ -79,13 +79,15 @@ function OneRun({ run, picked, toggle }: { run: RunSummary; picked: boolean; tog
       </td>
       <td class="run-verdict"><Verdict run={run} /></td>
       <td class="run-rate">
-        {rate === null ? <span class="muted">no verdicts</span> : (
-          <>
-            <b>{percent(rate.value)}</b><RateBar of={rate} />
-            <span class="muted">{interval(rate.low ?? 0, rate.high ?? 1)} %</span>
-          </>
-        )}
-        {run.totals.errors > 0 && <span class="run-errors">! {grouped(run.totals.errors)}<span class="unseen"> errors</span></span>}
+        <div class="run-passed">
+          {rate === null ? <span class="muted">no verdicts</span> : (
+            <>
+              <b>{percent(rate.value)}</b><RateBar of={rate} />
+              <span class="muted">{interval(rate.low ?? 0, rate.high ?? 1)} %</span>
+            </>
+          )}
+          {run.totals.errors > 0 && <span class="run-errors" title="Trials that ended in an error: not in the rate">! {grouped(run.totals.errors)}<span class="unseen"> errors</span></span>}
+        </div>
       </td>
       <td class="n run-size">{grouped(run.cases)} × {grouped(run.variants)}{repeats}</td>
       <td class="n run-cost">{money(run.totals.cost_usd)}</td>

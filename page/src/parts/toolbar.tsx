@@ -31,22 +31,30 @@ interface Props {
   readonly unfold: (unfolded: boolean) => void;
   /** The facets, where they have no place of their own. */
   readonly facets: ComponentChildren;
+  /** On a narrow screen order and baseline are in the menu. */
+  readonly narrow: boolean;
 }
 
 export function Toolbar(p: Props) {
   const { head, table, state, go, columns, selection, compared } = p;
   const shows = state.blind ? SHOWS.filter((show) => BLIND.includes(show) || show === state.show) : SHOWS;
+  const against = !state.blind && (
+    <>
+      <SortSelect {...p} />
+      {p.runs.length > 1 && <BaseSelect {...p} />}
+    </>
+  );
   return (
     <div class="toolbar" role="toolbar" aria-label="Matrix">
       <FilterBox q={state.q} onChange={(q) => go({ q })} problems={selection.problems} head={head} table={table} compared={compared} searching={selection.searching} />
       {p.facets}
-      <select class="field" aria-label="Which cases" value={state.show} onChange={(event) => go({ show: event.currentTarget.value as Show })}>
+      <select class="control" aria-label="Which cases" value={state.show} onChange={(event) => go({ show: event.currentTarget.value as Show })}>
         {shows.map((show) => <option key={show} value={show}>{SHOW_WORDS[show]}</option>)}
       </select>
-      {!state.blind && <SortSelect {...p} />}
-      {!state.blind && p.runs.length > 1 && <BaseSelect {...p} />}
-      {columns.length > 1 && <ColumnPicker all={columns} state={state} go={go} summaries={p.summaries} />}
+      {!p.narrow && against}
+      {!p.narrow && columns.length > 1 && <ColumnPicker all={columns} state={state} go={go} summaries={p.summaries} />}
       <Menu name="View" title="Row height, Markdown, prompts, blind mode" right>
+        {p.narrow && <div class="menu-controls">{against}</div>}
         <fieldset class="facet">
           <legend>Rows</legend>
           <div class="segments" role="radiogroup" aria-label="Row height">
@@ -84,7 +92,7 @@ function SortSelect({ state, go, columns, compared }: Props) {
   const now = readSort(state.sort);
   const name = columns.find(({ variant }) => variant.index === now?.column)?.name;
   return (
-    <select class="field" aria-label="Order" value={state.sort} onChange={(event) => go({ sort: event.currentTarget.value })}>
+    <select class="control" aria-label="Order" value={state.sort} onChange={(event) => go({ sort: event.currentTarget.value })}>
       <option value="plan">Plan order</option>
       {now !== undefined && now.column >= 0 && <option value={state.sort}>{`${name ?? "column"}: ${SORT_WORDS[now.key][now.down ? 1 : 0]}`}</option>}
       {KEYS.filter((key) => compared || key !== "change").flatMap((key) =>
@@ -101,7 +109,7 @@ function SortSelect({ state, go, columns, compared }: Props) {
 function BaseSelect({ state, go, runs }: Props) {
   const others = runs.filter(({ id, problem }) => id !== state.run && problem === "");
   return (
-    <select id="baseline" class="field" aria-label="Baseline" value={state.base} onChange={(event) => go({ base: event.currentTarget.value })}>
+    <select id="baseline" class="control" aria-label="Baseline" value={state.base} onChange={(event) => go({ base: event.currentTarget.value })}>
       <option value="">No baseline</option>
       {others.map((run) => (
         <option key={run.id} value={run.id}>{`vs ${run.title || run.id}, ${new Date(run.created_at * 1000).toLocaleString()}`}</option>

@@ -65,9 +65,10 @@ function rowsOf(table: Table, chosen: Uint8Array, hide: readonly number[]): Uint
   const rows = new Uint8Array(table.rows.length);
   const hidden = new Uint8Array(table.variantCount);
   for (const index of hide) if (index < hidden.length) hidden[index] = 1;
+  const { variant, row } = table;
   for (let i = 0; i < chosen.length; i++) {
-    if (hidden[table.variant[i]!] === 1) chosen[i] = 0;
-    else if (chosen[i] === 1) rows[table.row[i]!] = 1;
+    if (hidden[variant[i]!] === 1) chosen[i] = 0;
+    else if (chosen[i] === 1) rows[row[i]!] = 1;
   }
   return rows;
 }

@@ -56,13 +56,13 @@ export function MatrixView(p: Props) {
     <section class="matrix-view" aria-label="Matrix">
       <Toolbar
         head={head} table={table} state={state} go={go} columns={all} selection={selection} summaries={p.summaries} runs={p.runs}
-        compared={p.baseline !== undefined} unfolded={unfolded} unfold={unfold}
+        compared={p.baseline !== undefined} unfolded={unfolded} unfold={unfold} narrow={narrow}
         facets={!wide && panel ? <Menu name="Facets">{panel}</Menu> : null}
       />
       {narrow && seen.length > 1 && (
         <div class="one-column">
           <button type="button" class="button" disabled={at === 0} onClick={() => step(-1)} aria-label="Column to the left">‹</button>
-          <select class="field" aria-label="Column" value={seen[at]?.variant.index} onChange={(event) => go({ col: Number(event.currentTarget.value) })}>
+          <select class="control" aria-label="Column" value={seen[at]?.variant.index} onChange={(event) => go({ col: Number(event.currentTarget.value) })}>
             {seen.map(({ variant, name }) => <option key={variant.index} value={variant.index}>{name}</option>)}
           </select>
           <button type="button" class="button" disabled={at === seen.length - 1} onClick={() => step(1)} aria-label="Column to the right">›</button>

@@ -31,7 +31,7 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
           <h1>Runs</h1>
           {runs !== undefined && <span class="muted">{found?.length === runs.length ? count(runs.length, "run") : `${found?.length ?? 0} of ${count(runs.length, "run")}`}</span>}
           <input
-            id="search" class="field list-search" type="search" placeholder="Search" aria-label="Search the runs" value={state.q}
+            id="search" class="control list-search" type="search" placeholder="Search" aria-label="Search the runs" value={state.q}
             onInput={(event) => go({ q: event.currentTarget.value })}
           />
           <span class="list-compare">
