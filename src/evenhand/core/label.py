@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from evenhand.core.errors import UsageError
 
@@ -16,6 +16,17 @@ LabelValue = str | float | bool | None
 FIELDS: tuple[LabelField, ...] = ("verdict", "score", "note", "star")
 LONGEST_NOTE = 100_000
 LONGEST_AUTHOR = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NewLabel:
+    """What somebody has to say of the trial at a place in the plan; `Label` explains it."""
+
+    index: int
+    field: str
+    value: object
+    author: str = ""
+    blind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +52,13 @@ class Label:
     blind: bool = False
 
 
-def checked(field: str, value: object, author: object) -> tuple[LabelField, LabelValue, str]:
+def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
     """A label's field, value and author, as they may be kept.
 
     Raises:
         UsageError: They are none.
     """
+    field, value, author = label.field, label.value, cast("object", label.author)
     if field not in FIELDS:
         raise UsageError(f"field: {field!r} is not one", hint=f"There are: {', '.join(FIELDS)}.")
     good = {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.label import standing
 from evenhand.report.document import json_text, trial_row, write_document, writer
 from evenhand.report.junit import write_junit
 from evenhand.report.markdown import write_markdown
@@ -73,10 +74,11 @@ def export(
 
 
 def _jsonl(run: RunFile, out: TextIO) -> int:
-    line = writer(out)
+    line, labels = writer(out), standing(run.labels())
     count = 0
     for trial in run.trials():
-        line(json_text(trial_row(trial, run.meta.variants)) + "\n")
+        row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
+        line(json_text(row) + "\n")
         count += 1
     return count
 

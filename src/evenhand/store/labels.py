@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError, UsageError
-from evenhand.core.label import Label, checked
+from evenhand.core.label import Label, LabelField, LabelValue, NewLabel, checked
 from evenhand.store.encoding import write_text
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
@@ -17,22 +18,14 @@ PATIENCE_S = 10.0
 """How long to wait for the process that writes the run: its transactions are short."""
 
 
-def append_label(
-    path: Path,
-    index: int,
-    field: str,
-    value: object,
-    *,
-    author: str = "",
-    blind: bool = False,
-) -> Label:
-    """Adds a label to a run file, of whichever version; the label as it is kept.
+def append_labels(path: Path, labels: Sequence[NewLabel]) -> list[Label]:
+    """Adds labels to a run file, of whichever version: all or none; the labels as they are kept.
 
     Raises:
-        UsageError: It is no label, or there is no such trial yet.
+        UsageError: One is no label, or there is no such trial yet.
         StoreError: The file cannot be written.
     """
-    name, said, who = checked(field, value, author)
+    said = [(label, *checked(label)) for label in labels]
     if not path.is_file():
         raise StoreError(f"{path}: there is no such run file")
     try:
@@ -41,20 +34,27 @@ def append_label(
             sqlite3.connect(uri, uri=True, isolation_level=None, timeout=PATIENCE_S)
         ) as db:
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
-            db.execute("begin immediate")
-            if db.execute("select 1 from trial where idx = ?", (index,)).fetchone() is None:
-                raise UsageError(
-                    f"index: the run has no trial {index}", hint="Only settled trials have labels."
-                )
-            at = time.time()
-            seq = db.execute(
-                "insert into label (at, author, idx, field, value, blind) values (?, ?, ?, ?, ?, ?)",
-                (at, write_text(who), index, name, encode(said), blind),
-            ).lastrowid
+            db.execute("begin immediate")  # taken back when the connection is closed before its end
+            kept = [_append(db, *each) for each in said]
             db.execute("commit")
     except (sqlite3.Error, OSError) as error:
         raise StoreError(
             f"{path} takes no labels: {error}",
             hint="The file, or its folder, can only be read, or its disk is full.",
         ) from error
-    return Label(seq or 0, at, who, index, name, said, blind)
+    return kept
+
+
+def _append(
+    db: sqlite3.Connection, new: NewLabel, field: LabelField, value: LabelValue, author: str
+) -> Label:
+    if db.execute("select 1 from trial where idx = ?", (new.index,)).fetchone() is None:
+        raise UsageError(
+            f"index: the run has no trial {new.index}", hint="Only settled trials have labels."
+        )
+    at = time.time()
+    row = (at, write_text(author), new.index, field, encode(value), new.blind)
+    seq = db.execute(
+        "insert into label (at, author, idx, field, value, blind) values (?, ?, ?, ?, ?, ?)", row
+    ).lastrowid
+    return Label(seq or 0, at, author, new.index, field, value, new.blind)

@@ -14,7 +14,8 @@ from aiohttp import web
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
-from evenhand.store.labels import append_label
+from evenhand.core.label import NewLabel
+from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Gate, Refused
 from evenhand.viewer.cell import MOST, cell, previews
@@ -173,16 +174,15 @@ class Server:
         index = new.get("index")
         if type(index) is not int or not 0 <= index < 1 << 53:
             raise UsageError("index: the trial's place in the plan")
-        label = await asyncio.to_thread(
-            append_label,
-            path,
+        label = NewLabel(
             index,
             str(new.get("field")),
             new.get("value"),
-            author=new.get("author", ""),
-            blind=new.get("blind") is True,
+            new.get("author", ""),
+            new.get("blind") is True,
         )
-        return _json(asdict(label))
+        (kept,) = await asyncio.to_thread(append_labels, path, [label])
+        return _json(asdict(kept))
 
     async def _comparison(self, request: web.Request) -> web.Response:
         other = self._runs.path(request.query.get("baseline", ""))
