@@ -74,8 +74,12 @@ function smooth(parts: readonly Change[]): readonly Change[] {
   let removed = "";
   let added = "";
   const flush = (): void => {
+    const space = removed === "" || added === "" ? "" : sharedEnd(removed, added);
+    removed = removed.slice(0, removed.length - space.length);
+    added = added.slice(0, added.length - space.length);
     if (removed !== "") found.push({ kind: "removed", text: removed });
     if (added !== "") found.push({ kind: "added", text: added });
+    if (space !== "") found.push({ kind: "same", text: space });
     removed = added = "";
   };
   parts.forEach((part, i) => {
@@ -89,6 +93,12 @@ function smooth(parts: readonly Change[]): readonly Change[] {
   });
   flush();
   return found;
+}
+
+/** The space that both end with. */
+function sharedEnd(one: string, other: string): string {
+  const [a = "", b = ""] = [/\s+$/.exec(one)?.[0], /\s+$/.exec(other)?.[0]];
+  return a.endsWith(b) ? b : b.endsWith(a) ? a : "";
 }
 
 /** Lines that were replaced by others, compared by words. */

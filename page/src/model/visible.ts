@@ -1,5 +1,5 @@
 /**
- * Text as it is, with nothing in it that cannot be seen: control, zero-width and direction characters get a sign.
+ * Text as it is, with nothing in it that cannot be seen: control, zero-width and direction characters get a name.
  *
  * Long text is cut into chunks that a browser can leave alone until they are scrolled to.
  */
@@ -8,18 +8,23 @@
 const SPECIAL =
   /[\0-\x08\x0B-\x1F\x7F-\x9F\xAD\u061C\u115F\u1160\u17B4\u17B5\u180E\u200B\u200C\u200E\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF9-\uFFFB]|(?<![\p{Extended_Pictographic}\uFE0F\u{1F3FB}-\u{1F3FF}])\u200D|[\u{E0000}-\u{E007F}]|\p{Surrogate}/gu;
 
+/** Whether a closer look is worth its time; surrogates may be something, most of them are not. */
+const SUSPECT =
+  /[\0-\x08\x0B-\x1F\x7F-\x9F\xAD\u061C\u115F\u1160\u17B4\u17B5\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uD800-\uDFFF\uFEFF\uFFA0\uFFF9-\uFFFB]/;
+
+const CONTROLS =
+  "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
+
 const NAMES: Readonly<Record<number, string>> = {
-  0xad: "SHY", 0x61c: "ALM", 0x115f: "HCF", 0x1160: "HJF", 0x180e: "MVS", 0x200b: "ZWSP", 0x200c: "ZWNJ", 0x200d: "ZWJ",
+  0x7f: "DEL", 0xad: "SHY", 0x61c: "ALM", 0x115f: "HCF", 0x1160: "HJF", 0x180e: "MVS", 0x200b: "ZWSP", 0x200c: "ZWNJ", 0x200d: "ZWJ",
   0x200e: "LRM", 0x200f: "RLM", 0x2028: "LS", 0x2029: "PS", 0x202a: "LRE", 0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO",
   0x202e: "RLO", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0xfeff: "BOM",
 };
 
-/** The sign that stands for a character: ␛, ⟨RLO⟩, ⟨U+0085⟩. */
+/** The sign that stands for a character: ⟨ESC⟩, ⟨RLO⟩, ⟨U+0085⟩. */
 export function signOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
-  if (code < 0x20) return String.fromCharCode(0x2400 + code);
-  if (code === 0x7f) return "␡";
-  return `⟨${NAMES[code] ?? codeName(code)}⟩`;
+  return `⟨${CONTROLS[code] ?? NAMES[code] ?? codeName(code)}⟩`;
 }
 
 export function codeName(code: number): string {
@@ -32,13 +37,14 @@ export interface Piece {
   readonly special: boolean;
 }
 
-const MOST_PIECES = 400;
+const MOST_PIECES = 80;
 
 /**
- * The text in pieces, the characters that would not be seen apart. After some hundred of those the rest comes in one
+ * The text in pieces, the characters that would not be seen apart. After some dozens of those the rest comes in one
  * piece, with signs in their place: a page of them says the same.
  */
 export function pieces(text: string): readonly Piece[] {
+  if (!SUSPECT.test(text)) return text === "" ? [] : [{ text, special: false }];
   const found: Piece[] = [];
   let from = 0;
   for (const match of text.matchAll(SPECIAL)) {
@@ -77,10 +83,10 @@ export function chunks(text: string, size = CHUNK): readonly Chunk[] {
     let open = false;
     let next = end;
     if (end < text.length) {
-      const line = text.lastIndexOf("\n", end);
-      if (line > from) {
-        end = line;
-        next = line + 1;
+      const line = text.slice(from, end + 1).lastIndexOf("\n"); // from here on alone: a line may have millions
+      if (line > 0) {
+        end = from + line;
+        next = end + 1;
       } else {
         if (splitsPair(text, end)) end -= 1;
         open = true;
@@ -99,6 +105,16 @@ export function linesOf(text: string): number {
   let n = 1;
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) n++;
   return n;
+}
+
+/** Whether some line is longer than this. */
+export function hasLongLine(text: string, most: number): boolean {
+  for (let from = 0; from + most < text.length; ) {
+    const end = text.slice(from, from + most + 1).lastIndexOf("\n");
+    if (end < 0) return true;
+    from += end + 1;
+  }
+  return false;
 }
 
 /** The first part of a text, on one piece of screen: so many characters and lines, and whether there was more. */

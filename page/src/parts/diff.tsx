@@ -1,4 +1,5 @@
 /** What changed from one text to another, in one flow: added and removed by sign, by line and by colour. */
+import { h } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { changes, jsonChanges, type Change } from "../model/changes";
 import { asJson, asText, sizeOf } from "../model/visible";
@@ -54,13 +55,14 @@ function blocksOf(parts: readonly Change[]): readonly (readonly Change[])[] {
 
 function Part({ part }: { part: Change }) {
   if (part.kind === "same") return <Same text={part.text} />;
-  const inside = part.text.length > FOLDED * 5 ? <Text text={part.text} /> : shown(ends(part.text));
-  return part.kind === "added" ? <ins>{inside}</ins> : <del>{inside}</del>;
+  const long = part.text.length > FOLDED * 5;
+  const inside = long ? <Text text={part.text} /> : shown(ends(part.text));
+  return h(part.kind === "added" ? "ins" : "del", { class: long ? "diff-long" : undefined }, inside);
 }
 
 /** A change of nothing but line breaks would not be seen. */
 function ends(text: string): string {
-  return /^\s*$/.test(text) ? text.replaceAll("\n", "⏎\n").replaceAll(" ", "·").replaceAll("\t", "⇥") : text;
+  return /^\s*$/.test(text) ? text.replaceAll("\n", "↵\n").replaceAll(" ", "·").replaceAll("\t", "→\t") : text;
 }
 
 function Same({ text }: { text: string }) {

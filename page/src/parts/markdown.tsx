@@ -10,6 +10,7 @@ import { clipped } from "../model/visible";
 import { shown, Text } from "./text";
 
 const LONGEST = 200_000; // characters; a longer text is shown as it is
+const MARKS = 3000; // in one paragraph
 const DEEPEST = 24; // what is nested further is shown as it is written
 
 /** The tokens of a text; undefined for one that is too long, or nested too deeply to be read. */
@@ -22,9 +23,10 @@ export function tokensOf(text: string): readonly Token[] | undefined {
   }
 }
 
-/** Whether a line is of the kind that takes a reader of Markdown minutes: hundreds of marks that nothing closes. */
+/** Whether it is of the kind that takes a reader of Markdown minutes: thousands of marks in one paragraph, or deep nests. */
 function tangled(text: string): boolean {
-  return /(?:[>\-+*] ?){60}[^\s>\-+*]|[[\]<>(){}`_~*]{400}|(?:(?:[[<`_~*]|!\[)[^\n]?){300}/.test(text);
+  if (/(?:(?:[>+*-]|\d\.) +){40}|>{60}/.test(text)) return true;
+  return text.split(/\n[^\S\n]*\n/).some((part) => part.length > MARKS && (part.match(/[[\]<>`_~*]/g)?.length ?? 0) > MARKS);
 }
 
 export function Markdown({ text }: { text: string }) {

@@ -1,7 +1,7 @@
 /** Text that somebody else wrote, of any size: always text nodes, and nothing in it that cannot be seen. */
 import { Fragment, type ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { chunks, clipped, codeName, pieces, signOf, sizeOf } from "../model/visible";
+import { chunks, clipped, codeName, hasLongLine, pieces, signOf, sizeOf } from "../model/visible";
 import { Copy } from "./copy";
 
 const LONG = 20_000; // characters from which on text is drawn in chunks
@@ -9,7 +9,7 @@ const LONG = 20_000; // characters from which on text is drawn in chunks
 /** The text, with a sign for each character that would not be seen. */
 export function shown(text: string): ComponentChildren {
   const parts = pieces(text);
-  if (parts.length === 1 && !parts[0]!.special) return text;
+  if (parts.every((part) => !part.special)) return parts[0]?.text ?? "";
   return parts.map((part, i) =>
     part.special ? (
       <span key={i} class="special" title={codeName(part.text.codePointAt(0) ?? 0)}>
@@ -50,7 +50,7 @@ export function TextBox(p: {
 }) {
   const [wrap, setWrap] = useState(true);
   const plain = p.children === undefined;
-  const wide = useMemo(() => plain && /[^\n]{90}/.test(p.text), [plain, p.text]);
+  const wide = useMemo(() => plain && hasLongLine(p.text, 90), [plain, p.text]);
   return (
     <section class="box">
       <header class="box-head">
