@@ -54,19 +54,23 @@ function Note({ note, noting, say }: { note: string; noting: number; say: (note:
   useEffect(() => {
     if (noting !== first.current) field.current?.focus();
   }, [noting]);
+  const dropped = useRef(false);
   const done = (): void => {
-    if (text.trim() !== note) say(text.trim());
+    if (!dropped.current && text.trim() !== note) say(text.trim());
+    dropped.current = false;
   };
+  /** Leaving the field is what keeps the note. */
+  const leave = (): void => field.current?.closest<HTMLElement>(".drawer")?.focus();
   const key = (event: KeyboardEvent): void => {
     if (event.key === "Escape") {
       event.stopPropagation();
       event.preventDefault();
+      dropped.current = true;
       setText(note);
-      field.current?.closest<HTMLElement>(".drawer")?.focus();
+      leave();
     } else if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
-      done();
-      field.current?.closest<HTMLElement>(".drawer")?.focus();
+      leave();
     }
   };
   return (

@@ -7,7 +7,7 @@ import { useAuthor } from "../parts/author";
 import { Help } from "../parts/help";
 import { useKeys } from "../parts/keyboard";
 import { RunTitle, RunTotals } from "../parts/runheader";
-import { Trouble, Waiting } from "../parts/told";
+import { Told, Trouble, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
 import { useBaseline } from "../state/baseline";
 import { useLabelled } from "../state/labelled";
@@ -42,7 +42,7 @@ export function RunPage({ source, state, go }: Props) {
   }, [head]);
   return (
     <div class="run-page">
-      <TopBar source={source} help={() => setHelp(true)}>{head !== undefined && <RunTitle head={head} />}</TopBar>
+      <TopBar source={source} help={() => setHelp(true)}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
       {problem !== undefined && <Trouble problem={problem}><a href="#/">Back to the list of runs</a></Trouble>}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} />}
@@ -64,7 +64,7 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
   return (
     <>
       <RunTotals head={head} blind={state.blind} />
-      <Tabs state={state} live={source.live || runs.length > 1} />
+      <Tabs state={state} />
       {against.problem !== undefined && state.view === "matrix" && <p class="line-problem" role="alert">{against.problem.message} {against.problem.hint}</p>}
       {state.view === "matrix" && (
         <MatrixView
@@ -75,7 +75,7 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
       <div class={state.view === "matrix" ? "unused" : "page-scroll"}>
         {state.view === "charts" && <Charts head={head} table={table} chosen={shownTrials} go={go} state={state} />}
         {state.view === "comparison" && <ComparisonView source={source} head={head} table={table} state={state} go={go} runs={runs} />}
-        {state.view === "about" && <About head={head} />}
+        {state.view === "about" && (state.blind ? <Told title="Hidden while you label blind">It names models and prompts.</Told> : <About head={head} />)}
       </div>
       {state.cell !== undefined && table.at(state.cell) >= 0 && (
         <Drawer
@@ -89,10 +89,12 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
 
 const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["charts", "Charts"], ["comparison", "Comparison"], ["about", "About"]];
 
-function Tabs({ state }: { state: RunState; live: boolean }) {
+/** Blind, only the matrix is told of: the other views are about what is hidden. */
+function Tabs({ state }: { state: RunState }) {
+  const views = state.blind ? VIEWS.filter(([view]) => view === "matrix" || view === state.view) : VIEWS;
   return (
     <nav class="tabs" aria-label="Views of this run">
-      {VIEWS.map(([view, words]) => (
+      {views.map(([view, words]) => (
         <a key={view} class="tab" href={write({ ...state, view, cell: undefined })} aria-current={state.view === view ? "page" : undefined}>{words}</a>
       ))}
     </nav>

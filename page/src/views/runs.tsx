@@ -11,6 +11,7 @@ import { TopBar } from "../parts/topbar";
 import { START, write, type Go, type RunState } from "../state/url";
 
 const AGAIN = 3000; // ms between two looks while a run is being written
+const SELDOM = 10_000; // while none is: another may be started
 
 export function RunList({ source, state, go }: { source: DataSource; state: RunState; go: Go }) {
   const { runs, problem } = useRunList(source);
@@ -79,7 +80,8 @@ function useRunList(source: DataSource): { runs: readonly RunSummary[] | undefin
         if (stopped) return;
         set(found);
         setProblem(undefined);
-        if (source.live && found.some((run) => run.alive)) timer = setTimeout(() => void look(), AGAIN);
+        clearTimeout(timer);
+        if (source.live) timer = setTimeout(() => void look(), found.some((run) => run.alive) ? AGAIN : SELDOM);
       } catch (thrown) {
         if (!stopped) setProblem(problemOf(thrown));
       }
