@@ -254,6 +254,8 @@ export type NewLabel = Pick<Label, "index" | "field" | "value" | "blind" | "auth
 /** One metric of one pair of columns, compared over the cases that both have. */
 export interface Compared {
   readonly metric: string;
+  /** The numbers are shares, and differences are told in percentage points. */
+  readonly rates: boolean;
   readonly before: string;
   readonly after: string;
   readonly verdict: string;

@@ -5,11 +5,11 @@ import { count, grouped, money, rate, seconds, tokens } from "./marks";
 import { shown } from "./text";
 import { Verdict } from "./verdict";
 
-export function RunTitle({ head }: { head: Head }) {
+export function RunTitle({ head, blind }: { head: Head; blind: boolean }) {
   return (
     <>
       <h1 class="run-title" title={head.id}>{shown(head.title || head.id)}</h1>
-      <Verdict run={head} />
+      {!blind && <Verdict run={head} />}
     </>
   );
 }

@@ -5,7 +5,7 @@ type Theme = "system" | "light" | "dark";
 
 const KEPT = "evenhand.theme";
 const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
-const WORDS: Readonly<Record<Theme, string>> = { system: "Auto colours", light: "Light", dark: "Dark" };
+const WORDS: Readonly<Record<Theme, string>> = { system: "Auto", light: "Light", dark: "Dark" };
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 function kept(): Theme {
@@ -48,7 +48,7 @@ export function ThemeSwitch() {
   };
   return (
     <button class="button quiet" type="button" onClick={choose} title="Light, dark, or as the system has it">
-      {WORDS[theme]}
+      {WORDS[theme]}{theme === "system" && <span class="topbar-colours"> colours</span>}
     </button>
   );
 }

@@ -10,7 +10,7 @@ export function TopBar({ source, children, help }: { source: DataSource; childre
       {children}
       <span class="topbar-end">
         {!source.live && <span class="topbar-note">report in one file</span>}
-        <button class="button quiet" type="button" onClick={help} title="Keys (?)">Keys</button>
+        <button class="button quiet topbar-keys" type="button" onClick={help} title="Keys (?)">Keys</button>
         <ThemeSwitch />
       </span>
     </header>

@@ -12,7 +12,7 @@ export function Verdict({ run }: { run: RunSummary }) {
   const [sign, words, state] = VERDICTS[run.verdict];
   if (run.status === "running" && run.alive) return <Status run={run} />;
   return (
-    <span class="verdict">
+    <span class="run-state">
       <span class={`badge badge-${state}`}><span aria-hidden="true">{sign}</span> {words}</span>
       <Status run={run} />
     </span>

@@ -1,4 +1,5 @@
 /** The matrix: a row for each case, a column for each variant, and as much of it drawn as is seen. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Previews } from "../data/previews";
 import type { DataSource, Head } from "../data/source";
@@ -32,6 +33,8 @@ interface Props {
   /** Changes with the labels. */
   readonly labels: number;
   readonly unfolded: boolean;
+  /** How many cases these are. */
+  readonly shown: ComponentChildren;
   readonly toggle: (field: string, value: string) => void;
   /** Goes to the column beside, where only one is shown. */
   readonly step: ((by: 1 | -1) => void) | undefined;
@@ -84,7 +87,7 @@ export function Matrix(p: Props) {
       style={{ "--columns": columns.length, "--row": `${height}px` }}
     >
       <div class="matrix-row matrix-head" role="row" aria-rowindex={1} ref={headAt}>
-        <div class="matrix-case" role="columnheader" aria-colindex={1}>Case</div>
+        <div class="matrix-case" role="columnheader" aria-colindex={1}><span class="unseen">Case</span>{p.shown}</div>
         {columns.map((column, i) => (
           <div class="matrix-column" role="columnheader" key={column.variant.index} aria-colindex={i + 2} aria-sort={sortedAs(sort, column.variant.index)}>
             <ColumnHead

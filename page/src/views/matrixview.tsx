@@ -68,15 +68,16 @@ export function MatrixView(p: Props) {
           <button type="button" class="button" disabled={at === seen.length - 1} onClick={() => step(1)} aria-label="Column to the right">›</button>
         </div>
       )}
-      <ShownOf {...p} />
+      {!p.progress.done && <Reading {...p} />}
       <div class="matrix-frame">
-        {wide && panel && <aside class="facet-panel">{panel}</aside>}
+        {wide && !state.blind && <aside class="facet-panel">{panel}</aside>}
         {order.length === 0 && p.progress.done ? (
           <Nothing {...p} />
         ) : (
           <Matrix
             source={p.source} head={head} table={table} progress={p.progress} state={state} go={go} columns={columns} selection={selection}
             summaries={p.summaries} baseline={p.baseline} labels={p.labels} unfolded={unfolded} toggle={toggle} step={narrow ? step : undefined}
+            shown={<ShownOf table={table} selection={selection} />}
           />
         )}
       </div>
@@ -84,19 +85,23 @@ export function MatrixView(p: Props) {
   );
 }
 
-/** How many of the cases are shown, and how far the reading is. */
-function ShownOf({ head, table, progress, selection }: Props) {
+/** How many of the cases are shown. */
+function ShownOf({ table, selection }: Pick<Props, "table" | "selection">) {
   const [n, of] = [selection.order.length, table.rows.length];
-  const trials = Math.max(head.totals.trials, progress.cells);
   return (
     <div class="shown-of" role="status">
-      <span>{n === of ? count(of, "case") : `${grouped(n)} of ${count(of, "case")}; the numbers below are of these`}</span>
-      {!progress.done && (
-        <span class="reading">
-          reading {grouped(progress.cells)} of {grouped(trials)} trials
-          <progress max={trials} value={progress.cells} aria-label="Reading the run" />
-        </span>
-      )}
+      {n === of ? count(of, "case") : <><b>{grouped(n)}</b> of {count(of, "case")}<small>the numbers beside this are of these</small></>}
+    </div>
+  );
+}
+
+/** How far the reading is. */
+function Reading({ head, progress }: Props) {
+  const trials = Math.max(head.totals.trials, progress.cells);
+  return (
+    <div class="reading">
+      <progress max={trials} value={progress.cells} aria-label="Reading the run" />
+      <span>{`${grouped(progress.cells)} of ${count(trials, "trial")} read`}</span>
     </div>
   );
 }

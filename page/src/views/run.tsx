@@ -93,9 +93,9 @@ const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["cha
 function Tabs({ state }: { state: RunState }) {
   const views = state.blind ? VIEWS.filter(([view]) => view === "matrix" || view === state.view) : VIEWS;
   return (
-    <nav class="tabs" aria-label="Views of this run">
+    <nav class="views" aria-label="Views of this run">
       {views.map(([view, words]) => (
-        <a key={view} class="tab" href={write({ ...state, view, cell: undefined })} aria-current={state.view === view ? "page" : undefined}>{words}</a>
+        <a key={view} class="view-tab" href={write({ ...state, view, cell: undefined })} aria-current={state.view === view ? "page" : undefined}>{words}</a>
       ))}
     </nav>
   );
