@@ -1,4 +1,7 @@
-/** Cases as points in the plane of two columns: those that would lie on one another are one mark, larger by area. */
+/**
+ * Cases as points in the plane of two columns. Those that would lie on one another are one mark: a few cases as a circle
+ * that is larger by area, very many as a tile that is darker.
+ */
 import type { Range } from "./brush";
 import type { Series } from "./series";
 
@@ -14,6 +17,17 @@ export interface Mark {
 const NAMED = 5;
 /** Up to so many cases only equal points are one mark. */
 const FEW = 1500;
+export const SHADES = 5;
+
+/** Whether so many cases are drawn as tiles. */
+export function tiled(n: number): boolean {
+  return n > FEW;
+}
+
+/** How dark a tile is, from 1 to SHADES, by the logarithm of how many cases it has. */
+export function shadeOf(n: number, most: number): number {
+  return most <= 1 ? SHADES : Math.max(1, Math.ceil((Math.log(n + 1) / Math.log(most + 1)) * SHADES));
+}
 
 /** The axis that both columns share: from 0 to 1 for shares, else from the least to the most, with some room. */
 export function axisOf(first: Series, second: Series): Range {
@@ -39,7 +53,7 @@ export function marksOf(first: Series, second: Series, chosen: Uint8Array, axis:
   for (let row = 0; row < n; row++) {
     const [x, y] = [first.means[row]!, second.means[row]!];
     if (Number.isNaN(x) || Number.isNaN(y)) continue;
-    const key = n <= FEW ? `${x} ${y}` : Math.floor((x - axis.low) / size) * 65536 + Math.floor((y - axis.low) / size);
+    const key = !tiled(n) ? `${x} ${y}` : Math.floor((x - axis.low) / size) * 65536 + Math.floor((y - axis.low) / size);
     let mark = found.get(key);
     if (mark === undefined) found.set(key, (mark = { x: 0, y: 0, rows: [], n: 0, chosen: 0 }));
     mark.n++;

@@ -10,11 +10,12 @@ const FOOT = 26;
 /** The results of one metric: they share a scale. */
 export function Forest({ metric, results }: { metric: string; results: readonly Compared[] }) {
   const [ref, width] = useWidth<HTMLDivElement>();
-  const form = metric === "passed" ? points : (value: number) => (value ? signed(number(Number(value.toPrecision(3)))) : "0");
+  const rates = results.every((of) => of.rates);
+  const form = rates ? points : amounts(results);
   const ends = results.flatMap(({ difference, low, high }) => [difference, low, high].filter((end) => end !== null));
   const reach = (Math.max(0, ...ends.map(Math.abs)) || 1) * 1.05;
   const narrow = width < 520;
-  const [left, right] = narrow ? [4, 4] : [Math.min(220, width * 0.28), 150];
+  const [left, right] = narrow ? [4, 4] : [Math.min(200, width * 0.26), 176];
   const row = narrow ? ROW + 16 : ROW;
   const x = (value: number): number => left + ((value + reach) / (2 * reach)) * (width - left - right);
   const numbers = (of: Compared): string =>
@@ -29,7 +30,7 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
   return (
     <Figure
       name={`forest-${metric.replace(/\W+/g, "-")}`} title={visible(metric)} table={table}
-      said={metric === "passed" ? "percentage points of the pass rate" : ""}
+      said={rates ? "in percentage points" : ""}
     >
       <div ref={ref} class="chart-place">
         {width > 0 && (
@@ -56,6 +57,13 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
       </div>
     </Figure>
   );
+}
+
+/** In as many digits as the widest interval can tell apart, and at least two. */
+function amounts(results: readonly Compared[]): (value: number) => string {
+  const reach = Math.max(0, ...results.map(({ low, high }) => (low === null || high === null ? 0 : (high - low) / 2)));
+  const digits = reach >= 10 ? 0 : reach > 0 ? Math.max(2, 1 - Math.floor(Math.log10(reach * 2))) : 2;
+  return (value) => (Math.abs(value) < 10 ** -digits / 2 ? "0" : signed(value.toFixed(digits)));
 }
 
 function end(value: number | null, form: (value: number) => string, unknown: string): string {

@@ -53,7 +53,7 @@ export function HistogramChart({ columns, series, measure }: { columns: readonly
                   {one.errors > 0 && (
                     <g>
                       <rect class="hatched" fill="url(#hatch-histogram)" x={width - APART + 22} y={bottom - height(one.errors)} width="22" height={height(one.errors)} />
-                      <text class="chart-note" x={width - APART + 33} y={bottom - height(one.errors) - 4} text-anchor="middle">{count(one.errors, "error")}</text>
+                      <text class="chart-note" x={width - 4} y={bottom - height(one.errors) - 4} text-anchor="end">{count(one.errors, "error")}</text>
                     </g>
                   )}
                 </g>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Brushed, Range } from "../model/brush";
 import type { Column } from "../model/columns";
-import { axisOf, marksOf, radiusOf, type Mark } from "../model/scatter";
+import { axisOf, marksOf, radiusOf, shadeOf, tiled, type Mark } from "../model/scatter";
 import { formOf, paired, type Measured, type Paired, type Series } from "../model/series";
 import type { Row } from "../data/source";
 import { visible } from "../model/visible";
@@ -13,6 +13,7 @@ import { Axis, Figure, Name, useWidth } from "./plot";
 
 const [LEFT, BOTTOM, TOP, RIGHT] = [52, 40, 10, 12];
 const LARGEST = 520;
+const TILE = 6;
 const LISTED = 2000;
 
 interface Props {
@@ -35,7 +36,7 @@ export function Scatter({ columns, series, measure, rows, chosen, box, brush, op
   const [ref, width] = useWidth<HTMLDivElement>();
   const size = Math.min(LARGEST, width) - LEFT - RIGHT;
   const axis = useMemo(() => axisOf(...series), [series]);
-  const marks = useMemo(() => (size > 0 ? marksOf(...series, chosen, axis, Math.round(size / 6)) : []), [series, chosen, axis, size]);
+  const marks = useMemo(() => (size > 0 ? marksOf(...series, chosen, axis, Math.round(size / TILE)) : []), [series, chosen, axis, size]);
   const found = useMemo(() => paired(...series, chosen), [series, chosen]);
   const form = formOf(measure);
   const [first, second] = [visible(columns[0].name), visible(columns[1].name)];
@@ -58,11 +59,16 @@ export function Scatter({ columns, series, measure, rows, chosen, box, brush, op
     },
   });
   const points = useMemo(
-    () => marks.map((mark, i) => (
-      <circle key={i} class={mark.chosen > 0 ? "point" : "point point-faint"} cx={place.x(mark.x)} cy={place.y(mark.y)} r={radiusOf(mark.n, most)}>
-        <title>{titleOf(mark, rows, form, first, second)}</title>
-      </circle>
-    )),
+    () => marks.map((mark, i) => {
+      const title = <title>{titleOf(mark, rows, form, first, second)}</title>;
+      const kind = mark.chosen > 0 ? "point" : "point point-faint";
+      if (!tiled(rows.length)) return <circle key={i} class={kind} cx={place.x(mark.x)} cy={place.y(mark.y)} r={radiusOf(mark.n, most)}>{title}</circle>;
+      const tile = (at: number): number => Math.floor(((at - axis.low) / (axis.high - axis.low)) * Math.round(size / TILE)) * (size / Math.round(size / TILE));
+      const side = size / Math.round(size / TILE);
+      return (
+        <rect key={i} class={`${kind} tile-${shadeOf(mark.n, most)}`} x={LEFT + tile(mark.x)} y={TOP + size - tile(mark.y) - side} width={side} height={side}>{title}</rect>
+      );
+    }),
     [marks, rows, measure],
   );
   return (
@@ -88,7 +94,7 @@ export function Scatter({ columns, series, measure, rows, chosen, box, brush, op
           </svg>
         )}
       </div>
-      <p class="chart-hint">{hint} Above the dashed line {second} is higher.</p>
+      <p class="chart-hint">{hint} Above the dashed line {second} is higher.{tiled(rows.length) ? " A darker tile is more cases." : ""}</p>
       <p class="unseen" role="status">{said}</p>
     </Figure>
   );
@@ -125,7 +131,7 @@ function nearest(marks: readonly Mark[], x: number, y: number, pixel: number, mo
   let least = Infinity;
   for (const mark of marks) {
     const far = Math.hypot(mark.x - x, mark.y - y) / pixel;
-    if (far <= radiusOf(mark.n, most) + 6 && far < least) [best, least] = [mark, far];
+    if (far <= TILE + radiusOf(mark.n, most) && far < least) [best, least] = [mark, far];
   }
   return best;
 }

@@ -79,7 +79,7 @@ function Runs({ head, table, comparison, baseline, go }: { head: Head; table: Ta
     <>
       <section aria-labelledby="verdicts">
         <h2 id="verdicts" class="chart-title">Is it better than the baseline?</h2>
-        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${when(comparison.baseline)}: each column on the cases that both have.`}</p>
+        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${when(comparison.baseline)}: each column on the cases that both have. ${tally(comparison.results)}`}</p>
         <ul class="verdicts">
           {comparison.results.map((each, i) => <VerdictLine key={i} of={each} />)}
         </ul>
@@ -111,6 +111,14 @@ function Runs({ head, table, comparison, baseline, go }: { head: Head; table: Ta
       </div>
     </>
   );
+}
+
+/** `2 worse, 3 better, 1 undecided.` */
+function tally(results: readonly Compared[]): string {
+  const order = ["worse", "better", "non-inferior", "undecided", "no detectable difference"];
+  const verdicts = [...new Set(results.map(({ verdict }) => verdict))].sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  const said = verdicts.map((word) => `${results.filter(({ verdict }) => verdict === word).length} ${word}`);
+  return said.length === 0 ? "" : `${said.join(", ")}.`;
 }
 
 function VerdictLine({ of }: { of: Compared }) {

@@ -175,6 +175,7 @@ class ComparedRow:
     """One metric of one pair of columns: `Compared` there."""
 
     metric: str
+    rates: bool
     before: str
     after: str
     verdict: str
