@@ -27,6 +27,7 @@ def comparison(run: RunFile, baseline: RunFile) -> ComparisonShape:
         results=[
             ComparedRow(
                 metric=result.metric,
+                rates=result.data.rates,
                 before=result.columns[0],
                 after=result.columns[1],
                 verdict=result.verdict,
