@@ -111,12 +111,12 @@ test("400,000 trials are filtered before anybody notices", () => {
     assert.deepEqual(problems, []);
     const context: Context = { head: { columns: columnsOf } as unknown as Head, texts: new Map() };
     select(large, terms, context);
-    const times = [1, 2, 3].map(() => {
+    const times = [1, 2, 3, 4, 5].map(() => {
       const start = performance.now();
       select(large, terms, context);
       return performance.now() - start;
     });
     console.log(`${query}: ${Math.min(...times).toFixed(1)} ms`);
-    assert.ok(Math.min(...times) < 250, `${query}: ${Math.min(...times)} ms`); // 10 to 40 on an idle machine
+    assert.ok(Math.min(...times) < 500, `${query}: ${Math.min(...times)} ms`); // 5 to 50 on an idle machine
   }
 });
