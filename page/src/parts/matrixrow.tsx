@@ -8,6 +8,7 @@ import { CaseCell } from "./casecell";
 import { word } from "./marks";
 import { memo } from "./memo";
 import { OutputCell } from "./outputcell";
+import { shown } from "./text";
 
 /** What all rows share; another object whenever something in it has changed. */
 export interface RowGiven {
@@ -58,9 +59,10 @@ export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
         return (
           <div
             key={variant.index} class={`matrix-cell${active === i ? " active" : ""}${active === i && open ? " opened" : ""}`}
-            role="gridcell" id={cellId(row, i)} aria-colindex={i + 2} aria-label={`${name}, case ${row + 1}${outcome}`}
+            role="gridcell" id={cellId(row, i)} aria-colindex={i + 2}
             data-at={at} data-column={i}
           >
+            <span class="unseen">{shown(`${name}, case ${row + 1}${outcome}: `)}</span>
             <OutputCell
               table={table} trials={table.cell(row, variant.index)} trial={trial} preview={index < 0 ? undefined : previews.get(index)}
               baseline={baseline} blind={state.blind} md={state.md} size={state.size}

@@ -62,7 +62,7 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
   const hidden = state.hide.join();
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, hidden]);
   return (
-    <>
+    <main class="run-main">
       <RunTotals head={head} blind={state.blind} />
       <Tabs state={state} />
       {against.problem !== undefined && state.view === "matrix" && <p class="line-problem" role="alert">{against.problem.message} {against.problem.hint}</p>}
@@ -72,8 +72,9 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
           baseline={against.baseline} labels={labels} runs={runs}
         />
       )}
-      <div class={state.view === "matrix" ? "unused" : "page-scroll"}>
-        {state.view === "charts" && <Charts head={head} table={table} chosen={shownTrials} go={go} state={state} />}
+      <div class={state.view === "matrix" ? "unused" : "page-scroll"} aria-busy={!progress.done}>
+        {state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
+        {state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} go={go} state={state} />}
         {state.view === "comparison" && <ComparisonView source={source} head={head} table={table} state={state} go={go} runs={runs} />}
         {state.view === "about" && (state.blind ? <Told title="Hidden while you label blind">It names models and prompts.</Told> : <About head={head} />)}
       </div>
@@ -83,7 +84,7 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
           {...(against.baseline === undefined ? {} : { baseline: against.baseline })}
         />
       )}
-    </>
+    </main>
   );
 }
 
