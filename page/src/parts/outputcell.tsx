@@ -76,16 +76,19 @@ function Change({ baseline, trials }: { baseline: Baseline; trials: readonly num
   return <span class={`change change-${kind}`} title={said}>{[way ?? "", amount].filter(Boolean).join(" ") || "±0"}</span>;
 }
 
-/** A chip for each metric; clicking one asks for the cells that are no better. `data-filter` is read by the matrix. */
+/** A chip for each metric; clicking one asks for the cells that are no better. `data-…` is read by the matrix. */
 function Chips({ table, trials }: Pick<Props, "table" | "trials">) {
   const values = table.metricNames
-    .map((name) => ({ name, value: mean(trials.map((trial) => table.metric(name)?.[trial] ?? NaN)) }))
+    .map((name) => {
+      const scores = trials.map((trial) => table.metric(name)?.[trial] ?? NaN).filter((score) => !Number.isNaN(score));
+      return { name, value: mean(scores), best: Math.max(...scores) };
+    })
     .filter(({ value }) => !Number.isNaN(value));
   if (values.length === 0) return null;
   return (
     <div class="chips">
-      {values.slice(0, CHIPS).map(({ name, value }) => (
-        <button type="button" class="chip" key={name} tabIndex={-1} data-metric={name} data-value={value} title={`${name}: ${number(value)}. Click: show the cells that are no better`}>
+      {values.slice(0, CHIPS).map(({ name, value, best }) => (
+        <button type="button" class="chip" key={name} tabIndex={-1} data-metric={name} data-value={best} title={`${name}: ${number(value)}. Click: show the cells that are no better`}>
           <span class="chip-name">{shown(name)}</span> {number(value)}
         </button>
       ))}

@@ -18,14 +18,17 @@ export interface Window {
 export interface Virtual extends Window {
   /** For the element that scrolls. */
   readonly box: { current: HTMLDivElement | null };
+  /** For the element that covers the box's upper part. */
+  readonly cover: { current: HTMLDivElement | null };
   readonly onScroll: () => void;
   /** Scrolls as little as it takes for a row to be seen. */
   readonly reveal: (row: number) => void;
 }
 
-/** `head` is how much of the box's upper part is covered. */
-export function useVirtual(count: number, rowHeight: number, head: () => number): Virtual {
+export function useVirtual(count: number, rowHeight: number): Virtual {
   const box = useRef<HTMLDivElement>(null);
+  const cover = useRef<HTMLDivElement>(null);
+  const head = (): number => cover.current?.offsetHeight ?? 0;
   const frame = useRef(0);
   const measure = (): Window => windowOf(count, rowHeight, box.current, head());
   const [window, set] = useState<Window>({ first: 0, last: 0, top: 0, height: 0 });
@@ -42,7 +45,7 @@ export function useVirtual(count: number, rowHeight: number, head: () => number)
   useLayoutEffect(update, [count, rowHeight]);
   useLayoutEffect(() => {
     const watched = new ResizeObserver(() => latest.current());
-    if (box.current !== null) watched.observe(box.current);
+    for (const { current } of [box, cover]) if (current !== null) watched.observe(current);
     return () => {
       watched.disconnect();
       cancelAnimationFrame(frame.current);
@@ -62,7 +65,7 @@ export function useVirtual(count: number, rowHeight: number, head: () => number)
     else if ((row + 1) * rowHeight > offset + seen) at.scrollTop = Math.ceil(((row + 1) * rowHeight - seen) / ratio);
     latest.current();
   };
-  return { ...window, box, onScroll, reveal };
+  return { ...window, box, cover, onScroll, reveal };
 }
 
 function ratioOf(count: number, rowHeight: number, seen: number): number {

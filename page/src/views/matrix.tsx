@@ -1,6 +1,6 @@
 /** The matrix: a row for each case, a column for each variant, and as much of it drawn as is seen. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Previews } from "../data/previews";
 import type { DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
@@ -43,9 +43,8 @@ interface Props {
 export function Matrix(p: Props) {
   const { source, head, table, progress, state, go, columns, selection } = p;
   const { order, chosen } = selection;
-  const headAt = useRef<HTMLDivElement>(null);
   const height = HEIGHT[state.size];
-  const { box, first, last, top, height: whole, onScroll, reveal } = useVirtual(order.length, height, () => headAt.current?.offsetHeight ?? 0);
+  const { box, cover, first, last, top, height: whole, onScroll, reveal } = useVirtual(order.length, height);
   const [came, count] = useState(0);
   const previews = useMemo(() => new Previews(source, head.id, () => count((n) => n + 1)), [source, head.id]);
   useEffect(() => () => previews.stop(), [previews]);
@@ -86,7 +85,7 @@ export function Matrix(p: Props) {
       aria-activedescendant={cursor.id} aria-busy={!progress.done} tabIndex={0} ref={box} onScroll={onScroll} onClick={click} {...cursor.swipe}
       style={{ "--columns": columns.length, "--row": `${height}px` }}
     >
-      <div class="matrix-row matrix-head" role="row" aria-rowindex={1} ref={headAt}>
+      <div class="matrix-row matrix-head" role="row" aria-rowindex={1} ref={cover}>
         <div class="matrix-case" role="columnheader" aria-colindex={1}><span class="unseen">Case</span>{p.shown}</div>
         {columns.map((column, i) => (
           <div class="matrix-column" role="columnheader" key={column.variant.index} aria-colindex={i + 2} aria-sort={sortedAs(sort, column.variant.index)}>
