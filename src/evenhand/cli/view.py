@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenhand.cli.exits import INTERRUPTED
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
@@ -59,17 +60,26 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
         if _desktop() if open_ is None else open_:
             _open(link)
 
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(
-            serve(
-                runs,
-                host,
-                PORT if port is None else port,
-                started=started,
-                fixed=port is not None,
-            )
-        )
-    return INTERRUPTED
+    wanted = PORT if port is None else port
+    return asyncio.run(
+        _until_told(serve(runs, host, wanted, started=started, fixed=port is not None))
+    )
+
+
+async def _until_told(serving: Coroutine[Any, Any, None]) -> int:
+    """Serves until SIGINT or SIGTERM; the exit code."""
+    task = asyncio.ensure_future(serving)
+    told: list[int] = []
+
+    def end(number: int) -> None:
+        told.append(number)
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, end, number)
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    return 128 + told[0] if told else 0
 
 
 def _desktop() -> bool:

@@ -123,7 +123,7 @@ class Gate:
         return self._is_token(request.cookies.get(self.cookie, ""))
 
     def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self.token.encode())
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
 
     def enter(self) -> web.Response:
         """The answer to whoever came by the link: a cookie, and the page without the token in its address."""
