@@ -15,7 +15,7 @@ export function About({ head }: { head: Head }) {
     ["Evenhand", head.version],
   ];
   return (
-    <main class="about">
+    <div class="about">
       <dl class="about-facts">
         {facts.filter(([, value]) => value !== "").map(([name, value]) => (
           <div key={name}><dt>{name}</dt><dd>{shown(value)}</dd></div>
@@ -37,7 +37,7 @@ export function About({ head }: { head: Head }) {
       <Json value={head.config} />
       <h2>Settings</h2>
       <Json value={head.settings} />
-    </main>
+    </div>
   );
 }
 
