@@ -15,10 +15,13 @@ const ORIGINS = {
   journal: ["journal", "answered before this run was resumed: nothing was sent again"],
 } as const;
 
-export function Calls({ calls }: { calls: readonly Call[] }) {
-  if (calls.length === 0) return <p class="note">No model was called for this trial.</p>;
+/** `all` counts those, too, whose answer another trial of the run had asked for. */
+export function Calls({ calls, all }: { calls: readonly Call[]; all: number }) {
+  const shared = all - calls.length;
+  if (calls.length === 0 && shared <= 0) return <p class="note">No model was called for this trial.</p>;
   return (
     <div class="calls">
+      {shared > 0 && <p class="note">{`${count(shared, "call")} more had an answer already, and left no record here.`}</p>}
       {calls.map((call, i) => (
         <CallCard key={i} call={call} nth={i + 1} open={calls.length === 1} />
       ))}
@@ -76,13 +79,13 @@ function CallBody({ call }: { call: Call }) {
       {call.model !== "" && <p class="note">Answered by {shown(call.model)}</p>}
       {messages !== undefined && (
         <>
-          <h4>Sent</h4>
+          <h3 class="sub">Sent</h3>
           <Messages messages={messages} />
         </>
       )}
       {answer !== undefined && (
         <>
-          <h4>Answer</h4>
+          <h3 class="sub">Answer</h3>
           <div class="message"><Text text={answer} /></div>
         </>
       )}

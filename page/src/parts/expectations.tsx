@@ -72,13 +72,13 @@ function Why({ outcome, calls }: { outcome: Outcome; calls: readonly Call[] }) {
       {Object.keys(outcome.named).length > 0 && <Numbers of={outcome.named} title="Numbers" />}
       {Object.keys(outcome.metadata).length > 0 && (
         <>
-          <h4>Details</h4>
+          <h3 class="sub">Details</h3>
           <Fields of={outcome.metadata} />
         </>
       )}
       {judges.calls.length > 0 && (
         <>
-          <h4>{judges.certain ? "What the judge was asked, and answered" : `One or more of these ${count(judges.calls.length, "judge call")}`}</h4>
+          <h3 class="sub">{judges.certain ? "What the judge was asked, and answered" : `One or more of these ${count(judges.calls.length, "judge call")}`}</h3>
           {judges.calls.map((call, i) => (
             <CallCard key={i} call={call} />
           ))}

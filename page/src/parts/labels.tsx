@@ -75,7 +75,7 @@ function Note({ note, noting, say }: { note: string; noting: number; say: (note:
   };
   return (
     <textarea
-      ref={field} class="note-field" rows={text === "" ? 1 : Math.min(6, text.split("\n").length + 1)} aria-label="Note" placeholder="Note (n)"
+      ref={field} class="note-field" rows={Math.min(6, text.split("\n").length)} aria-label="Note" placeholder="Note (n)"
       value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={key} onBlur={done} maxLength={10_000}
     />
   );

@@ -155,7 +155,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
         )}
         {now === "expectations" && <Expectations key={cell.index} cell={cell} />}
         {now === "prompt" && <PromptTab key={cell.index} cell={cell} hidden={hidden} />}
-        {now === "calls" && <Calls key={cell.index} calls={cell.calls} />}
+        {now === "calls" && <Calls key={cell.index} calls={cell.calls} all={trial < 0 ? 0 : table.calls[trial]!} />}
         {now === "labels" && <><AgreementLine table={table} labels={labels.all} /><History events={labels.events} /></>}
         {now === "more" && <MoreTab key={cell.index} cell={cell} />}
       </Tabs>
