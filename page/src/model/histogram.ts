@@ -12,12 +12,12 @@ const MOST = 20;
 const STEPS = [1, 2, 2.5, 5, 10];
 
 /**
- * Bins for these values: a bin for each grade where they are a few whole numbers, from 0 to 1 for shares, and else of a
+ * Bins for the first `size` of these values: a bin for each grade where they are a few whole numbers, from 0 to 1 for shares, and else of a
  * round width.
  */
-export function binsOf(values: ArrayLike<number>): Bins {
+export function binsOf(values: ArrayLike<number>, size = values.length): Bins {
   let [low, high, whole] = [Infinity, -Infinity, true];
-  for (let i = 0; i < values.length; i++) {
+  for (let i = 0; i < size; i++) {
     const value = values[i]!;
     if (!Number.isFinite(value)) continue;
     low = Math.min(low, value);

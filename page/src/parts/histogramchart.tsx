@@ -1,7 +1,7 @@
 /** How often each score occurs: a drawing for each column, with the same bins and the same scale. */
 import { useMemo } from "preact/hooks";
 import type { Column } from "../model/columns";
-import { binned, binsOf, type Bins } from "../model/histogram";
+import { binned, type Bins } from "../model/histogram";
 import { formOf, type Measured, type Series } from "../model/series";
 import { visible } from "../model/visible";
 import { count, grouped, mean } from "../model/words";
@@ -12,11 +12,18 @@ const GAP = 38;
 const LEFT = 40;
 const APART = 62; // for what has no number
 
-export function HistogramChart({ columns, series, measure }: { columns: readonly Column[]; series: readonly Series[]; measure: Measured }) {
+interface Props {
+  columns: readonly Column[];
+  series: readonly Series[];
+  /** Of the whole run, so that they stay what they are while it is filtered. */
+  bins: Bins;
+  measure: Measured;
+}
+
+export function HistogramChart({ columns, series, bins, measure }: Props) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const form = formOf(measure);
   const shown = columns.map(({ name, variant }) => ({ name: visible(name), variant, series: series[variant.index]! }));
-  const bins = useMemo(() => binsOf(joined(columns.map((each) => series[each.variant.index]!.values))), [columns, series]);
   const counts = useMemo(() => columns.map((each) => binned(series[each.variant.index]!.values, bins)), [columns, series, bins]);
   const most = Math.max(1, ...counts.map((each) => Math.max(0, ...each)), ...shown.map((each) => each.series.errors));
   const trials = shown.reduce((n, each) => n + each.series.values.length, 0);
@@ -82,16 +89,6 @@ function interval({ mean: of }: Series) {
   if (of === undefined) return null;
   const known = Number.isFinite(of.low);
   return { value: of.value, low: known ? of.low : null, high: known ? of.high : null, n: of.n };
-}
-
-function joined(parts: readonly Float64Array[]): Float64Array {
-  const all = new Float64Array(parts.reduce((n, part) => n + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }
 
 function numbers(bins: Bins, counts: readonly Int32Array[], shown: readonly { name: string; series: Series }[], form: (value: number) => string) {

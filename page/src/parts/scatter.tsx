@@ -80,7 +80,7 @@ export function Scatter({ columns, series, measure, rows, chosen, box, brush, op
       <div ref={ref} class="chart-place">
         {size > 0 && (
           <svg
-            class="chart-svg scatter" width={size + LEFT + RIGHT} height={size + TOP + BOTTOM} tabIndex={0} role="application"
+            class="chart-svg scatter" width={size + LEFT + RIGHT} height={size + TOP + BOTTOM} tabindex={0} role="application"
             aria-roledescription="scatter" aria-label={`${count(found.n, "case")}: ${first} along, ${second} up. ${hint}`} {...frame}
           >
             <Axis along="x" low={Math.max(axis.low, lowest(axis))} high={axis.high} place={place.x} from={TOP} to={TOP + size} form={form} />
@@ -113,7 +113,8 @@ function Said({ found, first, second, form }: { found: Paired; first: string; se
       <b>{grouped(found.higher)}</b>{` higher in ${second}, `}
       <b>{grouped(found.lower)}</b>{` higher in ${first}, `}
       <b>{grouped(found.alike)}</b>{" alike."}
-      {difference !== undefined && ` On the mean ${second} is ${difference.value < 0 ? "lower" : "higher"} by ${form(Math.abs(difference.value))}${ends && ` (difference${ends}, 95 %)`}.`}
+      {difference !== undefined && Math.abs(difference.value) <= 1e-9 && " On the mean both are alike."}
+      {difference !== undefined && Math.abs(difference.value) > 1e-9 && ` On the mean ${second} is ${difference.value < 0 ? "lower" : "higher"} by ${form(Math.abs(difference.value))}${ends && ` (difference${ends}, 95 %)`}.`}
       {half > 0 && <span class="chart-apart">{` ${count(half, "case")} with a number in one of the two only ${half === 1 ? "is" : "are"} not drawn.`}</span>}
     </>
   );

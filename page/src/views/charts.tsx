@@ -3,7 +3,8 @@ import { useMemo } from "preact/hooks";
 import type { Head } from "../data/source";
 import { brushedOf, unbrushed, type Plane } from "../model/brush";
 import { columnsOf } from "../model/columns";
-import { namesOf } from "../model/filter";
+import { measured, namesOf } from "../model/filter";
+import { binsOf } from "../model/histogram";
 import { plotOf } from "../model/plot";
 import { measuresOf, rowsOf, seriesOf } from "../model/series";
 import { summaries } from "../model/summary";
@@ -33,6 +34,7 @@ export function Charts({ head, table, chosen, go, state }: Props) {
   const { measure, x, y } = plotOf(state.plot, measures, columns.map(({ variant }) => variant.index));
   const rows = useMemo(() => rowsOf(table, chosen), [table, chosen, table.size]);
   const found = useMemo(() => seriesOf(table, measure, rows), [table, rows, measure.name, measure.metric]);
+  const bins = useMemo(() => binsOf(measured(table, { ...measure, column: -1 }, {}), table.size), [table, table.size, measure.name, measure.metric]);
   const sums = useMemo(() => summaries(table, rows), [table, rows]);
   const n = rows.reduce((sum, row) => sum + row, 0);
   const names = namesOf(head, table, state.base !== "");
@@ -58,7 +60,7 @@ export function Charts({ head, table, chosen, go, state }: Props) {
       ) : (
         <div class="chart-grid">
           <RateChart columns={columns} summaries={sums} />
-          <HistogramChart columns={columns} series={found} measure={measure} />
+          <HistogramChart columns={columns} series={found} bins={bins} measure={measure} />
           {columns.length > 1 && (
             <ColumnScatter head={head} table={table} columns={columns} measure={measure} x={x} y={y} chosen={rows} state={state} go={go} />
           )}
