@@ -42,7 +42,7 @@ test("texts with nothing in common stand apart", () => {
 test("large texts are compared by lines, and by words in lines that were replaced", () => {
   const lines = Array.from({ length: 20_000 }, (_, i) => `This is the line with number ${i} of many`);
   const other = lines.with(10_000, "This is the line with number none of many").with(15_000, "new");
-  const found = changes(lines.join("\n"), other.join("\n"), { words: 1000, lines: 5000 });
+  const found = changes(lines.join("\n"), other.join("\n"), { words: 30_000, lines: 60_000 });
   assert.equal(found.by, "lines");
   assert.ok(found.parts.some(({ kind, text }) => kind === "added" && text === "none"));
   assert.equal(side(found, "added"), lines.join("\n"));

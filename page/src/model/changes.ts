@@ -109,7 +109,7 @@ function inLines(parts: readonly Change[], timeout: number): readonly Change[] {
     const [part, next] = [parts[i]!, parts[i + 1]];
     const left = end - Date.now();
     if (part.kind === "removed" && next?.kind === "added" && part.text.length + next.text.length <= IN_LINES && left > 0) {
-      const words = byWords(part.text, next.text, Math.min(left, 50));
+      const words = byWords(part.text, next.text, Math.min(left, timeout / 3));
       if (words !== undefined) {
         found.push(...words);
         i++;
