@@ -53,8 +53,8 @@ def redacted(value: object) -> object:
 def values_in(env: Mapping[str, str]) -> re.Pattern[bytes] | None:
     """Finds the secrets of an environment wherever they stand; None where it has none.
 
-    A variable whose name says that it is a key, a token or a password has one, if it is in one piece and 16 long or more:
-    shorter ones could be words.
+    A variable whose name says that it is a key, a token or a password has one, if it is in one piece and has 16
+    characters or more: shorter ones could be words.
     """
     found = {
         value
