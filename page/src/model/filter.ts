@@ -158,16 +158,16 @@ export function flaky(table: Table): Uint8Array {
 
 /** The trials of rows in which columns answered differently in the same repeat. Errors have no answer. */
 export function different(table: Table): Uint8Array {
-  const first = new Map<number, number>();
   const differ = new Uint8Array(table.rows.length);
   let repeats = 1;
   for (let i = 0; i < table.size; i++) repeats = Math.max(repeats, table.repeat[i]! + 1);
+  const first = new Int32Array(table.rows.length * repeats).fill(-1); // by row and repeat: a trial that has answered
   for (let i = 0; i < table.size; i++) {
     if (table.outcome[i] === ERROR) continue;
     const key = table.row[i]! * repeats + table.repeat[i]!;
-    const before = first.get(key);
-    if (before === undefined) first.set(key, table.output[i]!);
-    else if (before !== table.output[i]) differ[table.row[i]!] = 1;
+    const before = first[key]!;
+    if (before < 0) first[key] = i;
+    else if (table.output[before] !== table.output[i]) differ[table.row[i]!] = 1;
   }
   return byRow(table, differ);
 }

@@ -31,6 +31,7 @@ export function ColumnHead(p: Props) {
 
 function Numbers({ column, summary: of, sort, onSort, compared }: Props & { summary: ColumnSummary }) {
   const { rate } = of;
+  const verdicts = of.outcomes[0] + of.outcomes[1];
   const without = apart(of.outcomes);
   const by = (key: Key, children: ComponentChildren, title: string) => (
     <Sorter key={key} by={key} column={column.variant.index} sort={sort} onSort={onSort} title={title}>{children}</Sorter>
@@ -40,7 +41,7 @@ function Numbers({ column, summary: of, sort, onSort, compared }: Props & { summ
       <div class="head-rate">
         <b>{rate === null ? "–" : percent(rate.value)}</b>
         <RateBar of={rate} />
-        <span class="head-n">{rate === null ? "no verdicts" : `${interval(rate.low ?? 0, rate.high ?? 1)} % · ${grouped(of.outcomes[0])} of ${grouped(of.outcomes[0] + of.outcomes[1])}`}</span>
+        <span class="head-n" title={`${grouped(of.outcomes[0])} of ${grouped(verdicts)} trials with a verdict passed`}>{rate === null ? "no verdicts" : `${interval(rate.low ?? 0, rate.high ?? 1)} % · ${short(of.outcomes[0])}/${short(verdicts)}`}</span>
       </div>
       <div class="head-numbers">
         {by("score", <Ends of={of.score} />, `Mean score: ${mean(of.score)}`)}

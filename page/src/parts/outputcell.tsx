@@ -1,7 +1,7 @@
 /** A cell of the matrix: what one variant answered to one case, and what came of it. */
 import type { Preview } from "../data/source";
 import type { Baseline } from "../model/baseline";
-import { FAIL, PASS, type Table } from "../model/table";
+import { ERROR, FAIL, PASS, type Table } from "../model/table";
 import type { Size } from "../state/url";
 import { JsonPreview } from "./json";
 import { MarkdownPreview } from "./markdown";
@@ -35,7 +35,7 @@ export function OutputCell(p: Props) {
       </div>
       {!blind && size !== "s" && <Chips table={table} trials={trials} />}
       {!blind && size !== "s" && table.outcome[trial] !== PASS && preview !== undefined && preview.reason !== "" && (
-        <p class="cell-reason">{shown(preview.reason)}</p>
+        <p class={table.outcome[trial] === ERROR ? "cell-reason cell-reason-error" : "cell-reason"}>{shown(preview.reason)}</p>
       )}
       <div class="cell-output">{preview === undefined ? <span class="cell-none">…</span> : <Output {...p} preview={preview} />}</div>
     </>
