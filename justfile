@@ -51,6 +51,10 @@ lanes:
 test *args="tests":
     pytest {{ args }}
 
+# Build the viewer's page into the package; wants Node
+page:
+    cd page && npm ci --ignore-scripts --no-fund --no-audit && npm run types && npm run build
+
 # Which branches no unit test takes
 coverage:
     coverage erase

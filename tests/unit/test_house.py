@@ -25,7 +25,9 @@ MOST_PACKAGES = 30
 
 def tracked() -> Iterator[Path]:
     """The files that are kept under version control, or would be."""
-    skipped = {".git", ".venv", ".evenhand", "__pycache__", "build", "dist", "htmlcov"}
+    skipped = {
+        *(".git", ".venv", ".evenhand", "__pycache__", "build", "dist", "htmlcov", "node_modules")
+    }
     for path in sorted(ROOT.iterdir()):
         if path.is_file() and path.name != ".git" and not path.name.startswith(".coverage"):
             yield path

@@ -207,13 +207,12 @@ def _note(text: str) -> None:
 
 def _write(run_file: RunFile, outputs: Sequence[str]) -> None:
     """Writes the results to files, each in the format that its ending says."""
-    from evenhand.report.export import export  # noqa: PLC0415 (seldom)
+    from evenhand.cli.show import written  # noqa: PLC0415 (seldom)
 
     for name in outputs:
         to = Path(name)
         to.parent.mkdir(parents=True, exist_ok=True)
-        rows = export(run_file, to)
-        tell(f"{rows} trials written to {to}")
+        written(run_file, to)
 
 
 def _report(finished: Finished, plan: Plan, session: Session) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from evenhand.core.variant import Variant
     from evenhand.report.verbose import Verbose
@@ -20,6 +20,46 @@ if TYPE_CHECKING:
 
 
 SHORTEST_ID = 5
+LARGE_PAGE = 50_000_000
+Callback = TypeVar("Callback", bound="Callable[..., object]")
+
+
+def filtered(command: Callback) -> Callback:
+    """Adds the options that choose trials."""
+    baseline = click.option(
+        "--baseline",
+        metavar="RUN",
+        help="The run that `changed:` and `change` hold it against.",
+    )
+    where = click.option(
+        "--where",
+        metavar="FILTER",
+        help="Only the trials that it chooses: 'status:fail score<0.5'.",
+    )
+    return where(baseline(command))
+
+
+def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> bool:
+    """Leaves of a run what `--where` chooses; whether it was asked for."""
+    from evenhand.core.errors import UsageError  # noqa: PLC0415 (once it is known what is asked)
+
+    if where is None:
+        if baseline is not None:
+            raise UsageError(
+                "--baseline says nothing without --where",
+                hint="To compare two runs: evenhand compare BASELINE RUN",
+            )
+        return False
+    from evenhand.report.where import narrow  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    if baseline is None:
+        narrow(run_file, where)
+        return True
+    with RunFile.open(find(Path.cwd(), baseline)) as before:
+        narrow(run_file, where, before)
+    return True
 
 
 @click.command(short_help="Show a run, or one cell of it.")
@@ -29,6 +69,7 @@ SHORTEST_ID = 5
 @click.option("-v", "--verbose", is_flag=True, help="Print every trial with every expectation.")
 @click.option("--no-table", is_flag=True, help="Print the summary only.")
 @click.option("--list", "listing", is_flag=True, help="List the runs that there are.")
+@filtered
 def show(
     run: str | None,
     cell: str | None,
@@ -36,11 +77,13 @@ def show(
     verbose: bool,
     no_table: bool,
     listing: bool,
+    where: str | None,
+    baseline: str | None,
 ) -> int:
     """Show RUN (an id, the start of one, or a file; by default the latest).
 
     With CELL, e.g. `better:3`, show one trial whole: prompt, output, every outcome, every call. A CELL alone is one of
-    the latest run.
+    the latest run. With --where, the trials that a filter chooses are listed, and all counts are of them.
     """
     from evenhand.report.console import cells_json, list_lines, listed_json, show_trial  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find, homes, runs  # noqa: PLC0415 (see above)
@@ -56,6 +99,7 @@ def show(
                 sys.stdout.write(line + "\n")
         return 0
     with RunFile.open(find(Path.cwd(), run)) as run_file:
+        chosen = narrowed(run_file, where, baseline)
         if cell and as_json:
             with printing():
                 for line in cells_json(run_file, cell):
@@ -68,6 +112,8 @@ def show(
         else:
             if verbose:
                 _print_trials(run_file, sys.stderr if as_json else sys.stdout)
+            elif chosen and not as_json:
+                _list_trials(run_file, sys.stdout)
             print_run(run_file, as_json=as_json, table=not no_table)
     return 0
 
@@ -86,25 +132,73 @@ def show(
     metavar="FORMAT",
     help="By default as the file's ending says; `json`, `jsonl` and `csv` are Evenhand's own.",
 )
-def export(run: str | None, to: Path, format_: str | None) -> int:
+@filtered
+def export(
+    run: str | None, to: Path, format_: str | None, where: str | None, baseline: str | None
+) -> int:
     """Write the results of RUN (an id, the start of one, or a file; by default the latest) to a file.
 
     A run of a promptfoo config is written as promptfoo would write it: .json (its results, version 3), .jsonl, .yaml,
     .csv and .xml. .html is a page to pass on, .junit.xml is for CI, and .md for a pull request. Evenhand's own formats,
     which runs of eval sets have by default: json is one document, jsonl one trial a line, csv one row a trial.
     """
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    is_page = format_ == "html" or (not format_ and to.suffix.lower() in (".html", ".htm"))
+    with RunFile.open(find(Path.cwd(), run)) as run_file:
+        narrowed(run_file, where, None if is_page and where is None else baseline)
+        written(run_file, to, format_, baseline if is_page else None)
+    return 0
+
+
+def written(
+    run_file: RunFile, to: Path, format_: str | None = None, baseline: str | None = None
+) -> None:
+    """Writes a run's results to a file, and says so.
+
+    Args:
+        run_file: The run.
+        to: The file; `-` for stdout.
+        format_: By default as the file's ending says.
+        baseline: The run that a page holds it against.
+    """
     from evenhand.report.export import export as write  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
-    with RunFile.open(find(Path.cwd(), run)) as run_file:
-        if str(to) == "-":
-            with printing():
-                write(run_file, to, format_)
-            return 0
-        rows = write(run_file, to, format_)
+    def page(run: RunFile, out: TextIO) -> int:
+        from evenhand.viewer.embed import write_page  # noqa: PLC0415 (for a page alone)
+
+        if baseline is None:
+            return write_page(run, out)
+        with RunFile.open(find(Path.cwd(), baseline)) as before:
+            return write_page(run, out, before)
+
+    if str(to) == "-":
+        with printing():
+            write(run_file, to, format_, page=page)
+        return
+    rows = write(run_file, to, format_, page=page)
     tell(f"{rows} trials written to {to}")
-    return 0
+    if to.suffix.lower() in (".html", ".htm") and to.stat().st_size > LARGE_PAGE:
+        tell(
+            f"the page has {to.stat().st_size / 1e6:,.0f} MB, which not every browser opens; "
+            "`evenhand view` shows the run at once, and --where leaves trials out"
+        )
+
+
+def _list_trials(run_file: RunFile, out: TextIO) -> None:
+    """Prints a line for each trial."""
+    from evenhand.report.console import PLAIN_WIDTH  # noqa: PLC0415 (only for --where)
+    from evenhand.report.grid import Grid  # noqa: PLC0415 (see above)
+    from evenhand.report.ink import Ink  # noqa: PLC0415 (see above)
+    from evenhand.report.where import cell_rows  # noqa: PLC0415 (see above)
+    from evenhand.report.words import put  # noqa: PLC0415 (see above)
+
+    rows = cell_rows(run_file, Grid(run_file), _width(out) or PLAIN_WIDTH, Ink(_color(out)))
+    with printing():
+        put(out, "".join(f"{row}\n" for row in rows) + "\n")
 
 
 def _print_trials(run_file: RunFile, out: TextIO) -> None:

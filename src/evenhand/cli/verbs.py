@@ -19,6 +19,7 @@ _COMMANDS = {
         "evenhand.cli.resume",
         "Redo the trials in error of a run. Nothing is paid for twice.",
     ),
+    "view": ("evenhand.cli.view", "Look at runs in the browser, on this machine alone."),
     "show": ("evenhand.cli.show", "Show a run, or one cell of it."),
     "check": (
         "evenhand.cli.check",
@@ -117,5 +118,6 @@ def evenhand() -> None:
     \b
     evenhand init my-evals        make a small folder that runs at once
     evenhand run my-evals         run it: prompts × models × tests
+    evenhand view                 look at it in the browser
     evenhand show                 look at the latest run again
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)

@@ -161,6 +161,8 @@ class TrialResult:
         answer: What the subject's last reply said beside its output: `model`, `finish_reason`, `metadata`; and
             `cost_usd`, of all the subject's calls. What is nothing or not known is left out.
         test: The test as a config wrote it, secrets removed: its assertions and options.
+        input: The case's input, where it has one.
+        expected: What the case says a right answer is.
     """
 
     index: int
@@ -191,6 +193,8 @@ class TrialResult:
     judged: Judged | None = None
     answer: Mapping[str, Any] = field(default_factory=dict[str, Any])
     test: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    input: Any = None
+    expected: Any = None
 
 
 @dataclass(frozen=True, slots=True)

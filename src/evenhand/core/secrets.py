@@ -23,6 +23,7 @@ _ANYWHERE = re.compile(
     r"key|secret|token|pass(word|wd|phrase|code)|pass$|pwd|auth|credential|cookie|session|signature|private|\bpat\b|_pat_?|dsn",
     re.IGNORECASE,
 )
+_PIECE = re.compile(r"[!#-\[\]-~]{16,}")  # in JSON the same as outside: no quotes, no backslashes
 _LOOKS_DRAWN = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w+/=]{24,}")
 """Letters and digits in one long piece, as they are drawn for keys."""
 
@@ -47,6 +48,21 @@ def redacted(value: object) -> object:
     if isinstance(value, list):
         return [redacted(item) for item in cast("list[object]", value)]
     return value
+
+
+def values_in(env: Mapping[str, str]) -> re.Pattern[bytes] | None:
+    """Finds the secrets of an environment wherever they stand; None where it has none.
+
+    A variable whose name says that it is a key, a token or a password has one, if it is in one piece and has 16
+    characters or more: shorter ones could be words.
+    """
+    found = {
+        value
+        for name, value in env.items()
+        if (_SECRET.search(name) or _VARIABLE.fullmatch(name)) and _PIECE.fullmatch(value)
+    }
+    longest = sorted(found, key=lambda value: (-len(value), value))
+    return re.compile(b"|".join(re.escape(value.encode()) for value in longest)) if found else None
 
 
 def _environment(variables: Mapping[str, object]) -> dict[str, object]:

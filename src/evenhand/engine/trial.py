@@ -383,6 +383,8 @@ class LiveTrial:
             judged=spent.judged,
             answer=_beside(self.reply, spent),
             test=step.test,
+            input=step.case.input,
+            expected=step.case.expected,
         )
 
 

@@ -20,10 +20,12 @@ from evenhand import __version__
 from evenhand.core.case import case_id
 from evenhand.core.encoding import decode, digest
 from evenhand.core.errors import UsageError
+from evenhand.core.label import LONGEST_NOTE, NewLabel
 from evenhand.core.run import Judged, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
+from evenhand.report.promptfoo_row import HIGHLIGHT, HUMAN
 from evenhand.store.catalogue import id_at
 
 VERSION = 3
@@ -86,6 +88,34 @@ class Recorded:
                 raise UsageError(
                     f"row {index + 1} of the results cannot be read: {error!r}"
                 ) from error
+
+    def labels(self) -> Iterator[NewLabel]:
+        """What people said of the trials, by their place among the rows; read after `trials`."""
+        for index, raw in enumerate(self.rows):
+            data = bytes(raw)
+            if b'"human"' in data or b'"comment"' in data:
+                row = cast("dict[str, Any]", decode(data))
+                yield from _labels(index, row.get("gradingResult") or {})
+
+
+def _labels(index: int, grading: Mapping[str, Any]) -> Iterator[NewLabel]:
+    parts = cast("Sequence[Mapping[str, Any]]", grading.get("componentResults") or ())
+    for part in filter(_is_human, parts):
+        yield NewLabel(index, "verdict", "pass" if part.get("pass") else "fail")
+        rating = cast("Mapping[str, Any]", part.get("metadata") or {}).get("rating")
+        if rating is not None:
+            yield NewLabel(index, "score", rating)
+    said = grading.get("comment")
+    note = said if isinstance(said, str) else ""
+    if note.startswith(HIGHLIGHT):
+        note = note.removeprefix(HIGHLIGHT).strip()
+        yield NewLabel(index, "star", True)
+    if note:
+        yield NewLabel(index, "note", note[:LONGEST_NOTE])
+
+
+def _is_human(part: Mapping[str, Any]) -> bool:
+    return cast("Mapping[str, Any]", part.get("assertion") or {}).get("type") == HUMAN
 
 
 def read_results(path: Path) -> Recorded:
@@ -281,8 +311,8 @@ def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
     """One for each assertion. What follows a set repeats its parts, and is left out."""
     skip = 0
     for part in cast("Sequence[Mapping[str, Any]]", grading.get("componentResults") or ()):
-        if skip:
-            skip -= 1
+        if skip or _is_human(part):  # what people said is no outcome, but a label
+            skip -= bool(skip)
             continue
         metadata = dict(cast("Mapping[str, Any]", part.get("metadata") or {}))
         about = cast("Mapping[str, Any]", metadata.pop("assertionSet", None) or {})

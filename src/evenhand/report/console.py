@@ -330,9 +330,9 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int) -> str:
     if "imported" not in run.meta.settings and ((missing > 0 or totals.errors) and not run.alive):
         return f"evenhand resume {name}"
     if not totals.failed:
-        return f"evenhand export {name} --to results.json"
+        return f"evenhand view, or evenhand export {name} --to report.html"
     if grid is None:
-        return f"evenhand show {name}"
+        return f"evenhand view, or evenhand show {name}"
     # A column that failed now and then has more to say than one that always did.
     failing = [v for v, places in enumerate(grid.failed) if places]
     variant = next((v for v in failing if any(p for p, _ in grid.passed[v].values())), failing[0])
@@ -340,8 +340,8 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int) -> str:
     column = grid.names[variant]
     trial = run.trial(place)
     if trial is None or not column.replace("_", "").replace("-", "").isalnum():
-        return f"evenhand show {name} {place}"
-    return f"evenhand show {name} {column}:{grid.number(trial)}"
+        return f"evenhand view, or evenhand show {name} {place}"
+    return f"evenhand view, or evenhand show {name} {column}:{grid.number(trial)}"
 
 
 def _wrapped(text: str, width: int, first: str = "  ") -> list[str]:

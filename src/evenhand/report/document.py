@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import msgspec
 
 from evenhand.core.encoding import encode
+from evenhand.core.label import Label, newest
 from evenhand.core.run import Totals, TrialResult, verdict
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -48,8 +49,16 @@ def write_document(run: RunFile, out: TextIO) -> int:
     return count
 
 
-def trial_row(trial: TrialResult, variants: Sequence[Variant]) -> dict[str, Any]:
-    """One trial, in the keys of the document."""
+def trial_row(
+    trial: TrialResult, variants: Sequence[Variant], labels: Sequence[Label] = ()
+) -> dict[str, Any]:
+    """One trial, in the keys of the document.
+
+    Args:
+        trial: It.
+        variants: The run's columns.
+        labels: What people say of it; where there is any, the newest of each field is in `labels`.
+    """
     variant = variants[trial.variant]
     error = trial.error
     return {
@@ -72,6 +81,10 @@ def trial_row(trial: TrialResult, variants: Sequence[Variant]) -> dict[str, Any]
         "metadata": trial.metadata,
         "tokens_in": trial.tokens_in,
         "tokens_out": trial.tokens_out,
+        "index": trial.index,
+        **({} if trial.input is None else {"input": trial.input}),
+        **({} if trial.expected is None else {"expected": trial.expected}),
+        **({"labels": newest(labels)} if labels else {}),
     }
 
 
@@ -159,6 +172,7 @@ def _head(run: RunFile) -> dict[str, Any]:
         "triggers": [_found_row(run, found) for found in found_by_triggers(run)],
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),
+        "labels": [asdict(label) for label in run.labels()],
     }
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TextIO
 
 from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.label import standing
 from evenhand.report.document import json_text, trial_row, write_document, writer
 from evenhand.report.junit import write_junit
 from evenhand.report.markdown import write_markdown
-from evenhand.report.page import write_html
 from evenhand.report.promptfoo import (
     write_promptfoo,
     write_promptfoo_lines,
@@ -29,21 +29,29 @@ from evenhand.report.spreadsheet import write_csv
 from evenhand.store.runfile import RunFile
 
 
-def export(run: RunFile, to: Path, format_: str | None = None) -> int:
+def export(
+    run: RunFile, to: Path, format_: str | None = None, *, page: Writer | None = None
+) -> int:
     """Writes a run's results; how many trials.
 
     Args:
         run: The run, as far as it has come.
         to: The file; `-` for stdout.
         format_: One of `FORMATS`; by default as the file's ending says.
+        page: Writes HTML: the viewer's, which is on a floor above.
 
     Raises:
         UsageError: No format can be made out, or there is no file of this name to write.
         StoreError: The file cannot be written.
     """
-    known = ", ".join(_WRITERS)
+    known = ", ".join(FORMATS)
     name = format_.lower() if format_ else _by_ending(run, to)
-    write = _WRITERS.get(name)
+    writers = {**_WRITERS, "html": page} if page else _WRITERS
+    write = writers.get(name)
+    if write is None and name == HTML:
+        raise UsageError(
+            "a page is not written from here", hint="`evenhand export --to report.html` does."
+        )
     if write is None and format_:
         raise UsageError(f"--format {format_!r} is not known", hint=f"There are: {known}.")
     if write is None and str(to) == "-":
@@ -66,15 +74,18 @@ def export(run: RunFile, to: Path, format_: str | None = None) -> int:
 
 
 def _jsonl(run: RunFile, out: TextIO) -> int:
-    line = writer(out)
+    line, labels = writer(out), standing(run.labels())
     count = 0
     for trial in run.trials():
-        line(json_text(trial_row(trial, run.meta.variants)) + "\n")
+        row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
+        line(json_text(row) + "\n")
         count += 1
     return count
 
 
-_WRITERS: dict[str, Callable[[RunFile, TextIO], int]] = {
+Writer = Callable[[RunFile, TextIO], int]
+
+_WRITERS: dict[str, Writer] = {
     "json": write_document,
     "jsonl": _jsonl,
     "csv": write_csv,
@@ -83,11 +94,11 @@ _WRITERS: dict[str, Callable[[RunFile, TextIO], int]] = {
     "promptfoo-csv": write_promptfoo_csv,
     "promptfoo-yaml": write_promptfoo_yaml,
     "promptfoo-xml": write_promptfoo_xml,
-    "html": write_html,
     "junit": write_junit,
     "markdown": write_markdown,
 }
-FORMATS = tuple(_WRITERS)
+HTML = "html"
+FORMATS = (*_WRITERS, HTML)
 """What `--format` may be."""
 _ENDINGS = {"xml": "junit", "junit.xml": "junit", "md": "markdown", "htm": "html"}
 _ENDINGS_OF_CONFIGS = {

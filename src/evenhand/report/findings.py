@@ -18,9 +18,10 @@ _ROLES = {"setup": "set-up"}
 
 
 def findings(run: RunFile, grid: Grid) -> list[str]:
-    """The sentences below the table."""
+    """The sentences below the table. Columns are not compared by trials that were chosen: the choice decides."""
     found = [f"{grid.names[one.variant]}: {one}" for one in found_by_triggers(run)]
-    return [*found, *sentences(grid), *_repeats(run, grid), *_unsure(run, grid)]
+    compared = [] if run.narrowed else sentences(grid)
+    return [*found, *compared, *_repeats(run, grid), *_unsure(run, grid)]
 
 
 def warnings(run: RunFile) -> list[str]:

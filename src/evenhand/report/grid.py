@@ -41,6 +41,8 @@ class Grid:
         self.scores: list[tuple[float, float] | None] = [None for _ in variants]
         self._others: dict[tuple[int, str], str] = {}
         self._repeats = run.meta.repeats
+        if run.narrowed:  # a case keeps its number, whatever is left out
+            self.numbers = {case: number for number, case in enumerate(run.cases(), 1)}
         for row in run.outcomes():
             self.numbers.setdefault(row.case, len(self.numbers) + 1)
             if row.outcome in ("error", "not_applicable"):

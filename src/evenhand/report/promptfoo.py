@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, TextIO, cast
 from xml.sax.saxutils import escape, quoteattr
 
+from evenhand.core.label import standing
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.derived import Derived
@@ -110,7 +111,7 @@ class Results:
     def __init__(self, run: RunFile) -> None:
         meta = run.meta
         self._run = run
-        self._rows = Rows(meta.id, meta.variants)
+        self._rows = Rows(meta.id, meta.variants, standing(run.labels()))
         derived = Derived(meta.config.get("derivedMetrics"))
         self.columns = [_Column(variant, derived) for variant in meta.variants]
         self.vars: dict[str, None] = {}

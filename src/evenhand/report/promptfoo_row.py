@@ -16,10 +16,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from evenhand.core.expect import named_scores, weighted_mean
+from evenhand.core.label import Label, LabelField, LabelValue, newest
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 
+HUMAN = "human"
+HIGHLIGHT = "!highlight"
 _EPSILON = 2.2e-16
 _CONTESTS = ("select-best", "max-score")
 _DETAILS = (
@@ -77,7 +80,13 @@ class Stripped:
 class Rows:
     """Makes rows of the trials of one run, in their order."""
 
-    def __init__(self, run: str, variants: Sequence[Variant]) -> None:
+    def __init__(
+        self,
+        run: str,
+        variants: Sequence[Variant],
+        labels: Mapping[int, Sequence[Label]] | None = None,
+    ) -> None:
+        self._labels = labels or {}
         self._namespace = uuid.uuid5(uuid.NAMESPACE_OID, run)
         self._variants = variants
         self._stripped = Stripped.of(os.environ)
@@ -118,7 +127,9 @@ class Rows:
             **({} if cost is None else {"cost": cost}),
             "tokenUsage": {**spent, "assertions": tokens_of(judged)},
             "metadata": metadata,
-            "gradingResult": None if stripped.grading else _grading(trial, graded, judged),
+            "gradingResult": None
+            if stripped.grading
+            else _grading(trial, graded, judged, newest(self._labels.get(trial.index, ()))),
         }
 
     def _test_case(self, trial: TrialResult) -> dict[str, Any]:
@@ -293,9 +304,15 @@ def _unanswered(trial: TrialResult) -> bool:
     return trial.outcome == "error" and trial.output is None
 
 
-def _grading(trial: TrialResult, graded: Graded, judged: Judged) -> dict[str, Any] | None:
-    if _unanswered(trial) and not trial.outcomes:
+def _grading(
+    trial: TrialResult,
+    graded: Graded,
+    judged: Judged,
+    labels: Mapping[LabelField, LabelValue],
+) -> dict[str, Any] | None:
+    if _unanswered(trial) and not trial.outcomes and not labels:
         return None
+    note = comment(labels)
     said = "All assertions passed" if trial.outcomes else "No assertions"
     return {
         "pass": graded.passed,
@@ -304,8 +321,32 @@ def _grading(trial: TrialResult, graded: Graded, judged: Judged) -> dict[str, An
         "namedScores": graded.named,
         "namedScoreWeights": graded.weights,
         "tokensUsed": tokens_of(judged),
-        "componentResults": graded.components,
+        "componentResults": [*graded.components, *_human(labels)],
+        **({"comment": note} if note else {}),
     }
+
+
+def comment(labels: Mapping[LabelField, LabelValue]) -> str:
+    """A trial's note and star as they are written there: a star is a mark before the note."""
+    note = str(labels.get("note") or "")
+    return f"{HIGHLIGHT} {note}".rstrip() if labels.get("star") else note
+
+
+def _human(labels: Mapping[LabelField, LabelValue]) -> list[dict[str, Any]]:
+    """What people say of a trial, as a component of its own; what was measured stays as it is."""
+    said = labels.get("verdict")
+    if said is None:
+        return []
+    rating = labels.get("score")
+    return [
+        {
+            "pass": said == "pass",
+            "score": 1.0 if said == "pass" else 0.0,
+            "reason": "said by a person",
+            "assertion": {"type": HUMAN},
+            **({} if rating is None else {"metadata": {"rating": rating}}),
+        }
+    ]
 
 
 def components(outcomes: Sequence[Outcome], test: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, TextIO
 
+from evenhand.core.label import newest, standing
 from evenhand.core.run import TrialResult
 from evenhand.report.document import json_text, writer
-from evenhand.report.promptfoo_row import graded, prompt_label
+from evenhand.report.promptfoo_row import comment, graded, prompt_label
 from evenhand.report.spreadsheet import cell
 from evenhand.store.runfile import RunFile
 
@@ -35,6 +36,7 @@ def write_promptfoo_csv(run: RunFile, out: TextIO) -> int:
         head += [f"[{variant.model}] {prompt_label(variant)}", *inside]
     table = csv.writer(_Escaping(out))
     table.writerow([cell(text) for text in head])
+    labels = standing(run.labels())
     count = 0
     for trials in tests_of(run):
         first = trials[0]
@@ -42,7 +44,9 @@ def write_promptfoo_csv(run: RunFile, out: TextIO) -> int:
         row += [cell(first.vars.get(name)) for name in sorted(names)]
         cells = {trial.variant: trial for trial in trials}
         for variant in variants:
-            row += _columns(cells.get(variant.index), measures)
+            trial = cells.get(variant.index)
+            said = newest(labels.get(trial.index, ())) if trial else {}
+            row += _columns(trial, measures, comment(said))
         table.writerow(row)
         count += len(trials)
     return count
@@ -58,7 +62,7 @@ def _description(trial: TrialResult) -> str:
     return str(trial.test.get("description") or "") if trial.test else trial.description
 
 
-def _columns(trial: TrialResult | None, measures: Sequence[str]) -> list[Any]:
+def _columns(trial: TrialResult | None, measures: Sequence[str], note: str) -> list[Any]:
     if trial is None:
         return [""] * (6 + len(measures))
     row = graded(trial)
@@ -70,7 +74,7 @@ def _columns(trial: TrialResult | None, measures: Sequence[str]) -> list[Any]:
         json_text({name: _plain(value) for name, value in row.named.items()}) if row.named else "",
         *(_two_places(row.named[name]) if name in row.named else "" for name in measures),
         cell(reason),
-        "",
+        cell(note),
     ]
 
 

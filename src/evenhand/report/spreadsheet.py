@@ -6,6 +6,7 @@ import csv
 import json
 from typing import TextIO
 
+from evenhand.core.label import FIELDS, newest, standing
 from evenhand.store.runfile import RunFile
 
 # What spreadsheets take for a formula at the start of a cell, in full width too.
@@ -14,12 +15,14 @@ _FIXED = "case description prompt model repeat outcome score output reason error
 
 
 def write_csv(run: RunFile, out: TextIO) -> int:
-    """One row a trial: what it was, what came out, and each named score and each variable in a column of its own."""
+    """One row a trial; each named score, each variable and each kind of label has a column of its own."""
     names: dict[str, None] = {}
     metrics: dict[str, None] = {}
     for trial in run.trials():  # a first time, for the columns: nothing is held
         names.update(dict.fromkeys(trial.vars))
         metrics.update(dict.fromkeys(trial.named_scores))
+    labels = standing(run.labels())
+    fields = FIELDS if labels else ()
     table = csv.writer(
         out
     )  # RFC 4180: lines end in \r\n, so that a lone one of either inside a cell is quoted
@@ -28,6 +31,7 @@ def write_csv(run: RunFile, out: TextIO) -> int:
             *_FIXED.split(),
             *(f"score:{name}" for name in metrics),
             *(f"var:{name}" for name in names),
+            *(f"label:{field}" for field in fields),
         ]
     )
     count = 0
@@ -49,6 +53,7 @@ def write_csv(run: RunFile, out: TextIO) -> int:
             trial.cost_usd,
             *(trial.named_scores.get(name) for name in metrics),
             *(trial.vars.get(name) for name in names),
+            *(newest(labels.get(trial.index, ())).get(field) for field in fields),
         ]
         table.writerow([cell(value) for value in row])
         count += 1

@@ -49,6 +49,10 @@ def _written(result: TrialResult) -> bytes:
         refuse_nan(result.kept)
     if result.answer:
         refuse_nan(result.answer)
+    if result.input is not None:
+        refuse_nan(result.input)
+    if result.expected is not None:
+        refuse_nan(result.expected)
     for outcome in result.outcomes:
         if outcome.metadata:
             refuse_nan(outcome.metadata)
@@ -108,6 +112,8 @@ def _unwritable(result: TrialResult, error: Exception) -> TrialResult:
         kept=None,
         answer={},
         test={},
+        input=_kept(result.input, 1000),
+        expected=_kept(result.expected, 1000),
     )
 
 

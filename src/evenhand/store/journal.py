@@ -24,6 +24,7 @@ from typing import Final
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
+from evenhand.core.secrets import HIDDEN, values_in
 from evenhand.store.encoding import keep, write_text
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
@@ -85,6 +86,7 @@ class Journal:
         self.spent_usd = 0.0
         self._lock = lock
         self._db = db
+        self._secrets = values_in(os.environ)
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._spool: list[tuple[int, _Row]] = []
         self._next_call = 1
@@ -443,7 +445,7 @@ class Journal:
         db = self._db
         by_kind: dict[int, list[_Row]] = {}
         for kind, row, _ in items:
-            by_kind.setdefault(kind, []).append(row)
+            by_kind.setdefault(kind, []).append(self._without_secrets(row))
         db.execute("begin immediate")
         try:
             for kind, rows in sorted(by_kind.items()):
@@ -458,6 +460,18 @@ class Journal:
             with contextlib.suppress(sqlite3.Error):
                 db.execute("rollback")
             raise
+
+    def _without_secrets(self, row: _Row) -> _Row:
+        """The row without keys and tokens of this process's environment, whoever repeated them: here all is written."""
+        secrets = self._secrets
+        if secrets is None or not any(
+            isinstance(value, bytes) and secrets.search(value) for value in row
+        ):
+            return row
+        return tuple(
+            secrets.sub(HIDDEN.encode(), value) if isinstance(value, bytes) else value
+            for value in row
+        )
 
     def _explain(self, error: Exception) -> StoreError:
         return StoreError(

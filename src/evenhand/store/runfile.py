@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, cast
@@ -15,9 +15,10 @@ import msgspec
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
+from evenhand.core.label import Label, LabelValue
 from evenhand.core.message import CallRole
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, Totals, TrialResult
-from evenhand.core.score import State
+from evenhand.store.counted import Spend, Tally, TrialOutcome, Usage, added
 from evenhand.store.encoding import read_result, read_text
 from evenhand.store.locks import held, lock_of
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
@@ -26,78 +27,11 @@ Sums = list[tuple[float, int]]
 """For each case, a sum over its trials, and how many they are."""
 
 _TOTALS = """
-    select count(*), sum(outcome = 'pass'), sum(outcome = 'fail'), sum(outcome = 'error'),
-           sum(outcome = 'not_applicable'), sum(calls), sum(cached),
-           case when count(*) = count(cost_usd) then sum(cost_usd) end, sum(tokens_in), sum(tokens_out)
-    from latest
+    select count(*), count(*) filter (where outcome = 'pass'), count(*) filter (where outcome = 'fail'),
+           count(*) filter (where outcome = 'error'), count(*) filter (where outcome = 'not_applicable'),
+           sum(calls), sum(cached), case when count(*) = count(cost_usd) then sum(cost_usd) end,
+           sum(tokens_in), sum(tokens_out)
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Spend:
-    """What a run's calls came to, over all its sessions and all takes of its trials.
-
-    Attributes:
-        calls: Calls that were answered or failed, the cache's and those never sent left out.
-        cost_usd: What the answered ones cost; None where a price is not known.
-        wasted: Attempts that failed and may have been charged for.
-        in_doubt: Calls begun whose end nobody knows: they were in flight when a process died.
-        in_doubt_usd: The most that those can have cost; None where a price is not known.
-    """
-
-    calls: int
-    cost_usd: float | None
-    wasted: int
-    in_doubt: int
-    in_doubt_usd: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What one model was asked in one role, over all sessions and all takes: the calls that were answered.
-
-    Attributes:
-        role: subject, judge or setup.
-        model: As it was asked for.
-        answered: As the answers named it; more than one where an alias moved.
-        calls: How many, replayed ones included.
-        cached: Those of them that the cache answered.
-        tokens_in: In all answers that said so.
-        tokens_out: The same.
-        cost_usd: What the provider charged; None where a price is not known.
-    """
-
-    role: CallRole
-    model: str
-    answered: tuple[str, ...]
-    calls: int
-    cached: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How many of a case's `n` trials passed, in one variant; `first` is the place in the plan of one of them."""
-
-    variant: int
-    case: str
-    first: int
-    passed: int
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class TrialOutcome:
-    """What became of one trial. `case` may differ from the case's id where that is not ASCII."""
-
-    index: int
-    case: str
-    variant: int
-    repeat: int
-    outcome: State
-    score: float | None
 
 
 class _Text(msgspec.Struct):
@@ -128,6 +62,7 @@ class RunFile:
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self.path = path
         self._db = db
+        self.narrowed = False
         with _readable(path):
             row = db.execute("select meta from run").fetchone()
             if row is None:
@@ -199,6 +134,104 @@ class RunFile:
             for (result,) in rows:
                 yield read_result(result)
 
+    def results(self) -> Iterator[bytes]:
+        """The settled trials in the plan's order, each as the JSON that was kept; four times as fast as `trials`."""
+        with _readable(self.path):
+            rows = self._db.execute("select result, idx from result order by idx, take")
+            if not self._retaken:
+                for result, _ in rows:
+                    yield result
+                return
+            before: tuple[bytes, int] | None = None
+            for row in rows:
+                if before is not None and before[1] != row[1]:
+                    yield before[0]
+                before = row
+            if before is not None:
+                yield before[0]
+
+    @property
+    def _retaken(self) -> bool:
+        """Whether some trial has been settled more than once."""
+        found = self._db.execute("select 1 from trial where take > 0 limit 1").fetchone()
+        return found is not None
+
+    def _table(self) -> str:
+        """What to count trials in: the table itself is read twice as fast as the view, and says the same as a rule."""
+        return "latest" if self._retaken else "trial"
+
+    def settled(self) -> int:
+        """How often a trial was settled, retakes counted: another number means other results."""
+        with _readable(self.path):
+            return self._db.execute("select count(*) from trial").fetchone()[0]
+
+    def growth(self) -> int:
+        """A number that grows with every trial that is settled, with every label, and when the run ends."""
+        settled = self.settled()
+        with _readable(self.path):
+            (meta,) = self._db.execute("select meta from run").fetchone()
+            labels = 0
+            if self._labelled:
+                (labels,) = self._db.execute("select coalesce(max(seq), 0) from label").fetchone()
+        # Two a trial: a run that goes on takes back the one for its end, and is further with its next trial.
+        return 2 * (settled + labels) + (b'"status":"running"' not in meta)
+
+    @property
+    def _labelled(self) -> bool:
+        """Whether it is of a version that has labels."""
+        return bool(self._db.execute("select 1 from sqlite_master where name = 'label'").fetchone())
+
+    def labels(self, after: int = 0) -> Iterator[Label]:
+        """What people said of its trials, in the order in which they said it; see `core.label.standing`.
+
+        Args:
+            after: Leaves out those up to this `seq`.
+        """
+        with _readable(self.path):
+            if not self._labelled:
+                return
+            for seq, at, author, index, field, value, blind in self._db.execute(
+                "select seq, at, author, idx, field, value, blind from label where seq > ? order by seq",
+                (after,),
+            ):
+                said = cast("LabelValue", decode(value))
+                yield Label(seq, at, read_text(author), index, field, said, bool(blind))
+
+    def only(self, places: Iterable[int], why: str) -> None:
+        """Leaves of the run the trials at these places in the plan: nothing that reads it from now on sees another.
+
+        Counts and rates are of these trials, and so are the numbers of trials and cases that the run says it has. What
+        it spent and asked of whom (`spend`, `usage`, `calls`) stays that of the whole run. The file stays as it is.
+
+        Args:
+            places: Which.
+            why: Said behind the run's title.
+        """
+        with _readable(self.path):
+            self._db.execute("pragma temp_store = memory")
+            self._db.execute("create temp table chosen (idx integer primary key)")
+            self._db.executemany("insert into chosen values (?)", ((place,) for place in places))
+            for name in ("trial", "result", "latest", *(["label"] if self._labelled else [])):
+                # A temporary view hides what has its name, from every query that is made through this connection.
+                self._db.execute(
+                    f"create temp view {name} as select * from main.{name} where idx in (select idx from chosen)"  # noqa: S608 (fixed names)
+                )
+            self._db.commit()
+            planned, cases = self._db.execute(
+                "select count(*), count(distinct case_id) from latest"
+            ).fetchone()
+        self.narrowed = True
+        title = f"{self.meta.title} · {why}"
+        self.meta = replace(self.meta, title=title, planned=planned, case_count=cases)
+
+    def cases(self) -> Iterator[str]:
+        """The ids of the cases in the plan's order, as `outcomes` has them; also of those that `only` has hidden."""
+        with _readable(self.path):
+            for (case,) in self._db.execute(
+                "select case_id from main.trial where take = 0 group by case_id order by min(idx)"
+            ):
+                yield case
+
     def trial(self, index: int) -> TrialResult | None:
         """The trial at this place in the plan; None while it is not settled."""
         return next(self.trials(index, 1), None) if self._has(index) else None
@@ -223,7 +256,7 @@ class RunFile:
     def totals(self) -> Totals:
         """Counts over the settled trials."""
         with _readable(self.path):
-            return _totals(self._db.execute(_TOTALS).fetchone())
+            return _totals(self._db.execute(f"{_TOTALS} from {self._table()}").fetchone())
 
     def by_variant(self) -> list[Totals]:
         """Counts for each variant, in the order of `meta.variants`."""
@@ -231,7 +264,7 @@ class RunFile:
             rows = {
                 row[-1]: _totals(row[:-1])
                 for row in self._db.execute(
-                    _TOTALS.replace("from latest", ", variant from latest group by variant")
+                    f"{_TOTALS}, variant from {self._table()} group by variant"
                 )
             }
         return [rows.get(variant.index, Totals()) for variant in self.meta.variants]
@@ -442,21 +475,6 @@ class RunFile:
             in_doubt=len(doubtful),
             in_doubt_usd=None if None in bounds else sum(b for b in bounds if b is not None),
         )
-
-
-def added(first: Usage, second: Usage) -> Usage:
-    """Two usages as one, under the first one's role and model."""
-    costs = (first.cost_usd, second.cost_usd)
-    return Usage(
-        first.role,
-        first.model,
-        tuple(dict.fromkeys((*first.answered, *second.answered))),
-        first.calls + second.calls,
-        first.cached + second.cached,
-        first.tokens_in + second.tokens_in,
-        first.tokens_out + second.tokens_out,
-        None if None in costs else sum(cost for cost in costs if cost is not None),
-    )
 
 
 _CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"

@@ -8,6 +8,7 @@ a page of the texts.
 
 Versions of a run file:
 1  the first.
+2  labels: what people say of trials.
 """
 
 from __future__ import annotations
@@ -95,6 +96,22 @@ RUN_MIGRATIONS = (
         select * from trial t
         where not exists (select 1 from trial n where n.idx = t.idx and n.take > t.take and n.take > 0);
     """,
+    """
+    -- What somebody said of a trial. Only ever added to: the last one of an author, a trial and a field counts.
+    create table label (
+        seq         integer primary key autoincrement,
+        at          real not null,      -- seconds since 1970
+        author      blob not null,
+        idx         integer not null,   -- the trial's place in the plan
+        field       text not null,      -- verdict, score, note, star
+        value       blob not null,      -- as JSON; null takes back what was said
+        blind       integer not null    -- 1: the variant and the verdicts were hidden
+    );
+    create trigger label_is_never_rewritten before update on label
+        begin select raise(abort, 'labels are never rewritten'); end;
+    create trigger label_is_never_deleted before delete on label
+        begin select raise(abort, 'labels are never deleted'); end;
+    """,
 )
 
 CACHE_MIGRATIONS = (
@@ -123,9 +140,16 @@ def prepare(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], wha
     if version == len(migrations):
         return
     for number, sql in enumerate(migrations[version:], version + 1):
-        db.executescript(
-            f"begin; {sql}; pragma application_id = {file_id}; pragma user_version = {number}; commit;"
-        )
+        try:
+            db.executescript(
+                f"begin immediate; {sql}; pragma application_id = {file_id};"
+                f" pragma user_version = {number}; commit;"
+            )
+        except sqlite3.Error:
+            if db.in_transaction:
+                db.execute("rollback")
+            if check(db, file_id, len(migrations), what) < number:
+                raise  # else another process has just done it
 
 
 def check(db: sqlite3.Connection, file_id: int, newest: int, what: str) -> int:

@@ -130,6 +130,16 @@ async def test_a_trial_says_where_it_stands_and_lends_what_the_host_has():
     )
 
 
+async def test_what_a_case_asks_and_what_is_right_travel_with_the_result():
+    """So that whoever reads the run can hold the output against it."""
+    body = expecting(lambda output: check(True))
+    step = Step(0, Case("c", input="2 + 2?", expected={"sum": 4}), Variant(0, "p", "m"), 0, body)
+    result = await LiveTrial(step, Asker(), Host()).settle()
+    assert (result.input, result.expected) == ("2 + 2?", {"sum": 4})
+    none = await trial_of(body).settle()
+    assert (none.input, none.expected) == (None, None)
+
+
 async def test_only_the_subject_sets_prompt_reply_and_latency():
     """A judge's answer is not what is being judged; its price counts all the same."""
     subject = Reply("s", usage=Usage(3, 4), cost_usd=0.5, latency_s=0.2)

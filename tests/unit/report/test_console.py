@@ -68,7 +68,7 @@ async def test_a_run_reads_like_a_page(
     each = "24 calls, 3,600 → 1,200 tokens, $0.0144"
     assert last.splitlines()[1] == f"  subject: {each} · judge: {each}"
     assert last.endswith(
-        f"  saved as {SHORT} in home0/runs · next: evenhand show {SHORT} better:3\n"
+        f"  saved as {SHORT} in home0/runs · next: evenhand view, or evenhand show {SHORT} better:3\n"
     )
 
 
@@ -85,7 +85,7 @@ async def test_the_summary_alone_has_no_table(summaries_run: RunFile) -> None:
     """Without the table there are a few lines, however many trials."""
     text = shown(summaries_run, table=False, width=120)
     assert len(text.splitlines()) <= 5
-    assert f"next: evenhand show {SHORT}\n" in text
+    assert f"next: evenhand view, or evenhand show {SHORT}\n" in text
     assert "15 of 24 passed" in text
 
 
@@ -208,7 +208,7 @@ async def test_what_did_not_apply_takes_no_part(make_run: Make) -> None:
     text = shown(await make_run(trials))
     assert "1/1  100 %" in text
     assert "passed · 1 of 1 passed (100 %, 21–100) · 1 not applicable" in text
-    assert f"next: evenhand export {SHORT} --to results.json" in text
+    assert f"next: evenhand view, or evenhand export {SHORT} --to report.html" in text
 
 
 async def test_repeats_count_as_one_case(make_run: Make) -> None:

@@ -1,0 +1,150 @@
+/**
+ * The data of a page that is a report in one file. It lies in the page itself, as gzip in base64, and is unpacked when it
+ * is needed: the head at once, the cells in chunks.
+ */
+import { Problem } from "./problem";
+import type { Block, Cell, Comparison, DataSource, Head, Label, Preview, RunSummary } from "./source";
+
+/** How much of an output, a reason, a variable is shown in the matrix; the server clips alike. */
+const OUTPUT = 1200;
+const REASON = 400;
+const VARIABLE = 300;
+
+interface Packed {
+  readonly runs: readonly RunSummary[];
+  readonly head: Head;
+  readonly labels: readonly Label[];
+  readonly comparison?: Comparison;
+  /** How many cells are in a chunk. */
+  readonly chunk_size: number;
+}
+
+/** Whether this page carries its data. */
+export function isEmbedded(): boolean {
+  return document.getElementById("data-head") !== null;
+}
+
+export class Embedded implements DataSource {
+  readonly writable = false;
+  readonly live = false;
+  private readonly packed = unpack("data-head").then((text) => JSON.parse(text) as Packed);
+  private readonly chunks = new Map<number, Promise<readonly Cell[]>>();
+  /** Where the trials are in the chunks: their places in the plan, in the order of the blocks. */
+  private order: Promise<ReadonlyMap<number, number>> | undefined;
+
+  async runs(): Promise<readonly RunSummary[]> {
+    return (await this.packed).runs;
+  }
+
+  async head(run: string): Promise<Head> {
+    const { head } = await this.packed;
+    if (head.id !== run) throw new Problem("this report holds another run", "`evenhand view` shows all of them.");
+    return head;
+  }
+
+  async *blocks(): AsyncIterable<Block> {
+    for (const line of (await unpack("data-blocks")).split("\n")) {
+      if (line !== "") yield JSON.parse(line) as Block;
+    }
+  }
+
+  async previews(_run: string, cells: readonly number[]): Promise<readonly Preview[]> {
+    return (await Promise.all(cells.map((index) => this.find(index)))).filter((cell) => cell !== undefined).map(preview);
+  }
+
+  async cell(_run: string, index: number): Promise<Cell> {
+    const cell = await this.find(index);
+    if (cell === undefined) throw new Problem("this cell is not in the report");
+    return cell;
+  }
+
+  async search(_run: string, text: string): Promise<readonly number[]> {
+    const sought = text.toLowerCase();
+    const found: number[] = [];
+    for (let number = 0; chunkText(number) !== undefined; number++) {
+      for (const cell of await this.chunk(number)) if (standsIn(cell, sought)) found.push(cell.index);
+    }
+    return found;
+  }
+
+  async labels(): Promise<readonly Label[]> {
+    return (await this.packed).labels;
+  }
+
+  label(): Promise<Label> {
+    return Promise.reject(new Problem("a report cannot be labelled", "`evenhand view` can label its run."));
+  }
+
+  async compare(_run: string, baseline: string): Promise<Comparison> {
+    const { comparison } = await this.packed;
+    if (comparison?.baseline.id === baseline) return comparison;
+    throw new Problem("this comparison is not in the report", "`evenhand view` compares any two runs.");
+  }
+
+  watch(): () => void {
+    return () => undefined;
+  }
+
+  private async find(index: number): Promise<Cell | undefined> {
+    this.order ??= this.places();
+    const at = (await this.order).get(index);
+    if (at === undefined) return undefined;
+    const { chunk_size } = await this.packed;
+    return (await this.chunk(Math.floor(at / chunk_size)))[at % chunk_size];
+  }
+
+  private async places(): Promise<ReadonlyMap<number, number>> {
+    const places = new Map<number, number>();
+    for await (const block of this.blocks()) for (const index of block.index) places.set(index, places.size);
+    return places;
+  }
+
+  private chunk(number: number): Promise<readonly Cell[]> {
+    let chunk = this.chunks.get(number);
+    if (chunk === undefined) {
+      chunk = unpack(`data-cells-${number}`).then((text) => JSON.parse(text) as readonly Cell[]);
+      this.chunks.set(number, chunk);
+    }
+    return chunk;
+  }
+}
+
+/** The text of an element of this id, unpacked. */
+async function unpack(id: string): Promise<string> {
+  const packed = document.getElementById(id)?.textContent;
+  if (packed === null || packed === undefined) throw new Problem("a part of this report is missing", "Export it again.");
+  const bytes = Uint8Array.from(atob(packed.trim()), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+function chunkText(number: number): Element | undefined {
+  return document.getElementById(`data-cells-${number}`) ?? undefined;
+}
+
+function preview(cell: Cell): Preview {
+  const whole = written(cell.output);
+  const vars = Object.entries(cell.vars).map(([name, value]) => [name, written(value).slice(0, VARIABLE)] as const);
+  return {
+    index: cell.index,
+    output: whole.slice(0, OUTPUT),
+    json: typeof cell.output !== "string" && cell.output !== null,
+    clipped: whole.length > OUTPUT,
+    reason: (cell.error?.message ?? cell.reason).slice(0, REASON),
+    vars: Object.fromEntries(vars),
+    expected: written(cell.expected).slice(0, VARIABLE),
+  };
+}
+
+/** Text as it is, everything else as JSON; nothing for null. */
+function written(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === null || value === undefined ? "" : JSON.stringify(value);
+}
+
+function standsIn(cell: Cell, sought: string): boolean {
+  const texts = [cell.case, cell.description, cell.reason, cell.error?.message ?? "", written(cell.output)];
+  for (const value of Object.values(cell.vars)) texts.push(written(value));
+  for (const outcome of cell.outcomes) texts.push(outcome.reason);
+  return texts.some((text) => text.toLowerCase().includes(sought));
+}

@@ -1,0 +1,102 @@
+/** The data of a page that `evenhand view` serves: its JSON API. */
+import { Problem } from "./problem";
+import type { Block, Cell, Comparison, DataSource, Head, Label, NewLabel, Notes, Preview, RunSummary } from "./source";
+
+const AWAY = "`evenhand view` does not answer";
+const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
+
+export class Http implements DataSource {
+  readonly writable = true;
+  readonly live = true;
+
+  runs(): Promise<readonly RunSummary[]> {
+    return get("/api/runs");
+  }
+
+  head(run: string): Promise<Head> {
+    return get(at(run));
+  }
+
+  notes(run: string): Promise<Notes> {
+    return get(`${at(run)}/notes`);
+  }
+
+  async *blocks(run: string): AsyncIterable<Block> {
+    const answer = await ask(`${at(run)}/blocks`);
+    if (answer.body === null) return;
+    let rest = "";
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    try {
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const lines = (rest + part.value).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) if (line !== "") yield JSON.parse(line) as Block;
+      }
+      if (rest !== "") yield JSON.parse(rest) as Block;
+    } finally {
+      await reader.cancel();
+    }
+  }
+
+  previews(run: string, cells: readonly number[], signal?: AbortSignal): Promise<readonly Preview[]> {
+    return get(`${at(run)}/previews?cells=${cells.join(",")}`, signal);
+  }
+
+  cell(run: string, index: number): Promise<Cell> {
+    return get(`${at(run)}/cells/${index}`);
+  }
+
+  search(run: string, text: string): Promise<readonly number[]> {
+    return get(`${at(run)}/search?text=${encodeURIComponent(text)}`);
+  }
+
+  labels(run: string): Promise<readonly Label[]> {
+    return get(`${at(run)}/labels`);
+  }
+
+  async label(run: string, label: NewLabel): Promise<Label> {
+    const headers = { "Content-Type": "application/json", "X-Evenhand": "1" };
+    const answer = await ask(`${at(run)}/labels`, { method: "POST", headers, body: JSON.stringify(label) });
+    return (await answer.json()) as Label;
+  }
+
+  compare(run: string, baseline: string): Promise<Comparison> {
+    return get(`${at(run)}/comparison?baseline=${encodeURIComponent(baseline)}`);
+  }
+
+  watch(run: string, changed: (seq: number) => void): () => void {
+    const events = new EventSource(`${at(run)}/events`);
+    events.onmessage = (event: MessageEvent<string>) => changed((JSON.parse(event.data) as { seq: number }).seq);
+    return () => events.close();
+  }
+}
+
+function at(run: string): string {
+  return `/api/runs/${encodeURIComponent(run)}`;
+}
+
+async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const answer = await ask(path, signal === undefined ? {} : { signal });
+  return (await answer.json()) as T;
+}
+
+async function ask(path: string, how: RequestInit = {}): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await fetch(path, { ...how, credentials: "same-origin", redirect: "error" });
+  } catch (thrown) {
+    if (thrown instanceof DOMException) throw thrown;
+    throw new Problem(AWAY, START_AGAIN);
+  }
+  if (answer.ok) return answer;
+  throw await refused(answer);
+}
+
+async function refused(answer: Response): Promise<Problem> {
+  try {
+    const { error } = (await answer.json()) as { error: { slug: string; message: string; hint?: string } };
+    return new Problem(error.message, error.hint ?? "", error.slug);
+  } catch {
+    return new Problem(`the server answered ${answer.status}`, answer.status === 403 ? START_AGAIN : "");
+  }
+}

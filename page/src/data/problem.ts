@@ -1,0 +1,22 @@
+/** What could not be had, in words for the one who reads the page. */
+export class Problem extends Error {
+  constructor(
+    message: string,
+    /** What to do about it; empty for nothing. */
+    readonly hint = "",
+    readonly slug = "",
+  ) {
+    super(message);
+  }
+}
+
+/** Anything that was thrown, as a problem. */
+export function problemOf(thrown: unknown): Problem {
+  if (thrown instanceof Problem) return thrown;
+  return new Problem(thrown instanceof Error ? thrown.message : String(thrown));
+}
+
+/** Whether this is only a request that was called off. */
+export function calledOff(thrown: unknown): boolean {
+  return thrown instanceof DOMException && thrown.name === "AbortError";
+}

@@ -1,0 +1,304 @@
+/**
+ * Where the page gets its data: one interface, two backends (a server, or the file that the page itself is).
+ *
+ * What a model, a dataset or a judge wrote is text in all of these shapes, and stays text.
+ */
+
+/** The state of a trial or of an expectation. An error is never a score, and what did not apply is never 0. */
+export type State = "pass" | "fail" | "error" | "not_applicable";
+
+/** A number with the ends of its 95 % interval; null where an end is not known. */
+export interface Interval {
+  readonly value: number;
+  readonly low: number | null;
+  readonly high: number | null;
+  /** Of how many cases. */
+  readonly n: number;
+}
+
+export interface Totals {
+  readonly trials: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly errors: number;
+  readonly not_applicable: number;
+  readonly calls: number;
+  readonly cached: number;
+  /** null: a price is not known. */
+  readonly cost_usd: number | null;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+}
+
+export type Verdict = "passed" | "failed" | "undecided";
+export type RunStatus = "running" | "finished" | "interrupted" | "stopped" | "out_of_budget";
+
+/** A run in the list. */
+export interface RunSummary {
+  readonly id: string;
+  readonly title: string;
+  readonly source: string;
+  readonly status: RunStatus;
+  /** A process is writing it now. */
+  readonly alive: boolean;
+  /** Seconds since 1970. */
+  readonly created_at: number;
+  readonly finished_at: number | null;
+  readonly planned: number;
+  readonly cases: number;
+  readonly variants: number;
+  readonly repeats: number;
+  readonly verdict: Verdict;
+  readonly totals: Totals;
+  readonly rate: Interval | null;
+  /** Same plan, same fingerprint. */
+  readonly fingerprint: string;
+  /** Why the file cannot be read; empty for one that can, and then the rest counts. */
+  readonly problem: string;
+}
+
+/** One column of the matrix. */
+export interface Variant {
+  readonly index: number;
+  /** The shortest name that tells it from the others. */
+  readonly name: string;
+  readonly prompt: string;
+  readonly prompt_raw: string;
+  readonly model: string;
+  readonly provider_id: string;
+  readonly axes: Readonly<Record<string, unknown>>;
+  readonly eval: string;
+  readonly where: string;
+  readonly totals: Totals;
+  readonly rate: Interval | null;
+  readonly score: Interval | null;
+  /** Seconds. */
+  readonly latency: Interval | null;
+}
+
+/** What was asked of which model, over the whole run. */
+export interface Usage {
+  readonly role: string;
+  readonly model: string;
+  readonly answered: readonly string[];
+  readonly calls: number;
+  readonly cached: number;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly cost_usd: number | null;
+}
+
+/** A run as a whole: enough for the first paint. */
+export interface Head extends RunSummary {
+  /** Grows whenever the run file does. */
+  readonly seq: number;
+  readonly message: string;
+  readonly pass_rate: number;
+  readonly version: string;
+  readonly columns: readonly Variant[];
+  readonly usage: readonly Usage[];
+  /** What the run's data can say, in sentences. */
+  readonly findings: readonly string[];
+  readonly warnings: readonly string[];
+  /** The configuration as read, and how the run was started; secrets removed. */
+  readonly config: unknown;
+  readonly settings: unknown;
+  /** The run is so large that intervals, usage, findings and warnings are not in here, but asked for afterwards: `notes`. */
+  readonly partial?: boolean;
+}
+
+/** What takes a look at every trial of a run: to be put into a partial head, key by key, once it is painted. */
+export type Notes = Pick<Head, "rate" | "columns" | "usage" | "findings" | "warnings">;
+
+/**
+ * A block of cells: parallel arrays, one entry for each settled trial, in the plan's order. Rows are cases; a block brings
+ * the rows that its cells are the first to name. `row` counts over all blocks, from 0.
+ */
+export interface Block {
+  readonly rows: readonly Row[];
+  /** The trial's place in the plan. */
+  readonly index: readonly number[];
+  readonly row: readonly number[];
+  readonly variant: readonly number[];
+  readonly repeat: readonly number[];
+  /** One letter each: p, f, e, n. */
+  readonly outcome: string;
+  readonly score: readonly (number | null)[];
+  /** Seconds. */
+  readonly latency: readonly (number | null)[];
+  readonly cost: readonly (number | null)[];
+  readonly tokens_in: readonly (number | null)[];
+  readonly tokens_out: readonly (number | null)[];
+  readonly calls: readonly number[];
+  readonly cached: readonly number[];
+  /** Expectations that passed, and those with a verdict. */
+  readonly met: readonly number[];
+  readonly asked: readonly number[];
+  /** The error's slug; empty for none. */
+  readonly error: readonly string[];
+  /** What did not pass: labels of expectations, for each cell. */
+  readonly failing: readonly (readonly string[])[];
+  /** A number that is the same for the same output of the same row: outputs differ where these do. */
+  readonly output: readonly number[];
+  /** Scores by metric, and null where a cell has none. */
+  readonly metrics: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+/** A case. */
+export interface Row {
+  readonly id: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  /** Simple values only, as text, clipped: what a filter can ask for. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** What a matrix cell shows of a trial. */
+export interface Preview {
+  readonly index: number;
+  /** The first part of the output: text as it is, everything else as JSON. */
+  readonly output: string;
+  readonly json: boolean;
+  /** There is more of it than this. */
+  readonly clipped: boolean;
+  readonly reason: string;
+  /** The case's variables as text, clipped. */
+  readonly vars: Readonly<Record<string, string>>;
+  readonly expected: string;
+}
+
+export interface Outcome {
+  readonly name: string;
+  readonly outcome: State;
+  readonly score: number | null;
+  readonly reason: string;
+  readonly weight: number;
+  readonly metric: string;
+  readonly named: Readonly<Record<string, number>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly error: string;
+  readonly hint: string;
+  readonly at_least: number | null;
+  readonly at_most: number | null;
+}
+
+/** One model call of a trial, from the journal. */
+export interface Call {
+  readonly role: "subject" | "judge" | "setup";
+  /** As asked for, and as the answer named it. */
+  readonly provider: string;
+  readonly model: string;
+  /** The request as sent, secrets removed: JSON. */
+  readonly request: unknown;
+  /** The answer as it came: text. */
+  readonly response: string;
+  /** provider, cache or journal; null: in flight, or in doubt after a kill. */
+  readonly origin: "provider" | "cache" | "journal" | null;
+  readonly latency_s: number | null;
+  readonly tokens_in: number | null;
+  readonly tokens_out: number | null;
+  readonly cost_usd: number | null;
+  readonly attempts: number;
+  /** Failed attempts that may have been charged for. */
+  readonly wasted: number;
+  readonly error: string;
+  readonly message: string;
+}
+
+/** One trial, whole. */
+export interface Cell {
+  readonly index: number;
+  readonly case: string;
+  readonly variant: number;
+  readonly repeat: number;
+  readonly outcome: State;
+  readonly score: number | null;
+  readonly threshold: number | null;
+  readonly output: unknown;
+  readonly expected: unknown;
+  readonly reason: string;
+  readonly error: { readonly slug: string; readonly message: string; readonly where: string } | null;
+  readonly outcomes: readonly Outcome[];
+  readonly named_scores: Readonly<Record<string, number>>;
+  readonly latency_s: number | null;
+  readonly cost_usd: number | null;
+  readonly tokens_in: number | null;
+  readonly tokens_out: number | null;
+  readonly judged: { readonly calls: number; readonly cost_usd: number | null } | null;
+  readonly prompt: string;
+  readonly vars: Readonly<Record<string, unknown>>;
+  readonly description: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly answer: Readonly<Record<string, unknown>>;
+  readonly test: Readonly<Record<string, unknown>>;
+  readonly log: string;
+  readonly calls: readonly Call[];
+}
+
+/** What somebody said of a trial. Events are only ever added: the last one of an author and a field counts. */
+export interface Label {
+  readonly seq: number;
+  /** Seconds since 1970. */
+  readonly at: number;
+  readonly author: string;
+  readonly index: number;
+  readonly field: "verdict" | "score" | "note" | "star";
+  /** verdict: pass or fail; score: 1 to 5; note: text; star: true. null takes back what was said. */
+  readonly value: string | number | boolean | null;
+  /** Whether the variant and the verdicts were hidden while it was given. */
+  readonly blind: boolean;
+}
+
+export type NewLabel = Pick<Label, "index" | "field" | "value" | "blind" | "author">;
+
+/** One metric of one pair of columns, compared over the cases that both have. */
+export interface Compared {
+  readonly metric: string;
+  /** The numbers are shares, and differences are told in percentage points. */
+  readonly rates: boolean;
+  readonly before: string;
+  readonly after: string;
+  readonly verdict: string;
+  /** The verdict with its numbers, a sentence. */
+  readonly sentence: string;
+  readonly n: number;
+  readonly first: number | null;
+  readonly second: number | null;
+  readonly difference: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly p: number | null;
+}
+
+export interface Comparison {
+  readonly baseline: RunSummary;
+  /** Which column of the baseline stands against which of the run; by index, [baseline, run]. */
+  readonly pairs: readonly (readonly [number, number])[];
+  readonly results: readonly Compared[];
+  /** All that is to be said, a line each: verdicts, dropped cases, hints. */
+  readonly lines: readonly string[];
+}
+
+export interface DataSource {
+  /** Whether labels can be given, and whether runs may still grow. */
+  readonly writable: boolean;
+  readonly live: boolean;
+
+  runs(): Promise<readonly RunSummary[]>;
+  head(run: string): Promise<Head>;
+  /** Seconds, for a run that has a partial head. Over HTTP: GET /api/runs/{id}/notes. */
+  notes?(run: string): Promise<Notes>;
+  /** The run's cells, block by block, in the plan's order. */
+  blocks(run: string): AsyncIterable<Block>;
+  /** `signal` calls it off when the cells are no longer in sight. */
+  previews(run: string, cells: readonly number[], signal?: AbortSignal): Promise<readonly Preview[]>;
+  cell(run: string, index: number): Promise<Cell>;
+  /** The places in the plan of the trials in which this text stands, whatever its case: output, variables, reasons. */
+  search(run: string, text: string): Promise<readonly number[]>;
+  labels(run: string): Promise<readonly Label[]>;
+  label(run: string, label: NewLabel): Promise<Label>;
+  /** Throws where the two cannot be compared; the message says why. */
+  compare(run: string, baseline: string): Promise<Comparison>;
+  /** Calls back with the newest seq when the run file has grown. The function that comes back ends it. */
+  watch(run: string, changed: (seq: number) => void): () => void;
+}

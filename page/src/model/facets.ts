@@ -1,0 +1,111 @@
+/** What the chosen trials can be divided by, and how many are in each part. */
+import { parse, quoted, select, type Context, type Names, type Term } from "./filter";
+import { OUTCOMES, type Table } from "./table";
+
+export interface FacetValue {
+  /** As a filter says it. */
+  readonly value: string;
+  readonly words: string;
+  /** How many trials. */
+  readonly n: number;
+  readonly on: boolean;
+}
+
+export interface Facet {
+  readonly field: string;
+  readonly title: string;
+  readonly values: readonly FacetValue[];
+}
+
+const STATUS: readonly (readonly [letter: string, value: string, words: string])[] = [
+  ["p", "pass", "passed"],
+  ["f", "fail", "failed"],
+  ["e", "error", "error"],
+  ["n", "na", "not applicable"],
+];
+const MOST = 200; // values of a facet that are worth a list
+
+/** Facets that have something to choose from. A facet counts as if nothing had been chosen in it. */
+export function facets(table: Table, terms: readonly Term[], chosen: Uint8Array, context: Context): Facet[] {
+  const found: Facet[] = [];
+  for (const [field, title, countOf] of FACETS) {
+    const others = terms.filter((term) => !isOf(term, field));
+    const counts = countOf(table, others.length === terms.length ? chosen : select(table, others, context));
+    const on = new Set(terms.filter((term) => isOf(term, field)).flatMap((term) => (term.kind === "word" ? term.values : [])));
+    const values = [...counts]
+      .map(([value, n]) => ({ value, words: wordsOf(field, value), n, on: on.has(value.toLowerCase()) }))
+      .filter(({ n, on: chosenNow }) => n > 0 || chosenNow);
+    if (field !== "status") values.sort((a, b) => b.n - a.n || (a.value < b.value ? -1 : 1));
+    if (values.length > 0) found.push({ field, title, values: values.slice(0, MOST) });
+  }
+  return found;
+}
+
+type Count = (table: Table, chosen: Uint8Array) => Map<string, number>;
+
+const FACETS: readonly (readonly [field: string, title: string, count: Count])[] = [
+  ["status", "Outcome", countOutcomes],
+  ["tag", "Tag", countTags],
+  ["failing", "Did not pass", (table, chosen) => countEach(table.failing, chosen)],
+  ["error", "Error", (table, chosen) => countEach(table.error, chosen)],
+  ["label", "Label", countLabels],
+];
+
+function countOutcomes({ outcome }: Table, chosen: Uint8Array): Map<string, number> {
+  const counts = [0, 0, 0, 0];
+  for (let i = 0; i < chosen.length; i++) if (chosen[i] === 1) counts[outcome[i]!]!++;
+  return new Map(STATUS.map(([letter, value]) => [value, counts[OUTCOMES.indexOf(letter)]!]));
+}
+
+/** First by row: there are fewer of them than of trials. */
+function countTags({ row, rows }: Table, chosen: Uint8Array): Map<string, number> {
+  const byRow = new Int32Array(rows.length);
+  for (let i = 0; i < chosen.length; i++) if (chosen[i] === 1) byRow[row[i]!]!++;
+  const counts = new Map<string, number>();
+  rows.forEach(({ tags }, i) => {
+    if (byRow[i]! > 0) for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + byRow[i]!);
+  });
+  return counts;
+}
+
+/** Of each trial a word, or several; none is an empty one. */
+function countEach(values: readonly (string | readonly string[])[], chosen: Uint8Array): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (let i = 0; i < chosen.length; i++) {
+    if (chosen[i] !== 1 || values[i]!.length === 0) continue;
+    const given = values[i]!;
+    for (const value of typeof given === "string" ? [given] : given) counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function countLabels(table: Table, chosen: Uint8Array): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const trial of table.labels.keys()) {
+    if (chosen[trial] === 1) for (const value of verdicts(table, trial)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function verdicts(table: Table, trial: number): string[] {
+  const given = table.labels.get(trial) ?? [];
+  return [...new Set(given.flatMap(({ field, value }) => (field === "verdict" && value !== null ? [String(value)] : [])))];
+}
+
+function wordsOf(field: string, value: string): string {
+  return field === "status" ? (STATUS.find(([, each]) => each === value)?.[2] ?? value) : value;
+}
+
+function isOf(term: Term, field: string): boolean {
+  return term.kind === "word" && !term.negated && term.field === field;
+}
+
+/** The filter with this value of a field chosen, or no longer chosen if it was. */
+export function toggled(query: string, names: Names, field: string, value: string): string {
+  const term = parse(query, names).terms.find((each) => isOf(each, field));
+  if (term === undefined || term.kind !== "word") return `${query} ${field}:${quoted(value)}`.trim();
+  const lower = value.toLowerCase();
+  const values = term.values.includes(lower) ? term.values.filter((each) => each !== lower) : [...term.values, value];
+  const written = values.length === 0 ? "" : `${field}:${values.map(quoted).join(",")}`;
+  return `${query.slice(0, term.at)}${written}${query.slice(term.end)}`.replace(/\s{2,}/g, " ").trim();
+}

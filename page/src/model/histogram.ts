@@ -1,0 +1,65 @@
+/** Values counted in bins of the same width, which all that is compared shares. */
+
+export interface Bins {
+  readonly low: number;
+  readonly high: number;
+  /** How many; 0 for no values. */
+  readonly n: number;
+  readonly width: number;
+}
+
+const MOST = 20;
+const STEPS = [1, 2, 2.5, 5, 10];
+
+/**
+ * Bins for the first `size` of these values: a bin for each grade where they are a few whole numbers, from 0 to 1 for shares, and else of a
+ * round width.
+ */
+export function binsOf(values: ArrayLike<number>, size = values.length): Bins {
+  let [low, high, whole] = [Infinity, -Infinity, true];
+  for (let i = 0; i < size; i++) {
+    const value = values[i]!;
+    if (!Number.isFinite(value)) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+    whole &&= Number.isInteger(value);
+  }
+  if (low > high) return { low: 0, high: 1, n: 0, width: 1 };
+  if (whole && (low < 0 || high > 1) && high - low < MOST) {
+    return { low: low - 0.5, high: high + 0.5, n: high - low + 1, width: 1 };
+  }
+  if (low >= 0 && high <= 1) return { low: 0, high: 1, n: MOST, width: 1 / MOST };
+  const width = roundStep((high - low || Math.abs(high) || 1) / MOST);
+  const start = Math.floor(low / width);
+  const end = Math.max(start + 1, Math.ceil(high / width));
+  return { low: start * width, high: end * width, n: end - start, width };
+}
+
+/** How many values fall into each bin; its lower end belongs to it, and to the last one its upper end, too. */
+export function binned(values: ArrayLike<number>, bins: Bins): Int32Array {
+  const counts = new Int32Array(bins.n);
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (Number.isFinite(value)) counts[binOf(value, bins)]!++;
+  }
+  return counts;
+}
+
+/** The bin that a value falls into; 1e-9 of a bin below an end is that end. */
+export function binOf(value: number, bins: Bins): number {
+  return Math.max(0, Math.min(bins.n - 1, Math.floor((value - bins.low) / bins.width + 1e-9)));
+}
+
+/** The smallest of 1, 2, 2.5 and 5 times a power of ten that is not below this. */
+export function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * (STEPS.find((step) => step * power >= least * (1 - 1e-9)) ?? 10);
+}
+
+/** About so many round numbers from `low` to `high`, for an axis. */
+export function ticks(low: number, high: number, about = 5): number[] {
+  const step = roundStep((high - low || 1) / about);
+  const found: number[] = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(Number((i * step).toPrecision(12)));
+  return found;
+}

@@ -1,0 +1,114 @@
+/** What people said of trials: events that are only ever added, and what stands when all of them are read. */
+import type { Label, NewLabel } from "../data/source";
+import { wilsonOfClusters, type Cluster } from "./interval";
+import { FAIL, PASS, type Table } from "./table";
+
+export type Field = Label["field"];
+export type Value = Label["value"];
+
+/** What an author says of a trial now. */
+export interface Said {
+  readonly author: string;
+  readonly verdict?: "pass" | "fail";
+  readonly score?: number;
+  readonly star?: boolean;
+  readonly note?: string;
+  /** The verdict or the score was given while the variant and the verdicts were hidden. */
+  readonly blind: boolean;
+}
+
+/** What stands of these events of one trial, by author, in the order in which they first spoke. */
+export function standing(events: readonly Label[]): readonly Said[] {
+  const by = new Map<string, Map<Field, Label>>();
+  for (const event of events) {
+    const fields = by.get(event.author) ?? new Map<Field, Label>();
+    fields.set(event.field, event);
+    by.set(event.author, fields);
+  }
+  return Array.from(by, ([author, fields]) => said(author, fields)).filter(
+    (one) => one.verdict !== undefined || one.score !== undefined || one.star !== undefined || one.note !== undefined,
+  );
+}
+
+function said(author: string, fields: ReadonlyMap<Field, Label>): Said {
+  const value = (field: Field): Value => fields.get(field)?.value ?? null;
+  const [verdict, score, star, note] = [value("verdict"), value("score"), value("star"), value("note")];
+  return {
+    author,
+    ...(verdict === "pass" || verdict === "fail" ? { verdict } : {}),
+    ...(typeof score === "number" ? { score } : {}),
+    ...(star === true ? { star } : {}),
+    ...(typeof note === "string" && note !== "" ? { note } : {}),
+    blind: [fields.get("verdict"), fields.get("score")].some((event) => event?.blind === true && event.value !== null),
+  };
+}
+
+/** The events of one trial, oldest first. */
+export function eventsOf(labels: readonly Label[], index: number): readonly Label[] {
+  return labels.filter((label) => label.index === index).sort((a, b) => a.seq - b.seq);
+}
+
+/**
+ * The event that takes back the last thing that this author said of a trial, and puts in its place what stood before;
+ * undefined where nothing is left. An event that restored what stood before was itself such a step back: going back
+ * goes on before it.
+ */
+export function takenBack(events: readonly Label[], author: string): Pick<NewLabel, "field" | "value"> | undefined {
+  const steps: { field: Field; before: Value }[] = [];
+  const now = new Map<Field, Value>();
+  for (const { field, value, author: whose } of events) {
+    if (whose !== author) continue;
+    const before = now.get(field) ?? null;
+    now.set(field, value);
+    const last = steps.at(-1);
+    if (last?.field === field && last.before === value) steps.pop();
+    else if (before !== value) steps.push({ field, before });
+  }
+  const last = steps.at(-1);
+  return last === undefined ? undefined : { field: last.field, value: last.before };
+}
+
+/** How far people and the run's verdicts go together. */
+export interface Agreement {
+  /** People's verdicts on trials that the run passed or failed; a trial counts once for each of its authors. */
+  readonly n: number;
+  readonly agreed: number;
+  readonly cases: number;
+  /** The 95 % interval of the share, over cases. */
+  readonly low: number;
+  readonly high: number;
+  /** The run said pass where people said fail, and the other way round. */
+  readonly tooKind: number;
+  readonly tooStrict: number;
+  /** How many were given blind. */
+  readonly blind: number;
+}
+
+export function agreement(table: Table, labels: readonly Label[]): Agreement {
+  const byTrial = new Map<number, Label[]>();
+  for (const label of [...labels].sort((a, b) => a.seq - b.seq)) {
+    const events = byTrial.get(label.index);
+    if (events === undefined) byTrial.set(label.index, [label]);
+    else events.push(label);
+  }
+  const cases = new Map<number, [number, number]>();
+  const sum = { n: 0, agreed: 0, tooKind: 0, tooStrict: 0, blind: 0 };
+  for (const [index, events] of byTrial) {
+    const trial = table.at(index);
+    const outcome = trial < 0 ? undefined : table.outcome[trial];
+    if (outcome !== PASS && outcome !== FAIL) continue;
+    for (const { verdict, blind } of standing(events)) {
+      if (verdict === undefined) continue;
+      const same = (verdict === "pass") === (outcome === PASS);
+      const cluster = cases.get(table.row[trial]!) ?? [0, 0];
+      cases.set(table.row[trial]!, [cluster[0] + Number(same), cluster[1] + 1]);
+      sum.n++;
+      sum.agreed += Number(same);
+      sum.tooKind += Number(!same && verdict === "fail");
+      sum.tooStrict += Number(!same && verdict === "pass");
+      sum.blind += Number(blind);
+    }
+  }
+  const [low, high] = wilsonOfClusters(cases.values() as Iterable<Cluster>);
+  return { ...sum, cases: cases.size, low, high };
+}

@@ -1,0 +1,66 @@
+/** In which order the rows stand. */
+import type { Baseline } from "./baseline";
+import type { Table } from "./table";
+
+export const KEYS = ["score", "change", "latency", "cost"] as const;
+export type Key = (typeof KEYS)[number];
+
+export interface Sort {
+  readonly key: Key;
+  /** -1: over all columns. */
+  readonly column: number;
+  /** The largest first. */
+  readonly down: boolean;
+}
+
+/** What an address's `sort` means; undefined for the plan's order. */
+export function readSort(text: string): Sort | undefined {
+  const [, minus, name, column] = /^(-?)([a-z]+)(?:\.(\d{1,4}))?$/.exec(text) ?? [];
+  const key = KEYS.find((each) => each === name);
+  if (key === undefined) return undefined;
+  return { key, column: column === undefined ? -1 : Number(column), down: minus === "-" };
+}
+
+export function writeSort(sort: Sort | undefined): string {
+  if (sort === undefined) return "plan";
+  return `${sort.down ? "-" : ""}${sort.key}${sort.column < 0 ? "" : `.${sort.column}`}`;
+}
+
+/** What a click on a header leads to: smallest first, largest first, the plan's order. Latency and cost begin large. */
+export function nextSort(now: Sort | undefined, key: Key, column: number): Sort | undefined {
+  const first = key === "latency" || key === "cost";
+  if (now?.key !== key || now.column !== column) return { key, column, down: first };
+  return now.down === first ? { key, column, down: !first } : undefined;
+}
+
+/** The rows that are shown, in order; `rows` has 1 for each. Rows without a value come last, either way. */
+export function ordered(table: Table, rows: Uint8Array, sort: Sort | undefined, baseline?: Baseline): Int32Array {
+  let size = 0;
+  const order = new Int32Array(rows.length);
+  for (let row = 0; row < rows.length; row++) if (rows[row] === 1) order[size++] = row;
+  const shown = order.subarray(0, size);
+  if (sort === undefined) return shown;
+  const values = means(table, sort, baseline);
+  const sign = sort.down ? -1 : 1;
+  return shown.sort((a, b) => {
+    const [x, y] = [values[a]!, values[b]!];
+    if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y)) || a - b;
+    return (x - y) * sign || a - b;
+  });
+}
+
+/** By row: the mean over its trials in the column. */
+function means(table: Table, { key, column }: Sort, baseline?: Baseline): Float64Array {
+  const sums = new Float64Array(table.rows.length);
+  const sizes = new Int32Array(table.rows.length);
+  const own = key === "change" ? undefined : table[key];
+  const { variant, row } = table;
+  for (let i = 0; i < table.size; i++) {
+    if (column >= 0 && variant[i] !== column) continue;
+    const value = own === undefined ? (baseline?.change(i) ?? NaN) : own[i]!;
+    if (Number.isNaN(value)) continue;
+    sums[row[i]!]! += value;
+    sizes[row[i]!]!++;
+  }
+  return sums.map((sum, row) => (sizes[row] === 0 ? NaN : sum / sizes[row]!));
+}

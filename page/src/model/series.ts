@@ -1,0 +1,118 @@
+/** What each case came to in each column, in one measure: what charts are drawn from. */
+import { measured } from "./filter";
+import { meanOfSums, type Mean } from "./interval";
+import { NUMBERS, WORDS, quoted } from "./query";
+import { ERROR, type Table } from "./table";
+import { money, number, seconds } from "./words";
+
+/** A number that can be drawn: a field, or a metric under its name. */
+export interface Measured {
+  readonly name: string;
+  readonly metric: boolean;
+}
+
+export interface Series {
+  /** By trial of the column, NaN left out. */
+  readonly values: Float64Array;
+  /** The mean over its repeats by row; NaN where there is none. */
+  readonly means: Float64Array;
+  readonly mean: Mean | undefined;
+  /** Trials in error, and those without a number for another reason. */
+  readonly errors: number;
+  readonly without: number;
+}
+
+const DRAWN = ["score", "passed", "latency", "cost", "tokens"] as const;
+
+/** What can be drawn of a run, the most telling first. */
+export function measuresOf(table: Table): Measured[] {
+  const fields = DRAWN.map((name) => ({ name, metric: false }));
+  return [fields[0]!, ...table.metricNames.map((name) => ({ name, metric: true })), ...fields.slice(1)];
+}
+
+/** Its name in a filter. */
+export function written({ name, metric }: Measured): string {
+  if (!metric) return name;
+  const lower = name.toLowerCase();
+  const taken = Object.hasOwn(WORDS, lower) || NUMBERS.some((field) => field === lower) || lower.startsWith("metadata.");
+  const safe = quoted(name);
+  return taken && !safe.startsWith('"') ? `"${name}"` : safe;
+}
+
+/** How its values are written in a chart: in three digits that count. */
+export function formOf({ name, metric }: Measured): (value: number) => string {
+  if (!metric && name === "latency") return (value) => (value < 0 ? `−${seconds(-value)}` : seconds(value));
+  if (!metric && name === "cost") return money;
+  return (value) => number(Number(value.toPrecision(3)));
+}
+
+/** The rows in which some trial is chosen. */
+export function rowsOf(table: Table, chosen: Uint8Array): Uint8Array {
+  const rows = new Uint8Array(table.rows.length);
+  for (let i = 0; i < table.size && i < chosen.length; i++) if (chosen[i] === 1) rows[table.row[i]!] = 1;
+  return rows;
+}
+
+/** Each column's values, over the rows that count. */
+export function seriesOf(table: Table, { name, metric }: Measured, rows: Uint8Array): Series[] {
+  const all = measured(table, { name, metric, column: -1 }, {});
+  const found = Array.from({ length: table.variantCount }, () => ({
+    values: new Float64Array(256), n: 0, sums: new Float64Array(rows.length), sizes: new Int32Array(rows.length), errors: 0, without: 0,
+  }));
+  for (let i = 0; i < table.size; i++) {
+    const row = table.row[i]!;
+    if (rows[row] !== 1) continue;
+    const column = found[table.variant[i]!]!;
+    const value = all[i]!;
+    if (Number.isNaN(value)) {
+      if (table.outcome[i] === ERROR) column.errors++;
+      else column.without++;
+      continue;
+    }
+    if (column.n === column.values.length) {
+      const larger = new Float64Array(column.n * 2);
+      larger.set(column.values);
+      column.values = larger;
+    }
+    column.values[column.n++] = value;
+    column.sums[row]! += value;
+    column.sizes[row]!++;
+  }
+  return found.map(({ values, n, sums, sizes, errors, without }) => {
+    const mean = meanOfSums({ totals: sums, sizes });
+    for (let row = 0; row < sums.length; row++) sums[row] = sizes[row] ? sums[row]! / sizes[row]! : NaN;
+    return { values: values.subarray(0, n), means: sums, mean, errors, without };
+  });
+}
+
+/** Which cases are better in which of two columns, where both have a number. */
+export interface Paired {
+  readonly n: number;
+  readonly higher: number;
+  readonly lower: number;
+  readonly alike: number;
+  /** Cases with a number in one of the two only. */
+  readonly half: number;
+  /** How much higher the second is on the mean, over cases. */
+  readonly difference: Mean | undefined;
+}
+
+export function paired(first: Series, second: Series, rows: Uint8Array): Paired {
+  let [higher, lower, alike, half] = [0, 0, 0, 0];
+  const differences = new Float64Array(rows.length);
+  const known = new Uint8Array(rows.length);
+  for (let row = 0; row < rows.length; row++) {
+    if (rows[row] !== 1) continue;
+    const difference = second.means[row]! - first.means[row]!;
+    if (Number.isNaN(difference)) {
+      if (!Number.isNaN(first.means[row]!) || !Number.isNaN(second.means[row]!)) half++;
+      continue;
+    }
+    differences[row] = difference;
+    known[row] = 1;
+    if (difference > 1e-9) higher++;
+    else if (difference < -1e-9) lower++;
+    else alike++;
+  }
+  return { n: higher + lower + alike, higher, lower, alike, half, difference: meanOfSums({ totals: differences, sizes: known }) };
+}

@@ -1,0 +1,118 @@
+/** What was sent to models for a trial, and what came back: from the journal, each call with its origin and its price. */
+import { useState } from "preact/hooks";
+import type { Call } from "../data/source";
+import { answerIn, messagesOf } from "../model/conversation";
+import { asJson } from "../model/visible";
+import { Copy } from "./copy";
+import { Json } from "./json";
+import { Messages } from "./conversation";
+import { count, grouped, money, seconds } from "./marks";
+import { shown, Text, TextBox } from "./text";
+
+const ORIGINS = {
+  provider: ["asked", "asked of the provider, and paid for"],
+  cache: ["cache", "from the cache of replies: nothing was sent"],
+  journal: ["journal", "answered before this run was resumed: nothing was sent again"],
+} as const;
+
+/** `all` counts those, too, whose answer another trial of the run had asked for. */
+export function Calls({ calls, all }: { calls: readonly Call[]; all: number }) {
+  const shared = all - calls.length;
+  if (calls.length === 0 && shared <= 0) return <p class="note">No model was called for this trial.</p>;
+  return (
+    <div class="calls">
+      {shared > 0 && <p class="note">{`${count(shared, "call")} more had an answer already, and left no record here.`}</p>}
+      {calls.map((call, i) => (
+        <CallCard key={i} call={call} nth={i + 1} open={calls.length === 1} />
+      ))}
+    </div>
+  );
+}
+
+export function CallCard({ call, nth, open = false }: { call: Call; nth?: number; open?: boolean }) {
+  const [unfolded, setUnfolded] = useState(open);
+  return (
+    <details class={call.error === "" ? "card" : "card card-error"} open={unfolded} onToggle={(event) => setUnfolded(event.currentTarget.open)}>
+      <summary>
+        {nth !== undefined && <span class="muted">{nth}</span>}
+        <b>{call.role}</b>
+        <span class="card-name">{shown(call.provider)}</span>
+        <Origin call={call} />
+        <span class="card-facts">{facts(call).join(" · ")}</span>
+      </summary>
+      {unfolded && <CallBody call={call} />}
+    </details>
+  );
+}
+
+function Origin({ call }: { call: Call }) {
+  if (call.origin === null) {
+    return <span class="chip chip-error" title="No answer is on record: it is under way, or the run was stopped while it was">no answer</span>;
+  }
+  const [said, meaning] = ORIGINS[call.origin];
+  return <span class="chip" title={meaning}>{said}</span>;
+}
+
+/** Latency, tokens, cost, attempts: what is known of them. */
+function facts(call: Call): readonly string[] {
+  const found = [seconds(call.latency_s)];
+  if (call.tokens_in !== null || call.tokens_out !== null) {
+    found.push(`${grouped(call.tokens_in ?? 0)} → ${grouped(call.tokens_out ?? 0)} tokens`);
+  }
+  found.push(call.cost_usd === null ? "cost unknown" : money(call.cost_usd));
+  if (call.attempts > 1) found.push(count(call.attempts, "attempt"));
+  if (call.wasted > 0) found.push(`${call.wasted} may have been charged for in vain`);
+  return found;
+}
+
+function CallBody({ call }: { call: Call }) {
+  const messages = messagesOf(call.request);
+  const answer = answerIn(call.response);
+  return (
+    <div class="card-body">
+      {call.error !== "" && (
+        <div class="problem-box">
+          <b>{shown(call.error)}</b>
+          <Text text={call.message} />
+        </div>
+      )}
+      {call.model !== "" && <p class="note">Answered by {shown(call.model)}</p>}
+      {messages !== undefined && (
+        <>
+          <h3 class="sub">Sent</h3>
+          <Messages messages={messages} />
+        </>
+      )}
+      {answer !== undefined && (
+        <>
+          <h3 class="sub">Answer</h3>
+          <div class="message"><Text text={answer} /></div>
+        </>
+      )}
+      <Raw title="Request as sent" value={call.request} open={messages === undefined} />
+      <RawReply response={call.response} open={answer === undefined} />
+    </div>
+  );
+}
+
+function RawReply({ response, open }: { response: string; open: boolean }) {
+  const value = asJson(response);
+  if (value !== undefined) return <Raw title="Reply as it came" value={value} open={open} copy={response} />;
+  if (response === "") return <p class="note">No reply.</p>;
+  return <TextBox title="Reply as it came" text={response} />;
+}
+
+function Raw({ title, value, open, copy }: { title: string; value: unknown; open: boolean; copy?: string }) {
+  const [unfolded, setUnfolded] = useState(open);
+  return (
+    <details class="raw" open={unfolded} onToggle={(event) => setUnfolded(event.currentTarget.open)}>
+      <summary>{title}</summary>
+      {unfolded && (
+        <>
+          <Copy text={() => copy ?? JSON.stringify(value, null, 2)} what="Copy all" />
+          <Json value={value} open={3} />
+        </>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,112 @@
+/** The head of a cell: which one it is, what came of it, what it took, and its repeats. */
+import type { Cell, Head } from "../data/source";
+import type { Baseline } from "../model/baseline";
+import type { Table } from "../model/table";
+import { count, grouped, Mark, money, number, seconds, sign, signed, word } from "./marks";
+import { shown } from "./text";
+
+interface Props {
+  readonly head: Head;
+  readonly table: Table;
+  readonly cell: Cell;
+  readonly trial: number;
+  readonly baseline: Baseline | undefined;
+  readonly hidden: boolean;
+  readonly reveal: () => void;
+  readonly open: (index: number) => void;
+}
+
+export function CellHead(p: Props) {
+  const { cell, trial, table, hidden } = p;
+  const variant = p.head.columns[cell.variant];
+  const row = trial < 0 ? undefined : table.rows[table.row[trial]!];
+  const description = cell.description || row?.description || "";
+  return (
+    <>
+      <h2 class="drawer-title" id="drawer-title">
+        <span class="drawer-case">{shown(description || cell.case)}</span>
+        {description !== "" && description !== cell.case && <span class="drawer-id">{shown(cell.case)}</span>}
+      </h2>
+      {hidden ? (
+        <p class="drawer-hidden">
+          Blind: variant, verdict and scores are hidden until you have labelled this trial.{" "}
+          <button type="button" class="button quiet small" onClick={p.reveal}>Reveal</button>
+        </p>
+      ) : (
+        <>
+          <p class="drawer-variant">
+            <span class="drawer-prompt">{shown(variant?.name ?? "")}</span>
+            {variant !== undefined && !variant.name.includes(variant.model) && <span class="muted"> {shown(variant.model)}</span>}
+          </p>
+          <p class="drawer-came">
+            <Mark outcome={cell.outcome} />
+            {cell.score !== null && (
+              <span>
+                score <b>{number(cell.score)}</b>
+                {cell.threshold !== null && <span class="muted">, wanted at least {number(cell.threshold)}</span>}
+              </span>
+            )}
+            {p.baseline !== undefined && trial >= 0 && <Before baseline={p.baseline} trial={trial} />}
+          </p>
+          <p class="drawer-facts">{facts(p).join(" · ")}</p>
+        </>
+      )}
+      <Repeats {...p} />
+    </>
+  );
+}
+
+function facts({ cell, table, trial }: Props): readonly string[] {
+  const found: string[] = [];
+  if (cell.latency_s !== null) found.push(seconds(cell.latency_s));
+  if (cell.tokens_in !== null || cell.tokens_out !== null) {
+    found.push(`${grouped(cell.tokens_in ?? 0)} → ${grouped(cell.tokens_out ?? 0)} tokens`);
+  }
+  const calls = trial < 0 ? cell.calls.length : table.calls[trial]!;
+  if (calls > 0 || cell.cost_usd !== null) found.push(cell.cost_usd === null ? "cost unknown" : money(cell.cost_usd));
+  const cached = trial < 0 ? 0 : table.cached[trial]!;
+  if (calls > 0) found.push(cached > 0 ? `${count(calls, "call")}, ${cached === calls ? "all" : cached} not sent: cache or journal` : count(calls, "call"));
+  if (cell.judged !== null && cell.judged.calls > 0) {
+    const price = cell.judged.cost_usd === null ? "" : `, ${money(cell.judged.cost_usd)}`;
+    found.push(`of these ${count(cell.judged.calls, "judge call")}${price}`);
+  }
+  return found;
+}
+
+function Before({ baseline, trial }: { baseline: Baseline; trial: number }) {
+  const before = baseline.before(trial);
+  if (before === undefined) return <span class="muted">not in the baseline</span>;
+  const change = baseline.change(trial);
+  const way = baseline.changed(trial);
+  return (
+    <span class={`before before-${way}`}>
+      {way === "regressed" || way === "improved" ? <b>{way}</b> : null} baseline: {sign(before.outcome)} {word(before.outcome)}
+      {!Number.isNaN(before.score) && ` ${number(before.score)}`}
+      {change !== undefined && change !== 0 && ` (${signed(number(change))})`}
+    </span>
+  );
+}
+
+function Repeats({ table, trial, hidden, open }: Props) {
+  if (trial < 0) return null;
+  const trials = table.cell(table.row[trial]!, table.variant[trial]!);
+  if (trials.length < 2) return null;
+  return (
+    <div class="repeats" role="group" aria-label="Repeats">
+      <span class="muted">Repeat</span>
+      {trials.map((each) => {
+        const outcome = table.outcome[each]!;
+        const said = hidden ? `repeat ${table.repeat[each]! + 1}` : `repeat ${table.repeat[each]! + 1}: ${word(outcome)}`;
+        return (
+          <button
+            key={each} type="button" class="button small" aria-current={each === trial ? "true" : undefined} aria-label={said} title={said}
+            onClick={() => open(table.index[each]!)}
+          >
+            {table.repeat[each]! + 1}
+            {!hidden && <Mark outcome={outcome} short />}
+          </button>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,109 @@
+/** Two columns of one run, case by case: which is higher where, and by how much. */
+import { useMemo, useState } from "preact/hooks";
+import type { Head } from "../data/source";
+import { columnsOf } from "../model/columns";
+import { formOf, measuresOf, paired, seriesOf, written, type Series } from "../model/series";
+import type { Table } from "../model/table";
+import { visible } from "../model/visible";
+import { count, grouped, signed } from "../model/words";
+import { plotOf } from "../model/plot";
+import type { Go, RunState } from "../state/url";
+import { ColumnScatter, MeasureChoice } from "./columnscatter";
+
+const FIRST = 20;
+
+export function ColumnPair({ head, table, state, go }: { head: Head; table: Table; state: RunState; go: Go }) {
+  const columns = useMemo(() => columnsOf(head, state.blind), [head, state.blind]);
+  const measures = measuresOf(table);
+  const { measure, x, y } = plotOf(state.plot, measures, columns.map(({ variant }) => variant.index));
+  const rows = useMemo(() => new Uint8Array(table.rows.length).fill(1), [table, table.rows.length]);
+  const series = useMemo(() => seriesOf(table, measure, rows), [table, rows, measure.name, measure.metric, table.size]);
+  const named = (index: number): string => visible(columns.find(({ variant }) => variant.index === index)?.name ?? "");
+  const [first, second] = [series[x]!, series[y]!];
+  const found = useMemo(() => paired(first, second, rows), [first, second, rows]);
+  if (columns.length < 2) return <p class="chart-empty">This run has one column. Choose a baseline to compare it with an earlier run.</p>;
+  const form = formOf(measure);
+  const [a, b] = [`${written(measure)}@${x + 1}`, `${written(measure)}@${y + 1}`];
+  const kinds = [
+    { n: found.lower, words: `higher in ${named(x)}`, query: `${a}>${b}` },
+    { n: found.higher, words: `higher in ${named(y)}`, query: `${a}<${b}` },
+    { n: found.alike, words: "alike", query: `${a}=${b}` },
+    { n: rows.length - found.n, words: "without a number in one of the two", query: `-${a}=${b} -${a}!=${b}` },
+  ];
+  const { difference } = found;
+  return (
+    <section aria-labelledby="pair">
+      <div class="chart-bar">
+        <MeasureChoice measures={measures} measure={measure} change={(key) => go({ plot: `${key}.${x}.${y}` })} />
+      </div>
+      <h2 id="pair" class="chart-title">{`${visible(measure.name)}: ${named(y)} against ${named(x)}`}</h2>
+      <p class="chart-said">
+        {difference === undefined
+          ? "No case has a number in both."
+          : `On the mean over ${count(found.n, "case")} the difference is ${signed(form(difference.value))}` +
+            (Number.isFinite(difference.low) ? ` [${signed(form(difference.low))}, ${signed(form(difference.high))}], paired, 95 %.` : ".")}
+      </p>
+      <ul class="kinds">
+        {kinds.map(({ n, words, query }) => (
+          <li key={query}>
+            <button class="kind" type="button" disabled={n === 0} onClick={() => go({ q: query, view: "matrix", show: "all" })}>
+              <b>{grouped(n)}</b>
+              <span class="kind-words">{words}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <div class="chart-grid">
+        <Differing table={table} series={[first, second]} names={[named(x), named(y)]} columns={[x, y]} form={form} go={go} />
+        <ColumnScatter head={head} table={table} columns={columns} measure={measure} x={x} y={y} chosen={rows} state={state} go={go} />
+      </div>
+    </section>
+  );
+}
+
+interface DifferingProps {
+  table: Table;
+  series: readonly [Series, Series];
+  names: readonly [string, string];
+  columns: readonly [number, number];
+  form: (value: number) => string;
+  go: Go;
+}
+
+/** The cases in which the two differ; the ones in which the second is lowest against the first come first. */
+function Differing({ table, series: [first, second], names, columns, form, go }: DifferingProps) {
+  const [most, set] = useState(FIRST);
+  const difference = (row: number): number => second.means[row]! - first.means[row]!;
+  const differ = table.rows.map((_, row) => row)
+    .filter((row) => Math.abs(difference(row)) > 1e-9)
+    .sort((a, b) => difference(a) - difference(b) || a - b);
+  const open = (row: number): void => {
+    const trial = table.cell(row, columns[1])[0];
+    if (trial !== undefined) go({ cell: table.index[trial]! });
+  };
+  if (differ.length === 0) return <p class="chart-empty">No case differs.</p>;
+  return (
+    <div>
+      <div class="chart-scroll changes">
+        <table>
+          <thead>
+            <tr><th scope="col">case</th><th scope="col">{names[0]}</th><th scope="col">{names[1]}</th><th scope="col">difference</th></tr>
+          </thead>
+          <tbody>
+            {differ.slice(0, most).map((row) => (
+              <tr key={row}>
+                <th scope="row">
+                  <button class="link" type="button" onClick={() => open(row)}>{visible(table.rows[row]!.description || table.rows[row]!.id)}</button>
+                </th>
+                <td>{form(first.means[row]!)}</td>
+                <td>{form(second.means[row]!)}</td>
+                <td>{signed(form(difference(row)))}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {differ.length > most && <button class="button" type="button" onClick={() => set(most * 5)}>{`${grouped(differ.length - most)} more`}</button>}
+    </div>
+  );
+}

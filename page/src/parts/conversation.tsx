@@ -1,0 +1,35 @@
+/** Messages one by one, and the variables that a prompt was made of. */
+import type { Message } from "../model/conversation";
+import { asText } from "../model/visible";
+import { Json } from "./json";
+import { Clipped, shown } from "./text";
+
+export function Messages({ messages }: { messages: readonly Message[] }) {
+  return (
+    <ol class="messages">
+      {messages.map((message, i) => (
+        <li key={i} class="message">
+          <span class="message-role">{shown(message.role)}</span>
+          {message.text !== "" && <Clipped text={message.text} most={6000} lines={60} />}
+          {message.rest.map((part, at) => (
+            <Json key={at} value={part} open={1} />
+          ))}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** Names and what they stand for: simple values as text, others as a tree. */
+export function Fields({ of }: { of: Readonly<Record<string, unknown>> }) {
+  return (
+    <dl class="fields">
+      {Object.entries(of).map(([name, value]) => (
+        <div key={name} class="field">
+          <dt>{shown(name)}</dt>
+          <dd>{typeof value === "object" && value !== null ? <Json value={value} /> : <Clipped text={asText(value)} most={3000} lines={20} />}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,134 @@
+/** What was expected of an output, one by one: what did not pass first and open, what passed folded. */
+import { useState } from "preact/hooks";
+import type { Call, Cell, Outcome, State } from "../data/source";
+import { judgeCalls } from "../model/judged";
+import { CallCard } from "./calls";
+import { Fields } from "./conversation";
+import { count, Mark, number } from "./marks";
+import { Clipped, shown } from "./text";
+
+const ORDER: Readonly<Record<State, number>> = { error: 1, fail: 0, not_applicable: 2, pass: 3 };
+
+/** Those that did not pass first, otherwise in their order. */
+export function byUrgency(outcomes: readonly Outcome[]): readonly Outcome[] {
+  return [...outcomes].sort((a, b) => ORDER[a.outcome] - ORDER[b.outcome]);
+}
+
+/** `0.42, at least 0.5`. */
+export function against(outcome: Outcome): string {
+  const bounds = [
+    outcome.at_least === null ? "" : `at least ${number(outcome.at_least)}`,
+    outcome.at_most === null ? "" : `at most ${number(outcome.at_most)}`,
+  ].filter((bound) => bound !== "");
+  const wanted = bounds.length > 0 ? `wanted ${bounds.join(", ")}` : "";
+  return [outcome.score === null ? "" : number(outcome.score), wanted].filter((part) => part !== "").join(", ");
+}
+
+export function Expectations({ cell }: { cell: Cell }) {
+  if (cell.outcomes.length === 0) {
+    return <p class="note">{cell.error === null ? "Nothing is expected of this output." : "It came to an error before anything was checked."}</p>;
+  }
+  return (
+    <div class="expectations">
+      {Object.keys(cell.named_scores).length > 0 && <Numbers of={cell.named_scores} title="Metrics of this trial" />}
+      {byUrgency(cell.outcomes).map((outcome, i) => (
+        <Expectation key={`${i}-${outcome.name}`} outcome={outcome} calls={cell.calls} />
+      ))}
+    </div>
+  );
+}
+
+function Expectation({ outcome, calls }: { outcome: Outcome; calls: readonly Call[] }) {
+  const [open, setOpen] = useState(outcome.outcome !== "pass");
+  return (
+    <details class={`card card-${outcome.outcome}`} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <Mark outcome={outcome.outcome} short={outcome.outcome === "pass"} />
+        <span class="card-name">{shown(outcome.name)}</span>
+        {outcome.metric !== "" && <span class="chip" title="The metric that it counts for">{shown(outcome.metric)}</span>}
+        <span class="card-facts">
+          {against(outcome)}
+          {outcome.weight !== 1 && ` · weight ${number(outcome.weight)}`}
+        </span>
+      </summary>
+      {open && <Why outcome={outcome} calls={calls} />}
+    </details>
+  );
+}
+
+function Why({ outcome, calls }: { outcome: Outcome; calls: readonly Call[] }) {
+  const judges = judgeCalls(outcome, calls);
+  const silent = outcome.reason === "" && outcome.error === "";
+  return (
+    <div class="card-body">
+      {outcome.error !== "" && (
+        <div class="problem-box">
+          <b>{shown(outcome.error)}</b>
+          {outcome.hint !== "" && <p>{shown(outcome.hint)}</p>}
+        </div>
+      )}
+      {outcome.reason !== "" && <Clipped text={outcome.reason} most={4000} lines={30} />}
+      {silent && <p class="note">{outcome.outcome === "pass" ? "Met; there is no more to say." : "No reason was given."}</p>}
+      {Object.keys(outcome.named).length > 0 && <Numbers of={outcome.named} title="Numbers" />}
+      {Object.keys(outcome.metadata).length > 0 && (
+        <>
+          <h3 class="sub">Details</h3>
+          <Fields of={outcome.metadata} />
+        </>
+      )}
+      {judges.calls.length > 0 && (
+        <>
+          <h3 class="sub">{judges.certain ? "What the judge was asked, and answered" : `One or more of these ${count(judges.calls.length, "judge call")}`}</h3>
+          {judges.calls.map((call, i) => (
+            <CallCard key={i} call={call} />
+          ))}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Numbers({ of, title }: { of: Readonly<Record<string, number>>; title: string }) {
+  return (
+    <dl class="numbers" aria-label={title}>
+      {Object.entries(of).map(([name, value]) => (
+        <div key={name}>
+          <dt>{shown(name)}</dt>
+          <dd>{number(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Why a trial did not pass, in short: what is first to be read of it. */
+export function InShort({ cell, more }: { cell: Cell; more: () => void }) {
+  const wrong = byUrgency(cell.outcomes).filter((outcome) => outcome.outcome === "fail" || outcome.outcome === "error");
+  if (cell.error !== null) {
+    return (
+      <div class="problem-box">
+        <b>{shown(cell.error.slug)}</b>
+        <Clipped text={cell.error.message} most={1500} lines={12} />
+        {cell.error.where !== "" && <p class="note">{shown(cell.error.where)}</p>}
+      </div>
+    );
+  }
+  if (wrong.length === 0) return cell.outcome === "pass" || cell.reason === "" ? null : <Clipped text={cell.reason} />;
+  return (
+    <ul class="in-short">
+      {wrong.slice(0, 3).map((outcome, i) => (
+        <li key={i}>
+          <p>
+            <Mark outcome={outcome.outcome} short /> <b>{shown(outcome.name)}</b> <span class="muted">{against(outcome)}</span>
+          </p>
+          <Clipped text={outcome.reason || outcome.error} most={400} lines={4} />
+        </li>
+      ))}
+      <li>
+        <button type="button" class="button quiet small" onClick={more}>
+          {wrong.length > 3 ? `All ${wrong.length} that did not pass` : "Read on under Expectations"}
+        </button>
+      </li>
+    </ul>
+  );
+}

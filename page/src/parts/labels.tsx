@@ -1,0 +1,146 @@
+/** What people say of a trial: pass or fail, 1 to 5, a star, a note; by whom, since when, and how to take it back. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Label } from "../data/source";
+import { agreement, type Said } from "../model/labels";
+import type { Table } from "../model/table";
+import type { Labels } from "./labelling";
+import { count, interval, Mark, percent } from "./marks";
+import { shown } from "./text";
+
+const SCORES = [1, 2, 3, 4, 5] as const;
+
+/** Buttons for one person's labels. `noting` counts up when the note is to be written. */
+export function LabelBar(p: { labels: Labels; author: string; name: (author: string) => void; noting: number }) {
+  const { labels } = p;
+  const { mine } = labels;
+  const toggle = (field: Label["field"], value: string | number | boolean, now: unknown) => () => labels.say(field, now === value ? null : value);
+  return (
+    <div class="labelbar" role="group" aria-label="Your label">
+      {(["pass", "fail"] as const).map((verdict) => (
+        <button
+          key={verdict} type="button" class={`button small label-${verdict}`} aria-pressed={mine?.verdict === verdict}
+          title={`${verdict}: key ${verdict[0]}`} onClick={toggle("verdict", verdict, mine?.verdict)}
+        >
+          <Mark outcome={verdict} />
+        </button>
+      ))}
+      <span class="label-scores" role="group" aria-label="From 1 to 5">
+        {SCORES.map((score) => (
+          <button
+            key={score} type="button" class="button small" aria-pressed={mine?.score === score} title={`${score} of 5: key ${score}`}
+            onClick={toggle("score", score, mine?.score)}
+          >
+            {score}
+          </button>
+        ))}
+      </span>
+      <button type="button" class="button small" aria-pressed={mine?.star === true} title="Star: key s" onClick={toggle("star", true, mine?.star)}>
+        <span aria-hidden="true">{mine?.star === true ? "★" : "☆"}</span><span class="unseen">Star</span>
+      </button>
+      <button type="button" class="button small quiet" title="Take the last back: key u" disabled={mine === undefined} onClick={() => void labels.undo()}>
+        Undo
+      </button>
+      <Note key={`${p.author} ${mine?.note ?? ""}`} note={mine?.note ?? ""} noting={p.noting} say={(note) => labels.say("note", note === "" ? null : note)} />
+      <Author author={p.author} name={p.name} />
+      {labels.problem !== undefined && <p class="problem-box" role="alert">{labels.problem.message} {labels.problem.hint}</p>}
+    </div>
+  );
+}
+
+function Note({ note, noting, say }: { note: string; noting: number; say: (note: string) => void }) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const first = useRef(noting);
+  const [text, setText] = useState(note);
+  useEffect(() => {
+    if (noting !== first.current) field.current?.focus();
+  }, [noting]);
+  const dropped = useRef(false);
+  const done = (): void => {
+    if (!dropped.current && text.trim() !== note) say(text.trim());
+    dropped.current = false;
+  };
+  /** Leaving the field is what keeps the note. */
+  const leave = (): void => field.current?.closest<HTMLElement>(".drawer")?.focus();
+  const key = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      event.preventDefault();
+      dropped.current = true;
+      setText(note);
+      leave();
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      leave();
+    }
+  };
+  return (
+    <textarea
+      ref={field} class="note-field" rows={Math.min(6, text.split("\n").length)} aria-label="Note" placeholder="Note (n)"
+      value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={key} onBlur={done} maxLength={10_000}
+    />
+  );
+}
+
+function Author({ author, name }: { author: string; name: (author: string) => void }) {
+  return (
+    <label class="author">
+      as{" "}
+      <input
+        class="author-field" value={author} maxLength={80} size={Math.max(4, Math.min(20, author.length))} aria-label="Your name, kept with what you say"
+        onChange={(event) => name(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+/** What everybody says of this trial now. */
+export function Standing({ said }: { said: readonly Said[] }) {
+  if (said.length === 0) return null;
+  return (
+    <ul class="standing" aria-label="What people say">
+      {said.map((one) => (
+        <li key={one.author}>
+          <b>{shown(one.author)}</b> {one.verdict !== undefined && <Mark outcome={one.verdict} />}{" "}
+          {one.score !== undefined && <span>{one.score} of 5</span>}{" "}
+          {one.star === true && <span><span aria-hidden="true">★</span><span class="unseen">starred</span></span>}{" "}
+          {one.blind && <span class="chip" title="Variant and verdicts were hidden">blind</span>}
+          {one.note !== undefined && <p class="standing-note" dir="auto">{shown(one.note)}</p>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Every event of this trial, newest first. */
+export function History({ events }: { events: readonly Label[] }) {
+  if (events.length === 0) return <p class="note">Nobody has said anything of this trial.</p>;
+  return (
+    <ol class="history">
+      {[...events].reverse().map((event) => (
+        <li key={event.seq}>
+          <time dateTime={new Date(event.at * 1000).toISOString()}>{new Date(event.at * 1000).toLocaleString()}</time>{" "}
+          <b>{shown(event.author)}</b> {event.value === null ? `took back: ${event.field}` : <>{event.field}: {shown(String(event.value))}</>}
+          {event.blind && " (blind)"}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** `People and verdicts agree on 18 of 20 [70–97 %]`, over the run. */
+export function AgreementLine({ table, labels }: { table: Table; labels: readonly Label[] }) {
+  const found = agreement(table, labels);
+  if (found.n === 0) return <p class="note agreement">No trial of this run has a verdict and a person's pass or fail yet.</p>;
+  const { n, agreed, low, high, tooKind, tooStrict, blind } = found;
+  const apart = [
+    tooKind > 0 ? `${tooKind} passed that people fail` : "",
+    tooStrict > 0 ? `${tooStrict} failed that people pass` : "",
+  ].filter((part) => part !== "");
+  return (
+    <p class="note agreement">
+      {`People and verdicts agree on ${agreed} of ${n}: ${percent(agreed / n)} [${interval(low, high)}], ${count(found.cases, "case")}. `}
+      {apart.length > 0 && `${apart.join(", ")}. `}
+      {blind > 0 && `${blind} labelled blind.`}
+    </p>
+  );
+}

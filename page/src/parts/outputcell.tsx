@@ -1,0 +1,120 @@
+/** A cell of the matrix: what one variant answered to one case, and what came of it. */
+import type { Preview } from "../data/source";
+import type { Baseline } from "../model/baseline";
+import { ERROR, FAIL, PASS, type Table } from "../model/table";
+import type { Size } from "../state/url";
+import { JsonPreview } from "./json";
+import { MarkdownPreview } from "./markdown";
+import { Mark, number, seconds, sign, signed, Strip } from "./marks";
+import { shown, TextPreview } from "./text";
+
+interface Props {
+  readonly table: Table;
+  readonly trials: readonly number[];
+  /** The one whose output is shown. */
+  readonly trial: number;
+  readonly preview: Preview | undefined;
+  readonly baseline: Baseline | undefined;
+  readonly blind: boolean;
+  readonly md: boolean;
+  readonly size: Size;
+}
+
+/** As much as fits: more would be laid out and not seen. */
+const MOST: Readonly<Record<Size, number>> = { s: 160, m: 480, l: 1200 };
+const CHIPS = 6;
+
+export function OutputCell(p: Props) {
+  const { table, trials, trial, preview, blind, size } = p;
+  if (trial < 0) return <span class="cell-none">not run yet</span>;
+  return (
+    <>
+      <div class="cell-line">
+        {!blind && <Came {...p} />}
+        <Said table={table} trials={trials} />
+      </div>
+      {!blind && size !== "s" && <Chips table={table} trials={trials} />}
+      {!blind && size !== "s" && table.outcome[trial] !== PASS && preview !== undefined && preview.reason !== "" && (
+        <p class={table.outcome[trial] === ERROR ? "cell-reason cell-reason-error" : "cell-reason"}>{shown(preview.reason)}</p>
+      )}
+      <div class="cell-output">{preview === undefined ? <span class="cell-none">…</span> : <Output {...p} preview={preview} />}</div>
+    </>
+  );
+}
+
+function Output({ preview, md, size }: Props & { preview: Preview }) {
+  if (preview.output === "") return <span class="cell-none">no output</span>;
+  if (preview.json) return <JsonPreview text={preview.output} most={MOST[size]} />;
+  if (md && size !== "s") return <MarkdownPreview text={preview.output} most={MOST[size]} />;
+  return <TextPreview text={preview.output} most={MOST[size]} />;
+}
+
+/** Outcome, score, change and time. */
+function Came({ table, trials, trial, baseline, size }: Props) {
+  const score = mean(trials.map((each) => table.score[each]!));
+  return (
+    <>
+      {trials.length > 1 && <Strip outcomes={trials.map((each) => table.outcome[each]!)} />}
+      {trials.length === 1 && <Mark outcome={table.outcome[trial]!} short={size === "s"} />}
+      {!Number.isNaN(score) && <span class="cell-score" title={trials.length > 1 ? "mean score of the repeats" : "score"}>{number(score)}</span>}
+      {baseline !== undefined && <Change baseline={baseline} trials={trials} />}
+      {size !== "s" && <span class="cell-time">{seconds(mean(trials.map((each) => table.latency[each]!)))}</span>}
+    </>
+  );
+}
+
+function Change({ baseline, trials }: { baseline: Baseline; trials: readonly number[] }) {
+  const known = trials.filter((trial) => baseline.place(trial) >= 0);
+  if (known.length === 0) return <span class="change change-none">new</span>;
+  const by = mean(known.map((trial) => baseline.change(trial) ?? NaN));
+  const ways = known.map((trial) => baseline.changed(trial));
+  const way = (["regressed", "improved"] as const).find((each) => ways.includes(each));
+  const kind = way ?? (by < -1e-9 ? "regressed" : by > 1e-9 ? "improved" : "none");
+  const before = baseline.before(known[0]!);
+  const said = `before: ${before?.outcome.replace("_", " ") ?? ""} ${number(before?.score)}`;
+  const amount = Number.isNaN(by) || Math.abs(by) < 1e-9 ? "" : signed(number(by));
+  return <span class={`change change-${kind}`} title={said}>{[way ?? "", amount].filter(Boolean).join(" ") || "±0"}</span>;
+}
+
+/** A chip for each metric; clicking one asks for the cells that are no better. `data-…` is read by the matrix. */
+function Chips({ table, trials }: Pick<Props, "table" | "trials">) {
+  const values = table.metricNames
+    .map((name) => {
+      const scores = trials.map((trial) => table.metric(name)?.[trial] ?? NaN).filter((score) => !Number.isNaN(score));
+      return { name, value: mean(scores), best: Math.max(...scores) };
+    })
+    .filter(({ value }) => !Number.isNaN(value));
+  if (values.length === 0) return null;
+  return (
+    <div class="chips">
+      {values.slice(0, CHIPS).map(({ name, value, best }) => (
+        <button type="button" class="chip" key={name} tabIndex={-1} data-metric={name} data-value={best} title={`${name}: ${number(value)}. Click: show the cells that are no better`}>
+          <span class="chip-name">{shown(name)}</span> {number(value)}
+        </button>
+      ))}
+      {values.length > CHIPS && <span class="chip-more">+{values.length - CHIPS}</span>}
+    </div>
+  );
+}
+
+/** What people said of it. */
+function Said({ table, trials }: Pick<Props, "table" | "trials">) {
+  const given = trials.flatMap((trial) => table.labels.get(trial) ?? []);
+  if (given.length === 0) return null;
+  const verdicts = new Set(given.flatMap(({ field, value }) => (field === "verdict" ? [value] : [])));
+  const scores = given.flatMap(({ field, value }) => (field === "score" && typeof value === "number" ? [value] : []));
+  return (
+    <span class="said" title={`labelled by ${[...new Set(given.map(({ author }) => author))].join(", ")}`}>
+      {verdicts.has("pass") && <span class="mark-pass">{sign(PASS)} label</span>}
+      {verdicts.has("fail") && <span class="mark-fail">{sign(FAIL)} label</span>}
+      {scores.length > 0 && <span>{number(mean(scores))}/5</span>}
+      {given.some(({ field }) => field === "star") && <span>★<span class="unseen"> starred</span></span>}
+      {given.some(({ field }) => field === "note") && <span>note</span>}
+    </span>
+  );
+}
+
+function mean(values: readonly number[]): number {
+  const known = values.filter((value) => !Number.isNaN(value));
+  return known.length === 0 ? NaN : known.reduce((a, b) => a + b, 0) / known.length;
+}

@@ -1,0 +1,43 @@
+/** Which columns are shown. */
+import type { Column } from "../model/columns";
+import type { ColumnSummary } from "../model/summary";
+import type { Go, RunState } from "../state/url";
+import { percent } from "./marks";
+import { Menu } from "./menu";
+import { shown } from "./text";
+
+interface Props {
+  readonly all: readonly Column[];
+  readonly state: RunState;
+  readonly go: Go;
+  readonly summaries: readonly ColumnSummary[];
+}
+
+export function ColumnPicker({ all, state, go, summaries }: Props) {
+  const hidden = new Set(state.hide);
+  const shownNow = all.length - all.filter(({ variant }) => hidden.has(variant.index)).length;
+  const toggle = (index: number): void => {
+    const hide = hidden.has(index) ? state.hide.filter((each) => each !== index) : [...state.hide, index];
+    if (hide.length < all.length) go({ hide });
+  };
+  return (
+    <Menu name={shownNow === all.length ? "Columns" : `Columns ${shownNow}/${all.length}`} title="Choose which columns are shown" right>
+      <div class="picker">
+        {all.map(({ variant, name }) => {
+          const rate = summaries[variant.index]?.rate;
+          const on = !hidden.has(variant.index);
+          return (
+            <label key={variant.index} class="facet-value">
+              <input type="checkbox" checked={on} disabled={on && shownNow === 1} onChange={() => toggle(variant.index)} />
+              <span class="facet-words">{shown(name)}</span>
+              {!state.blind && rate && <span class="facet-n">{percent(rate.value)}</span>}
+            </label>
+          );
+        })}
+        {shownNow < all.length && (
+          <button type="button" class="button quiet small" onClick={() => go({ hide: [] })}>Show all</button>
+        )}
+      </div>
+    </Menu>
+  );
+}

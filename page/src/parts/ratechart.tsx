@@ -1,0 +1,74 @@
+/** A bar for each column: the share that passed, its interval, and errors apart. */
+import type { Column } from "../model/columns";
+import { apart, type ColumnSummary } from "../model/summary";
+import { visible } from "../model/visible";
+import { count, grouped, interval, percent } from "../model/words";
+import { Figure, Hatch, useWidth } from "./plot";
+
+const BAR = 16;
+const ROW = 46;
+const RIGHT = 104;
+
+export function RateChart({ columns, summaries }: { columns: readonly Column[]; summaries: readonly ColumnSummary[] }) {
+  const [ref, width] = useWidth<HTMLDivElement>();
+  const known = columns.map(({ name, variant }) => ({ name: visible(name), ...summaries[variant.index]! }));
+  const cases = Math.max(0, ...known.map(({ rate }) => rate?.n ?? 0));
+  const trials = known.map(({ outcomes }) => outcomes[0] + outcomes[1] + outcomes[2] + outcomes[3]);
+  const most = Math.max(1, ...trials);
+  const right = Math.min(RIGHT, width / 3);
+  const x = (share: number): number => 1 + share * (width - right - 2);
+  const table = () => ({
+    head: ["column", "passed", "failed", "rate", "95 %", "cases", "errors", "not applicable"],
+    rows: known.map(({ name, outcomes, rate }) => [
+      name, ...[outcomes[0], outcomes[1]].map((n) => grouped(n)), rate ? percent(rate.value) : "–",
+      rate ? interval(rate.low ?? 0, rate.high ?? 1) : "–", grouped(rate?.n ?? 0), grouped(outcomes[2]), grouped(outcomes[3]),
+    ]),
+  });
+  const said = `Of ${count(cases, "case")}: the share that passed in each column. The line ends where the 95 % interval does; errors are hatched, and not counted.`;
+  return (
+    <Figure name="rates" title="Pass rate" said={said} table={table}>
+      <div ref={ref} class="chart-place">
+        {width > 0 && (
+          <svg class="chart-svg" width={width} height={known.length * ROW + 18} aria-hidden="true">
+            <Hatch id="hatch-rates" />
+            {known.map(({ name, outcomes, rate }, i) => {
+              const y = i * ROW + 18;
+              const errors = (outcomes[2] / most) * (width - right - 2);
+              return (
+                <g key={i}>
+                  <text class="chart-name" x="1" y={y - 5}>{fitted(name, width - right)}</text>
+                  <rect class="bar-all" x={x(0)} y={y} width={x(1) - x(0)} height={BAR} />
+                  {rate !== null && (
+                    <>
+                      <rect class={`bar bar-${(columns[i]!.variant.index % 8) + 1}`} x={x(0)} y={y} width={x(rate.value) - x(0)} height={BAR} />
+                      <path class="whisker-edge" d={whisker(x(rate.low ?? 0), x(rate.high ?? 1), y + BAR / 2)} />
+                      <path class="whisker" d={whisker(x(rate.low ?? 0), x(rate.high ?? 1), y + BAR / 2)} />
+                    </>
+                  )}
+                  {errors > 0 && <rect class="hatched" fill="url(#hatch-rates)" x={x(0)} y={y + BAR + 2} width={Math.max(3, errors)} height="5" />}
+                  <text class="chart-value" x={width - right + 8} y={y + 9}>{rate === null ? "no verdicts" : percent(rate.value)}</text>
+                  <text class="chart-note" x={width - right + 8} y={y + 22}>
+                    {rate === null ? "" : `${interval(rate.low ?? 0, rate.high ?? 1)}, n ${grouped(rate.n)}`}
+                  </text>
+                  {outcomes[2] + outcomes[3] > 0 && (
+                    <text class="chart-note" x={width - right} y={y - 5} text-anchor="end">{apart(outcomes)}</text>
+                  )}
+                </g>
+              );
+            })}
+          </svg>
+        )}
+      </div>
+    </Figure>
+  );
+}
+
+function whisker(low: number, high: number, y: number): string {
+  return `M${low} ${y}H${high}M${low} ${y - 4}V${y + 4}M${high} ${y - 4}V${y + 4}`;
+}
+
+/** A name cut to about so many pixels. */
+function fitted(name: string, width: number): string {
+  const most = Math.max(6, Math.floor((width - 90) / 6.6));
+  return name.length > most ? `${name.slice(0, most - 1)}…` : name;
+}

@@ -1,0 +1,56 @@
+/** What a run is and what it came to: title, verdict, totals, and what its data can say. */
+import type { Head } from "../data/source";
+import { Menu } from "./menu";
+import { count, grouped, money, rate, seconds, tokens } from "./marks";
+import { shown } from "./text";
+import { Verdict } from "./verdict";
+
+export function RunTitle({ head, blind }: { head: Head; blind: boolean }) {
+  return (
+    <>
+      <h1 class="run-title" title={head.id}>{shown(head.title || head.id)}</h1>
+      {!blind && <Verdict run={head} />}
+    </>
+  );
+}
+
+export function RunTotals({ head, blind }: { head: Head; blind: boolean }) {
+  const { totals } = head;
+  const facts = blind
+    ? [count(totals.trials, "trial")]
+    : [
+        head.rate === null ? "" : `${rate(head.rate)} passed`,
+        `${count(totals.trials, "trial")}: ${outcomes(head)}`,
+        totals.calls > 0 ? `${count(totals.calls, "call")}${totals.cached > 0 ? `, ${grouped(totals.cached)} from the cache` : ""}` : "",
+        totals.tokens_in + totals.tokens_out > 0 ? tokens(totals.tokens_in, totals.tokens_out) : "",
+        money(totals.cost_usd) === "unknown" ? "cost unknown" : money(totals.cost_usd),
+        head.finished_at === null ? "" : seconds(head.finished_at - head.created_at),
+      ];
+  return (
+    <div class="totals">
+      {facts.filter((fact) => fact !== "").map((fact) => <span key={fact}>{fact}</span>)}
+      <span>{new Date(head.created_at * 1000).toLocaleString()}</span>
+      {!blind && <Notices title="finding" of={head.findings} />}
+      <Notices title="warning" of={head.warnings} />
+      {head.message !== "" && <span class="totals-message">{shown(head.message)}</span>}
+    </div>
+  );
+}
+
+function outcomes({ totals }: Head): string {
+  const said = [`${grouped(totals.passed)} passed`, `${grouped(totals.failed)} failed`];
+  if (totals.errors > 0) said.push(count(totals.errors, "error"));
+  if (totals.not_applicable > 0) said.push(`${grouped(totals.not_applicable)} not applicable`);
+  return said.join(", ");
+}
+
+function Notices({ title, of }: { title: string; of: readonly string[] }) {
+  if (of.length === 0) return null;
+  return (
+    <Menu name={count(of.length, title)} title={`What the run's data says: ${title}s`}>
+      <ul class={`notices notices-${title}`}>
+        {of.map((line) => <li key={line}>{shown(line)}</li>)}
+      </ul>
+    </Menu>
+  );
+}

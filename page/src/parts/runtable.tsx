@@ -1,0 +1,106 @@
+/** Runs as a table. A click on a heading sorts. */
+import { useState } from "preact/hooks";
+import type { RunSummary } from "../data/source";
+import { START, write } from "../state/url";
+import { grouped, interval, money, percent, RateBar, seconds } from "./marks";
+import { shown } from "./text";
+import { Verdict } from "./verdict";
+
+type By = "date" | "title" | "verdict" | "rate" | "size" | "cost" | "took";
+
+const VALUES: Readonly<Record<By, (run: RunSummary) => number | string>> = {
+  date: (run) => run.created_at,
+  title: (run) => run.title.toLowerCase(),
+  verdict: (run) => run.verdict,
+  rate: (run) => run.rate?.value ?? -1,
+  size: (run) => run.planned,
+  cost: (run) => run.totals.cost_usd ?? -1,
+  took: (run) => (run.finished_at ?? run.created_at) - run.created_at,
+};
+
+export function RunTable({ runs, picked, toggle }: { runs: readonly RunSummary[]; picked: readonly string[]; toggle: (id: string) => void }) {
+  const [by, setBy] = useState<By>("date");
+  const [down, setDown] = useState(true);
+  const sorted = [...runs].sort((a, b) => compared(VALUES[by](a), VALUES[by](b)) * (down ? -1 : 1) || b.created_at - a.created_at);
+  const heading = (key: By, words: string, style = "") => (
+    <th class={style} aria-sort={by === key ? (down ? "descending" : "ascending") : "none"}>
+      <button
+        type="button" class="heading"
+        onClick={() => {
+          setDown(by === key ? !down : key !== "title" && key !== "verdict");
+          setBy(key);
+        }}
+      >
+        {words}<span aria-hidden="true">{by === key ? (down ? " ↓" : " ↑") : ""}</span>
+      </button>
+    </th>
+  );
+  return (
+    <div class="table-box">
+      <table class="list run-list">
+        <thead>
+          <tr>
+            <th><span class="unseen">Compare</span></th>
+            {heading("title", "Run")}
+            {heading("verdict", "Verdict")}
+            {heading("rate", "Passed")}
+            {heading("size", "Cases × variants", "n")}
+            {heading("cost", "Cost", "n")}
+            {heading("took", "Took", "n")}
+            {heading("date", "Started", "n")}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map((run) =>
+            run.problem === "" ? (
+              <OneRun key={run.id} run={run} picked={picked.includes(run.id)} toggle={toggle} />
+            ) : (
+              <tr key={run.id} class="unreadable">
+                <td />
+                <td colSpan={7}><b>{shown(run.title || run.id)}</b> <span class="badge badge-error">! unreadable</span> <span class="muted">{shown(run.problem)}</span></td>
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function OneRun({ run, picked, toggle }: { run: RunSummary; picked: boolean; toggle: (id: string) => void }) {
+  const { rate } = run;
+  const repeats = run.repeats > 1 ? ` × ${run.repeats}` : "";
+  return (
+    <tr class={picked ? "picked" : ""}>
+      <td class="run-pick"><input type="checkbox" checked={picked} onChange={() => toggle(run.id)} aria-label={`Compare ${run.title}`} /></td>
+      <td class="run-name">
+        <a href={write({ ...START, run: run.id })}>{shown(run.title || run.id)}</a>
+        <span class="muted run-source" title={run.source}>{shown(run.source)}</span>
+      </td>
+      <td class="run-verdict"><Verdict run={run} /></td>
+      <td class="run-rate">
+        <div class="run-passed">
+          {rate === null ? <span class="muted">no verdicts</span> : (
+            <>
+              <b>{percent(rate.value)}</b><RateBar of={rate} />
+              <span class="muted">{interval(rate.low ?? 0, rate.high ?? 1)} %</span>
+            </>
+          )}
+          {run.totals.errors > 0 && <span class="run-errors" title="Trials that ended in an error: not in the rate">! {grouped(run.totals.errors)}<span class="unseen"> errors</span></span>}
+        </div>
+      </td>
+      <td class="n run-size">{grouped(run.cases)} × {grouped(run.variants)}{repeats}</td>
+      <td class="n run-cost">{money(run.totals.cost_usd)}</td>
+      <td class="n run-took">{run.finished_at === null ? "–" : seconds(run.finished_at - run.created_at)}</td>
+      <td class="n run-date"><time dateTime={new Date(run.created_at * 1000).toISOString()}>{day(run.created_at)}</time></td>
+    </tr>
+  );
+}
+
+function day(at: number): string {
+  return new Date(at * 1000).toLocaleString(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+}
+
+function compared(a: number | string, b: number | string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,27 @@
+/** What the page says instead of data: that it is being read, that there is none, that it cannot be had. */
+import type { ComponentChildren } from "preact";
+import type { Problem } from "../data/problem";
+import { shown } from "./text";
+
+export function Waiting({ children }: { children: ComponentChildren }) {
+  return <p class="told" role="status">{children}</p>;
+}
+
+export function Told({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="told">
+      <h2 class="told-title">{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+export function Trouble({ problem, children }: { problem: Problem; children?: ComponentChildren }) {
+  return (
+    <div class="told" role="alert">
+      <h2 class="told-title">{shown(problem.message)}</h2>
+      {problem.hint !== "" && <p>{shown(problem.hint)}</p>}
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,119 @@
+/** What the matrix shows, and how: filter, display mode, order, columns, sizes. */
+import type { ComponentChildren } from "preact";
+import type { Head, RunSummary } from "../data/source";
+import type { Column } from "../model/columns";
+import { KEYS, readSort, writeSort } from "../model/order";
+import type { ColumnSummary } from "../model/summary";
+import type { Table } from "../model/table";
+import type { Selection } from "../state/selection";
+import { SHOWS, type Go, type RunState, type Show, type Size } from "../state/url";
+import { FilterBox } from "./filterbox";
+import { Menu } from "./menu";
+import { ColumnPicker } from "./picker";
+
+const SHOW_WORDS: Readonly<Record<Show, string>> = {
+  all: "All cases", failures: "Failures", errors: "Errors", different: "Different outputs", flaky: "Flaky", unlabelled: "Unlabelled",
+};
+const BLIND: readonly Show[] = ["all", "different", "unlabelled"];
+const SIZES: readonly (readonly [Size, string])[] = [["s", "Small"], ["m", "Medium"], ["l", "Large"]];
+
+interface Props {
+  readonly head: Head;
+  readonly table: Table;
+  readonly state: RunState;
+  readonly go: Go;
+  readonly columns: readonly Column[];
+  readonly selection: Selection;
+  readonly summaries: readonly ColumnSummary[];
+  readonly runs: readonly RunSummary[];
+  readonly compared: boolean;
+  readonly unfolded: boolean;
+  readonly unfold: (unfolded: boolean) => void;
+  /** The facets, where they have no place of their own. */
+  readonly facets: ComponentChildren;
+  /** On a narrow screen order and baseline are in the menu. */
+  readonly narrow: boolean;
+}
+
+export function Toolbar(p: Props) {
+  const { head, table, state, go, columns, selection, compared } = p;
+  const shows = state.blind ? SHOWS.filter((show) => BLIND.includes(show) || show === state.show) : SHOWS;
+  const against = !state.blind && (
+    <>
+      <SortSelect {...p} />
+      {p.runs.length > 1 && <BaseSelect {...p} />}
+    </>
+  );
+  return (
+    <div class="toolbar" role="toolbar" aria-label="Matrix">
+      <FilterBox q={state.q} onChange={(q) => go({ q })} problems={selection.problems} head={head} table={table} compared={compared} searching={selection.searching} />
+      {p.facets}
+      <select class="control" aria-label="Which cases" value={state.show} onChange={(event) => go({ show: event.currentTarget.value as Show })}>
+        {shows.map((show) => <option key={show} value={show}>{SHOW_WORDS[show]}</option>)}
+      </select>
+      {!p.narrow && against}
+      {!p.narrow && columns.length > 1 && <ColumnPicker all={columns} state={state} go={go} summaries={p.summaries} />}
+      <Menu name="View" title="Row height, Markdown, prompts, blind mode" right>
+        {p.narrow && <div class="menu-controls">{against}</div>}
+        <fieldset class="facet">
+          <legend>Rows</legend>
+          <div class="segments" role="radiogroup" aria-label="Row height">
+            {SIZES.map(([size, words]) => (
+              <button key={size} type="button" role="radio" aria-checked={state.size === size} onClick={() => go({ size })}>{words}</button>
+            ))}
+          </div>
+        </fieldset>
+        <Check words="Markdown" on={state.md} change={(md) => go({ md })} />
+        {!state.blind && <Check words="Prompts in the heads" on={p.unfolded} change={p.unfold} />}
+        <Check words="Blind: hide variants, verdicts, scores" on={state.blind} change={(blind) => go({ blind, ...(blind ? { sort: "plan", show: "all" } : {}) })} />
+      </Menu>
+    </div>
+  );
+}
+
+function Check({ words, on, change }: { words: string; on: boolean; change: (on: boolean) => void }) {
+  return (
+    <label class="facet-value">
+      <input type="checkbox" checked={on} onChange={() => change(!on)} />
+      <span class="facet-words">{words}</span>
+    </label>
+  );
+}
+
+const SORT_WORDS: Readonly<Record<(typeof KEYS)[number], readonly [up: string, down: string]>> = {
+  score: ["lowest score first", "highest score first"],
+  change: ["worst change first", "best change first"],
+  latency: ["fastest first", "slowest first"],
+  cost: ["cheapest first", "dearest first"],
+};
+
+/** In the order of the plan, by a number over all columns, or as a column's head has it. */
+function SortSelect({ state, go, columns, compared }: Props) {
+  const now = readSort(state.sort);
+  const name = columns.find(({ variant }) => variant.index === now?.column)?.name;
+  return (
+    <select class="control" aria-label="Order" value={state.sort} onChange={(event) => go({ sort: event.currentTarget.value })}>
+      <option value="plan">Plan order</option>
+      {now !== undefined && now.column >= 0 && <option value={state.sort}>{`${name ?? "column"}: ${SORT_WORDS[now.key][now.down ? 1 : 0]}`}</option>}
+      {KEYS.filter((key) => compared || key !== "change").flatMap((key) =>
+        [false, true].map((down) => {
+          const value = writeSort({ key, column: -1, down });
+          const words = SORT_WORDS[key][down ? 1 : 0];
+          return <option key={value} value={value}>{words[0]!.toUpperCase() + words.slice(1)}</option>;
+        }),
+      )}
+    </select>
+  );
+}
+
+function BaseSelect({ state, go, runs }: Props) {
+  const others = runs.filter(({ id, problem }) => id !== state.run && problem === "");
+  return (
+    <select id="baseline" class="control" aria-label="Baseline" value={state.base} onChange={(event) => go({ base: event.currentTarget.value })}>
+      <option value="">No baseline</option>
+      {others.map((run) => (
+        <option key={run.id} value={run.id}>{`vs ${run.title || run.id}, ${new Date(run.created_at * 1000).toLocaleString()}`}</option>
+      ))}
+    </select>
+  );
+}

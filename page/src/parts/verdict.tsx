@@ -1,0 +1,36 @@
+/** What a run comes to, in a word and a sign, and whether it is over. */
+import type { RunSummary } from "../data/source";
+import { grouped } from "./marks";
+
+const VERDICTS = {
+  passed: ["✓", "Passed", "pass"],
+  failed: ["✗", "Failed", "fail"],
+  undecided: ["–", "Undecided", "not_applicable"],
+} as const;
+
+export function Verdict({ run }: { run: RunSummary }) {
+  const [sign, words, state] = VERDICTS[run.verdict];
+  if (run.status === "running" && run.alive) return <Status run={run} />;
+  return (
+    <span class="run-state">
+      <span class={`badge badge-${state}`}><span aria-hidden="true">{sign}</span> {words}</span>
+      <Status run={run} />
+    </span>
+  );
+}
+
+/** Nothing for a run that came to its end. */
+function Status({ run }: { run: RunSummary }) {
+  const { trials } = run.totals;
+  const far = `${grouped(trials)} of ${grouped(run.planned)}`;
+  if (run.status === "finished") return null;
+  if (run.status === "running" && run.alive) {
+    return (
+      <span class="badge badge-live" title={`${far} trials`}>
+        <span class="live-dot" aria-hidden="true" /> live, {run.planned > 0 ? Math.floor((100 * trials) / run.planned) : 0} %
+      </span>
+    );
+  }
+  const words = { running: "interrupted", interrupted: "interrupted", stopped: "stopped", out_of_budget: "out of budget" }[run.status];
+  return <span class="badge badge-error" title={`${far} trials are here`}>! {words}</span>;
+}

@@ -1,0 +1,96 @@
+/** Which trials the filter chooses, which rows are shown for them, and in which order. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { DataSource, Head } from "../data/source";
+import type { Baseline } from "../model/baseline";
+import { namesOf, parse, searched, select, type Context, type Names, type Problem, type Term } from "../model/filter";
+import { ordered, readSort } from "../model/order";
+import type { Table } from "../model/table";
+import type { Progress } from "./run";
+import type { RunState, Show } from "./url";
+
+/** The display modes, as what they add to the filter. */
+const ADDED: Readonly<Record<Show, string>> = {
+  all: "",
+  failures: "status:fail",
+  errors: "status:error",
+  different: "is:different",
+  flaky: "is:flaky",
+  unlabelled: "-has:label",
+};
+
+export interface Selection {
+  readonly names: Names;
+  /** What is asked for, display mode included, and what was wrong in the filter. */
+  readonly terms: readonly Term[];
+  readonly problems: readonly Problem[];
+  readonly context: Context;
+  /** By trial: 1 for those that the filter chooses. */
+  readonly chosen: Uint8Array;
+  /** By row: 1 for those that are shown, because a trial in a shown column was chosen. */
+  readonly rows: Uint8Array;
+  readonly order: Int32Array;
+  /** The source is looking for a text. */
+  readonly searching: boolean;
+}
+
+interface Given {
+  readonly source: DataSource;
+  readonly head: Head;
+  readonly table: Table;
+  readonly progress: Progress;
+  readonly state: RunState;
+  readonly baseline: Baseline | undefined;
+}
+
+export function useSelection({ source, head, table, progress, state, baseline }: Given): Selection {
+  const { q, show, hide, sort } = state;
+  const hidden = hide.join();
+  const names = useMemo(() => namesOf(head, table, baseline !== undefined), [head, table, progress, baseline]);
+  const { terms, problems } = useMemo(() => {
+    const mine = parse(q, names);
+    return { terms: [...mine.terms, ...parse(ADDED[show], names).terms], problems: mine.problems };
+  }, [q, show, names]);
+  const texts = useTexts(source, head.id, table, terms);
+  const context = useMemo(() => ({ head, texts, baseline }), [head, texts, baseline]);
+  const { chosen, rows } = useMemo(() => {
+    const found = select(table, terms, context);
+    return { chosen: found, rows: rowsOf(table, found, hide) };
+  }, [table, progress, table.labels, terms, context, hidden]);
+  const order = useMemo(() => ordered(table, rows, readSort(sort), baseline), [table, rows, sort, baseline]);
+  return { names, terms, problems, context, chosen, rows, order, searching: searched(terms).some((text) => !texts.has(text)) };
+}
+
+/** Trials in hidden columns are not chosen; a row with a chosen trial is shown. */
+function rowsOf(table: Table, chosen: Uint8Array, hide: readonly number[]): Uint8Array {
+  const rows = new Uint8Array(table.rows.length);
+  const hidden = new Uint8Array(table.variantCount);
+  for (const index of hide) if (index < hidden.length) hidden[index] = 1;
+  const { variant, row } = table;
+  for (let i = 0; i < chosen.length; i++) {
+    if (hidden[variant[i]!] === 1) chosen[i] = 0;
+    else if (chosen[i] === 1) rows[row[i]!] = 1;
+  }
+  return rows;
+}
+
+type Texts = ReadonlyMap<string, ReadonlySet<number>>;
+
+/** What the source found for the filter's texts, asked for once each; anew when the run is another table. */
+function useTexts(source: DataSource, run: string, table: Table, terms: readonly Term[]): Texts {
+  const [found, set] = useState<{ table: Table; texts: Texts }>({ table, texts: new Map() });
+  const wanted = searched(terms);
+  useEffect(() => {
+    let current = true;
+    const known: Texts = found.table === table ? found.texts : new Map();
+    const missing = wanted.filter((text) => !known.has(text));
+    if (missing.length === 0) return undefined;
+    const asked = missing.map((text) => source.search(run, text).catch((): number[] => []));
+    void Promise.all(asked).then((places) => {
+      if (current) set({ table, texts: new Map([...known, ...missing.map((text, i) => [text, new Set(places[i])] as const)]) });
+    });
+    return () => {
+      current = false;
+    };
+  }, [source, run, table, wanted.join("\n")]);
+  return found.texts;
+}

@@ -1,0 +1,71 @@
+/** The charts of a run: pass rates, how scores are spread, and one column against another. */
+import { useMemo } from "preact/hooks";
+import type { Head } from "../data/source";
+import { brushedOf, unbrushed, type Plane } from "../model/brush";
+import { columnsOf } from "../model/columns";
+import { measured, namesOf } from "../model/filter";
+import { binsOf } from "../model/histogram";
+import { plotOf } from "../model/plot";
+import { measuresOf, rowsOf, seriesOf } from "../model/series";
+import { summaries } from "../model/summary";
+import type { Table } from "../model/table";
+import { visible } from "../model/visible";
+import { count } from "../model/words";
+import { ColumnScatter, MeasureChoice } from "../parts/columnscatter";
+import { HistogramChart } from "../parts/histogramchart";
+import { RateChart } from "../parts/ratechart";
+import type { Go, RunState } from "../state/url";
+
+interface Props {
+  head: Head;
+  table: Table;
+  /** By trial, 1 for what the filter chooses. */
+  chosen: Uint8Array;
+  go: Go;
+  state: RunState;
+}
+
+export function Charts({ head, table, chosen, go, state }: Props) {
+  const columns = useMemo(
+    () => columnsOf(head, state.blind).filter(({ variant }) => !state.hide.includes(variant.index)),
+    [head, state.blind, state.hide],
+  );
+  const measures = measuresOf(table);
+  const { measure, x, y } = plotOf(state.plot, measures, columns.map(({ variant }) => variant.index));
+  const rows = useMemo(() => rowsOf(table, chosen), [table, chosen, table.size]);
+  const found = useMemo(() => seriesOf(table, measure, rows), [table, rows, measure.name, measure.metric]);
+  const bins = useMemo(() => binsOf(measured(table, { ...measure, column: -1 }, {}), table.size), [table, table.size, measure.name, measure.metric]);
+  const sums = useMemo(() => summaries(table, rows), [table, rows]);
+  const n = rows.reduce((sum, row) => sum + row, 0);
+  const names = namesOf(head, table, state.base !== "");
+  const plane: Plane = { measure, x, y };
+  const brush = brushedOf(state.q, plane, names);
+  return (
+    <div class="charts">
+      <div class="chart-bar">
+        <MeasureChoice measures={measures} measure={measure} change={(key) => go({ plot: `${key}.${x}.${y}` })} />
+        <span class="chart-count">
+          {n === table.rows.length ? count(n, "case") : `${count(n, "case")} of ${table.rows.length.toLocaleString("en-US")}`}
+        </span>
+        {brush !== undefined && (
+          <span class="chart-chips">
+            {brush.terms.map((term) => <code key={term} class="chart-chip">{visible(term)}</code>)}
+            <button class="button" type="button" onClick={() => go({ q: unbrushed(state.q, plane, names) })}>clear</button>
+            <button class="button" type="button" onClick={() => go({ view: "matrix" })}>{`show ${count(n, "case")}`}</button>
+          </span>
+        )}
+      </div>
+      {n === 0 || columns.length === 0 ? (
+        <p class="chart-empty">{columns.length === 0 ? "All columns are hidden." : "The filter chooses no case."}</p>
+      ) : (
+        <div class="chart-grid">
+          <RateChart columns={columns} summaries={sums} />
+          <HistogramChart columns={columns} series={found} bins={bins} measure={measure} />
+          {columns.length > 1 && (
+            <ColumnScatter head={head} table={table} columns={columns} measure={measure} x={x} y={y} chosen={rows} state={state} go={go} />
+          )}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,179 @@
+/** One cell, whole: a panel beside the matrix, the whole screen on a phone. The page behind it stays alive. */
+import { Fragment } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { problemOf, type Problem } from "../data/problem";
+import type { Cell, DataSource, Head } from "../data/source";
+import type { Baseline } from "../model/baseline";
+import { neighbour } from "../model/neighbour";
+import type { Table } from "../model/table";
+import { useAuthor } from "../parts/author";
+import { Calls } from "../parts/calls";
+import { CellHead } from "../parts/cellhead";
+import { Copy } from "../parts/copy";
+import { Expectations, InShort } from "../parts/expectations";
+import { useKeys } from "../parts/keyboard";
+import { useLabels } from "../parts/labelling";
+import { AgreementLine, History, LabelBar, Standing } from "../parts/labels";
+import { MoreTab, PromptTab } from "../parts/more";
+import { formsOf, Output, usualForm, useBefore, type Form } from "../parts/output";
+import { Tabs, type Tab } from "../parts/tabs";
+import { link, read, type Go } from "../state/url";
+
+export interface DrawerProps {
+  readonly source: DataSource;
+  readonly head: Head;
+  readonly table: Table;
+  /** The trial's place in the plan. */
+  readonly index: number;
+  /** A tab, and the form of the output: `output.diff`, `calls`. */
+  readonly tab: string;
+  readonly baseline?: Baseline | undefined;
+  readonly blind: boolean;
+  readonly go: Go;
+  /** Who labels where nobody has been named in this browser. */
+  readonly author: string;
+  readonly labelled: () => void;
+}
+
+export function Drawer(p: DrawerProps) {
+  const { cell, problem } = useCell(p.source, p.head.id, p.index);
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => panel.current?.focus({ preventScroll: true }), []);
+  useEffect(() => panel.current?.scrollTo(0, 0), [cell]);
+  const close = (): void => p.go({ cell: undefined });
+  useKeys({ Escape: close });
+  return (
+    <div class="drawer" ref={panel} role="dialog" aria-modal="false" aria-labelledby="drawer-title" tabIndex={-1}>
+      <Bar {...p} close={close} />
+      {problem !== undefined && (
+        <div class="drawer-head" role="alert">
+          <h2 class="drawer-title" id="drawer-title">{problem.message}</h2>
+          <p class="note">{problem.hint}</p>
+        </div>
+      )}
+      {problem === undefined && cell === undefined && <p class="note" id="drawer-title" role="status">Reading the cell…</p>}
+      {problem === undefined && cell !== undefined && <Loaded {...p} cell={cell} />}
+    </div>
+  );
+}
+
+/** The cell before stays until the next one is here. */
+function useCell(source: DataSource, run: string, index: number): { readonly cell?: Cell; readonly problem?: Problem } {
+  const [loaded, set] = useState<{ readonly cell?: Cell; readonly problem?: Problem }>({});
+  useEffect(() => {
+    let on = true;
+    source.cell(run, index).then(
+      (cell) => on && set({ cell }),
+      (thrown: unknown) => on && set({ problem: problemOf(thrown) }),
+    );
+    return () => {
+      on = false;
+    };
+  }, [source, run, index]);
+  return loaded;
+}
+
+function Bar({ table, index, go, close }: DrawerProps & { close: () => void }) {
+  const trial = table.at(index);
+  /** Where a matrix is on the page its order counts, and it has the keys; a button is one of them pressed. */
+  const matrix = (): boolean => document.querySelector("[role=grid]") !== null;
+  const step = (rows: -1 | 0 | 1, columns: -1 | 0 | 1) => () => {
+    if (matrix() || trial < 0) return false;
+    const next = neighbour(table, trial, rows, columns);
+    if (next >= 0) go({ cell: table.index[next]! });
+    return true;
+  };
+  const steps = { j: step(1, 0), k: step(-1, 0), h: step(0, -1), l: step(0, 1) };
+  useKeys(steps);
+  const press = (key: keyof typeof steps) => () => {
+    dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
+  };
+  return (
+    <div class="drawer-bar">
+      <button type="button" class="button quiet small" title="Previous case: key k" onClick={press("k")}>↑<span class="unseen">Previous case</span></button>
+      <button type="button" class="button quiet small" title="Next case: key j" onClick={press("j")}>↓<span class="unseen">Next case</span></button>
+      <button type="button" class="button quiet small" title="Variant to the left: key h" onClick={press("h")}>←<span class="unseen">Variant to the left</span></button>
+      <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<span class="unseen">Variant to the right</span></button>
+      <span class="drawer-space" />
+      <Copy what="Copy link" title="The address of this cell" text={() => link(read(location.hash))} />
+      <button type="button" class="button quiet small" title="Close: Esc" onClick={close}>Close</button>
+    </div>
+  );
+}
+
+function Loaded(p: DrawerProps & { cell: Cell }) {
+  const { source, head, table, cell, go } = p;
+  const trial = table.at(cell.index);
+  const [author, name] = useAuthor(p.author);
+  const [noting, setNoting] = useState(0);
+  const [revealed, reveal] = useState(-1);
+  const veiled = p.blind && revealed !== cell.index;
+  const labels = useLabels({ source, run: head.id, index: cell.index, author, blind: veiled, labelled: p.labelled });
+  const hidden = veiled && labels.mine?.verdict === undefined && labels.mine?.score === undefined;
+  const [tab = "", chosen = ""] = p.tab.split(".");
+  const before = useBefore(source, hidden ? undefined : p.baseline, cell.index, chosen === "baseline");
+  const forms = formsOf(cell, before.there);
+  const form = forms.find((each) => each === chosen) ?? usualForm(cell);
+  const choose = (next: Form): void => go({ tab: next === usualForm(cell) ? "" : `output.${next}` });
+  const turn = (to: Form) => () => {
+    if (!forms.includes(to)) return false;
+    choose(form === to && (tab === "" || tab === "output") ? usualForm(cell) : to);
+    return true;
+  };
+  const trials = trial < 0 ? [] : table.cell(table.row[trial]!, table.variant[trial]!);
+  const repeat = (step: number) => () => {
+    const next = trials[trials.indexOf(trial) + step];
+    if (next !== undefined) go({ cell: table.index[next]! });
+  };
+  const say = (field: "verdict" | "score" | "star", value: string | number | boolean) => () => {
+    const { verdict, score, star } = labels.mine ?? {};
+    labels.say(field, { verdict, score, star }[field] === value ? null : value);
+  };
+  useKeys({ d: turn("diff"), b: turn("baseline"), "[": repeat(-1), "]": repeat(1) });
+  useKeys(
+    {
+      p: say("verdict", "pass"), f: say("verdict", "fail"), s: say("star", true), u: labels.undo, n: () => setNoting(noting + 1),
+      ...Object.fromEntries([1, 2, 3, 4, 5].map((score) => [String(score), say("score", score)])),
+    },
+    source.writable,
+  );
+  const tabs = tabsOf(cell, hidden, labels.events.length);
+  const now = tabs.some(({ id }) => id === tab) ? tab : "output";
+  return (
+    <>
+      <div class="drawer-head">
+        <CellHead head={head} table={table} cell={cell} trial={trial} baseline={p.baseline} hidden={hidden} reveal={() => reveal(cell.index)} open={(index) => go({ cell: index })} />
+        {source.writable && <LabelBar labels={labels} author={author} name={name} noting={noting} />}
+        {!hidden && <Standing said={source.writable ? labels.said.filter((one) => one.author !== author) : labels.said} />}
+      </div>
+      <Tabs tabs={tabs} chosen={now} choose={(id) => go({ tab: id === "output" ? "" : id })}>
+        {now === "output" && (
+          <Fragment key={cell.index}>
+            {!hidden && cell.outcome !== "pass" && <InShort cell={cell} more={() => go({ tab: "expectations" })} />}
+            <Output cell={cell} form={form} forms={forms} choose={choose} before={before} />
+          </Fragment>
+        )}
+        {now === "expectations" && <Expectations key={cell.index} cell={cell} />}
+        {now === "prompt" && <PromptTab key={cell.index} cell={cell} hidden={hidden} />}
+        {now === "calls" && <Calls key={cell.index} calls={cell.calls} all={trial < 0 ? 0 : table.calls[trial]!} />}
+        {now === "labels" && <><AgreementLine table={table} labels={labels.all} /><History events={labels.events} /></>}
+        {now === "more" && <MoreTab key={cell.index} cell={cell} />}
+      </Tabs>
+    </>
+  );
+}
+
+function tabsOf(cell: Cell, hidden: boolean, events: number): readonly Tab[] {
+  const output: Tab = { id: "output", name: "Output" };
+  const prompt: Tab = { id: "prompt", name: hidden ? "Variables" : "Prompt" };
+  if (hidden) return [output, prompt];
+  const met = cell.outcomes.filter(({ outcome }) => outcome === "pass").length;
+  return [
+    output,
+    { id: "expectations", name: "Expectations", note: cell.outcomes.length > 0 ? `${met}/${cell.outcomes.length}` : "" },
+    prompt,
+    { id: "calls", name: "Calls", note: String(cell.calls.length) },
+    { id: "labels", name: "Labels", note: events > 0 ? String(events) : "" },
+    { id: "more", name: "More" },
+  ];
+}

@@ -1,0 +1,115 @@
+/** The matrix: a row for each case, a column for each variant, and as much of it drawn as is seen. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Previews } from "../data/previews";
+import type { DataSource, Head } from "../data/source";
+import type { Baseline } from "../model/baseline";
+import type { Column } from "../model/columns";
+import { ColumnHead, sortedAs } from "../parts/columnhead";
+import { useCursor } from "../state/cursor";
+import { MatrixRow, type RowGiven, shownTrial } from "../parts/matrixrow";
+import { useVirtual } from "../parts/virtual";
+import { quoted } from "../model/filter";
+import { readSort, writeSort } from "../model/order";
+import type { ColumnSummary } from "../model/summary";
+import type { Table } from "../model/table";
+import type { Progress } from "../state/run";
+import type { Selection } from "../state/selection";
+import { link, type Go, type RunState, type Size } from "../state/url";
+
+const HEIGHT: Readonly<Record<Size, number>> = { s: 34, m: 136, l: 288 };
+
+interface Props {
+  readonly source: DataSource;
+  readonly head: Head;
+  readonly table: Table;
+  readonly progress: Progress;
+  readonly state: RunState;
+  readonly go: Go;
+  readonly columns: readonly Column[];
+  readonly selection: Selection;
+  readonly summaries: readonly ColumnSummary[];
+  readonly baseline: Baseline | undefined;
+  /** Changes with the labels. */
+  readonly labels: number;
+  readonly unfolded: boolean;
+  /** How many cases these are. */
+  readonly shown: ComponentChildren;
+  readonly toggle: (field: string, value: string) => void;
+  /** Goes to the column beside, where only one is shown. */
+  readonly step: ((by: 1 | -1) => void) | undefined;
+}
+
+export function Matrix(p: Props) {
+  const { source, head, table, progress, state, go, columns, selection } = p;
+  const { order, chosen } = selection;
+  const height = HEIGHT[state.size];
+  const { box, cover, first, last, top, height: whole, onScroll, reveal } = useVirtual(order.length, height);
+  const [came, count] = useState(0);
+  const previews = useMemo(() => new Previews(source, head.id, () => count((n) => n + 1)), [source, head.id]);
+  useEffect(() => () => previews.stop(), [previews]);
+  useEffect(() => previews.forget(), [previews, table]);
+  const cursor = useCursor({ table, order, chosen, columns, state, go, box, reveal, step: p.step });
+  useEffect(() => {
+    const seen: number[] = [];
+    for (let at = first; at < last && at < order.length; at++) {
+      for (const { variant } of columns) {
+        const trial = shownTrial(table, order[at]!, variant.index, chosen);
+        if (trial >= 0) seen.push(table.index[trial]!);
+      }
+    }
+    previews.want(seen);
+  });
+  const given = useMemo<RowGiven>(
+    () => ({ table, columns, chosen, previews, baseline: p.baseline, state }),
+    [table, columns, chosen, previews, p.baseline, state.blind, state.md, state.size, came, progress, p.labels],
+  );
+  const click = (event: MouseEvent): void => {
+    if (!(event.target instanceof Element)) return;
+    const chip = event.target.closest<HTMLElement>("[data-metric], [data-tag], [data-link]");
+    const { metric, value, tag, link: copied } = chip?.dataset ?? {};
+    if (metric !== undefined) go({ q: `${state.q} ${quoted(metric)}<=${Number(Number(value).toPrecision(4))}`.trim() });
+    else if (tag !== undefined) p.toggle("tag", tag);
+    else if (copied !== undefined) void copy(chip!, link({ ...state, cell: Number(copied) }));
+    else if (getSelection()?.isCollapsed !== false) cursor.click(event.target);
+  };
+  const sort = readSort(state.sort);
+  const rows = [];
+  for (let at = first; at < Math.min(last, order.length); at++) {
+    const row = order[at]!;
+    rows.push(<MatrixRow key={row} at={at} row={row} given={given} active={cursor.row === at ? cursor.column : -1} open={cursor.row === at && state.cell !== undefined} />);
+  }
+  return (
+    <div
+      class={`matrix matrix-${state.size}`} role="grid" aria-label="Cases and variants" aria-rowcount={order.length + 1} aria-colcount={columns.length + 1}
+      aria-activedescendant={cursor.id} aria-busy={!progress.done} tabIndex={0} ref={box} onScroll={onScroll} onClick={click} {...cursor.swipe}
+      style={{ "--columns": columns.length, "--row": `${height}px` }}
+    >
+      <div class="matrix-row matrix-head" role="row" aria-rowindex={1} ref={cover}>
+        <div class="matrix-case" role="columnheader" aria-colindex={1}><span class="unseen">Case</span>{p.shown}</div>
+        {columns.map((column, i) => (
+          <div class="matrix-column" role="columnheader" key={column.variant.index} aria-colindex={i + 2} aria-sort={sortedAs(sort, column.variant.index)}>
+            <ColumnHead
+              column={column} summary={p.summaries[column.variant.index]} sort={sort} onSort={(to) => go({ sort: writeSort(to) })}
+              blind={state.blind} compared={p.baseline !== undefined} unfolded={p.unfolded}
+            />
+          </div>
+        ))}
+      </div>
+      <div class="matrix-body" role="rowgroup" style={{ height: `${whole}px` }}>
+        <div class="matrix-window" role="presentation" style={{ top: `${top}px` }}>{rows}</div>
+      </div>
+    </div>
+  );
+}
+
+/** Says on the button itself whether it went well, for a moment. */
+async function copy(button: HTMLElement, text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.dataset["said"] = "copied";
+  } catch {
+    button.dataset["said"] = "not allowed";
+  }
+  setTimeout(() => delete button.dataset["said"], 1500);
+}

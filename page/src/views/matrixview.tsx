@@ -1,0 +1,123 @@
+/** The matrix with its tools: filter and facets beside it, progress above it. */
+import { useMemo, useState } from "preact/hooks";
+import type { DataSource, Head, RunSummary } from "../data/source";
+import type { Baseline } from "../model/baseline";
+import { columnsOf } from "../model/columns";
+import { facets as facetsOf } from "../model/facets";
+import { toggled } from "../model/facets";
+import type { ColumnSummary } from "../model/summary";
+import type { Table } from "../model/table";
+import { Facets } from "../parts/facets";
+import { count, grouped } from "../parts/marks";
+import { Menu } from "../parts/menu";
+import { Told } from "../parts/told";
+import { Toolbar } from "../parts/toolbar";
+import { useMedia } from "../state/media";
+import { useLate } from "../state/late";
+import type { Progress } from "../state/run";
+import type { Selection } from "../state/selection";
+import type { Go, RunState } from "../state/url";
+import { Matrix } from "./matrix";
+
+interface Props {
+  readonly source: DataSource;
+  readonly head: Head;
+  readonly table: Table;
+  readonly progress: Progress;
+  readonly state: RunState;
+  readonly go: Go;
+  readonly selection: Selection;
+  readonly summaries: readonly ColumnSummary[];
+  readonly baseline: Baseline | undefined;
+  readonly labels: number;
+  readonly runs: readonly RunSummary[];
+}
+
+const NARROW = "(max-width: 700px)";
+const WIDE = "(min-width: 1100px)";
+
+export function MatrixView(p: Props) {
+  const { head, table, state, go, selection } = p;
+  const [unfolded, unfold] = useState(false);
+  const [narrow, wide] = [useMedia(NARROW), useMedia(WIDE)];
+  const all = useMemo(() => columnsOf(head, state.blind), [head, state.blind]);
+  const seen = useMemo(() => all.filter(({ variant }) => !state.hide.includes(variant.index)), [all, state.hide.join()]);
+  const at = Math.max(0, seen.findIndex(({ variant }) => variant.index === state.col));
+  const columns = useMemo(() => (narrow ? seen.slice(at, at + 1) : seen), [seen, narrow, at]);
+  const step = (by: 1 | -1): void => {
+    const next = seen[at + by];
+    if (next !== undefined) go({ col: next.variant.index });
+  };
+  const { terms, chosen, context, order } = selection;
+  const facets = useLate(() => (state.blind ? [] : facetsOf(table, terms, chosen, context)), [table, terms, chosen, context, state.blind], []);
+  const toggle = (field: string, value: string): void => go({ q: toggled(state.q, selection.names, field, value) });
+  const panel = facets.length > 0 && <Facets of={facets} toggle={toggle} />;
+  return (
+    <section class="matrix-view" aria-label="Matrix">
+      <Toolbar
+        head={head} table={table} state={state} go={go} columns={all} selection={selection} summaries={p.summaries} runs={p.runs}
+        compared={p.baseline !== undefined} unfolded={unfolded} unfold={unfold} narrow={narrow}
+        facets={!wide && panel ? <Menu name="Facets">{panel}</Menu> : null}
+      />
+      {narrow && seen.length > 1 && (
+        <div class="one-column">
+          <button type="button" class="button" disabled={at === 0} onClick={() => step(-1)} aria-label="Column to the left">‹</button>
+          <select class="control" aria-label="Column" value={seen[at]?.variant.index} onChange={(event) => go({ col: Number(event.currentTarget.value) })}>
+            {seen.map(({ variant, name }) => <option key={variant.index} value={variant.index}>{name}</option>)}
+          </select>
+          <button type="button" class="button" disabled={at === seen.length - 1} onClick={() => step(1)} aria-label="Column to the right">›</button>
+        </div>
+      )}
+      {!p.progress.done && <Reading {...p} />}
+      <div class="matrix-frame">
+        {wide && !state.blind && <aside class="facet-panel">{panel}</aside>}
+        {order.length === 0 && p.progress.done ? (
+          <Nothing {...p} />
+        ) : (
+          <Matrix
+            source={p.source} head={head} table={table} progress={p.progress} state={state} go={go} columns={columns} selection={selection}
+            summaries={p.summaries} baseline={p.baseline} labels={p.labels} unfolded={unfolded} toggle={toggle} step={narrow ? step : undefined}
+            shown={<ShownOf table={table} selection={selection} />}
+          />
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** How many of the cases are shown. */
+function ShownOf({ table, selection }: Pick<Props, "table" | "selection">) {
+  const [n, of] = [selection.order.length, table.rows.length];
+  return (
+    <div class="shown-of" role="status">
+      {n === of ? count(of, "case") : <><b>{grouped(n)}</b> of {count(of, "case")}<small>the numbers beside this are of these</small></>}
+    </div>
+  );
+}
+
+/** How far the reading is. */
+function Reading({ head, progress }: Props) {
+  const trials = Math.max(head.totals.trials, progress.cells);
+  return (
+    <div class="reading">
+      <progress max={trials} value={progress.cells} aria-label="Reading the run" />
+      <span>{`${grouped(progress.cells)} of ${count(trials, "trial")} read`}</span>
+    </div>
+  );
+}
+
+function Nothing({ table, head, state, go }: Props) {
+  if (table.rows.length === 0) {
+    return (
+      <Told title={head.alive ? "Nothing is settled yet" : "This run has no results"}>
+        <p>{head.alive ? "Cases appear here as they are settled." : "It ended before its first case was settled. `evenhand resume` takes it up again."}</p>
+      </Told>
+    );
+  }
+  return (
+    <Told title="No case fits">
+      <p>{`None of the ${count(table.rows.length, "case")} has a cell that fits the filter and the display mode.`}</p>
+      <button type="button" class="button" onClick={() => go({ q: "", show: "all", hide: state.hide })}>Show all cases</button>
+    </Told>
+  );
+}

@@ -1,0 +1,123 @@
+/** One run: what it came to, and its views. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { DataSource, Head, RunSummary } from "../data/source";
+import { summaries as summariesOf } from "../model/summary";
+import type { Table } from "../model/table";
+import { useAuthor } from "../parts/author";
+import { Help } from "../parts/help";
+import { useKeys } from "../parts/keyboard";
+import { RunTitle, RunTotals } from "../parts/runheader";
+import { Told, Trouble, Waiting } from "../parts/told";
+import { TopBar } from "../parts/topbar";
+import { useBaseline } from "../state/baseline";
+import { useLabelled } from "../state/labelled";
+import { useLate } from "../state/late";
+import { useRun, type Progress } from "../state/run";
+import { useSelection } from "../state/selection";
+import { START, write, type Go, type RunState, type View } from "../state/url";
+import { About } from "./about";
+import { Charts } from "./charts";
+import { ComparisonView } from "./comparison";
+import { Drawer } from "./drawer";
+import { MatrixView } from "./matrixview";
+
+interface Props {
+  readonly source: DataSource;
+  readonly state: RunState;
+  readonly go: Go;
+}
+
+export function RunPage({ source, state, go }: Props) {
+  const { head, table, progress, problem } = useRun(source, state.run);
+  const [help, setHelp] = useState(false);
+  useKeys({
+    "?": () => setHelp(true),
+    "/": () => focusOn("filter"),
+    "g r": () => go({ ...START }),
+    "g m": () => go({ view: "matrix" }),
+    "g c": () => go({ view: "charts" }),
+  });
+  useEffect(() => {
+    if (head !== undefined) document.title = `${head.title || head.id} · Evenhand`;
+  }, [head]);
+  return (
+    <div class="run-page">
+      <TopBar source={source} help={() => setHelp(true)}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
+      {problem !== undefined && <Trouble problem={problem}><a href="#/">Back to the list of runs</a></Trouble>}
+      {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
+      {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} />}
+      {help && <Help close={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+function Views({ source, state, go, head, table, progress }: Props & { head: Head; table: Table; progress: Progress }) {
+  const [labels, again] = useLabelled(source, head.id, table, progress);
+  const [author] = useAuthor("me");
+  const runs = useRuns(source);
+  const against = useBaseline(source, head, table, progress.done, state.base);
+  const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline });
+  const { rows } = selection;
+  const summaries = useLate(() => summariesOf(table, rows), [table, rows], []);
+  const hidden = state.hide.join();
+  const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, hidden]);
+  return (
+    <main class="run-main">
+      <RunTotals head={head} blind={state.blind} />
+      <Tabs state={state} />
+      {against.problem !== undefined && state.view === "matrix" && <p class="line-problem" role="alert">{against.problem.message} {against.problem.hint}</p>}
+      {state.view === "matrix" && (
+        <MatrixView
+          source={source} head={head} table={table} progress={progress} state={state} go={go} selection={selection} summaries={summaries}
+          baseline={against.baseline} labels={labels} runs={runs}
+        />
+      )}
+      <div class={state.view === "matrix" ? "unused" : "page-scroll"} aria-busy={!progress.done}>
+        {state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
+        {state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} go={go} state={state} />}
+        {state.view === "comparison" && <ComparisonView source={source} head={head} table={table} state={state} go={go} runs={runs} />}
+        {state.view === "about" && (state.blind ? <Told title="Hidden while you label blind">It names models and prompts.</Told> : <About head={head} />)}
+      </div>
+      {state.cell !== undefined && table.at(state.cell) >= 0 && (
+        <Drawer
+          source={source} head={head} table={table} index={state.cell} tab={state.tab} blind={state.blind} go={go} author={author} labelled={again}
+          {...(against.baseline === undefined ? {} : { baseline: against.baseline })}
+        />
+      )}
+    </main>
+  );
+}
+
+const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["charts", "Charts"], ["comparison", "Comparison"], ["about", "About"]];
+
+/** Blind, only the matrix is told of: the other views are about what is hidden. */
+function Tabs({ state }: { state: RunState }) {
+  const views = state.blind ? VIEWS.filter(([view]) => view === "matrix" || view === state.view) : VIEWS;
+  return (
+    <nav class="views" aria-label="Views of this run">
+      {views.map(([view, words]) => (
+        <a key={view} class="view-tab" href={write({ ...state, view, cell: undefined })} aria-current={state.view === view ? "page" : undefined}>{words}</a>
+      ))}
+    </nav>
+  );
+}
+
+function useRuns(source: DataSource): readonly RunSummary[] {
+  const [runs, set] = useState<readonly RunSummary[]>([]);
+  useEffect(() => void source.runs().then(set, () => undefined), [source]); // without them there is no baseline to choose
+  return runs;
+}
+
+/** By trial: 1 for those of the shown rows in the shown columns. */
+function trialsOf(table: Table, rows: Uint8Array, hide: readonly number[]): Uint8Array {
+  const hidden = new Set(hide);
+  const found = new Uint8Array(table.size);
+  for (let i = 0; i < found.length; i++) if (rows[table.row[i]!] === 1 && !hidden.has(table.variant[i]!)) found[i] = 1;
+  return found;
+}
+
+function focusOn(id: string): boolean {
+  const field = document.getElementById(id);
+  field?.focus();
+  return field !== null;
+}

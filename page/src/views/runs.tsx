@@ -1,0 +1,112 @@
+/** The list of runs: newest first, searched, and two of them chosen to be compared. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { problemOf, type Problem } from "../data/problem";
+import type { DataSource, RunSummary } from "../data/source";
+import { Help } from "../parts/help";
+import { useKeys } from "../parts/keyboard";
+import { count } from "../parts/marks";
+import { RunTable } from "../parts/runtable";
+import { Told, Trouble, Waiting } from "../parts/told";
+import { TopBar } from "../parts/topbar";
+import { START, write, type Go, type RunState } from "../state/url";
+
+const AGAIN = 3000; // ms between two looks while a run is being written
+const SELDOM = 10_000; // while none is: another may be started
+
+export function RunList({ source, state, go }: { source: DataSource; state: RunState; go: Go }) {
+  const { runs, problem } = useRunList(source);
+  const [picked, pick] = useState<readonly string[]>([]);
+  const [help, setHelp] = useState(false);
+  useKeys({ "?": () => setHelp(true), "/": () => document.getElementById("search")?.focus() });
+  useEffect(() => {
+    document.title = "Runs · Evenhand";
+  }, []);
+  const found = useMemo(() => runs?.filter((run) => fits(run, state.q)), [runs, state.q]);
+  const toggle = (id: string): void => pick(picked.includes(id) ? picked.filter((each) => each !== id) : [...picked, id].slice(-2));
+  const [base, run] = pair(runs ?? [], picked);
+  return (
+    <div class="list-page">
+      <TopBar source={source} help={() => setHelp(true)} />
+      <main class="list-main">
+        <div class="list-head">
+          <h1>Runs</h1>
+          {runs !== undefined && <span class="muted">{found?.length === runs.length ? count(runs.length, "run") : `${found?.length ?? 0} of ${count(runs.length, "run")}`}</span>}
+          <input
+            id="search" class="control list-search" type="search" placeholder="Search" aria-label="Search the runs" value={state.q}
+            onInput={(event) => go({ q: event.currentTarget.value })}
+          />
+          <span class="list-compare">
+            {run !== undefined && base !== undefined ? (
+              <a class="button primary" href={write({ ...START, run: run.id, view: "comparison", base: base.id })}>Compare the two</a>
+            ) : (
+              <span class="muted">{picked.length === 1 ? "Choose one more to compare" : "Choose two to compare"}</span>
+            )}
+          </span>
+        </div>
+        {problem !== undefined && <Trouble problem={problem} />}
+        {found === undefined && problem === undefined && <Waiting>Reading the runs…</Waiting>}
+        {runs?.length === 0 && <NoRuns />}
+        {found !== undefined && found.length > 0 && <RunTable runs={found} picked={picked} toggle={toggle} />}
+        {runs !== undefined && runs.length > 0 && found?.length === 0 && (
+          <Told title="No run fits">
+            <button class="button" type="button" onClick={() => go({ q: "" })}>Show all runs</button>
+          </Told>
+        )}
+      </main>
+      {help && <Help close={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+function NoRuns() {
+  return (
+    <Told title="There are no runs here yet">
+      <p>Make an eval that works offline, and run it:</p>
+      <pre class="told-code">evenhand init demo{"\n"}cd demo{"\n"}evenhand run</pre>
+      <p>Runs are looked for in the folder in which `evenhand view` was started.</p>
+    </Told>
+  );
+}
+
+function useRunList(source: DataSource): { runs: readonly RunSummary[] | undefined; problem: Problem | undefined } {
+  const [runs, set] = useState<readonly RunSummary[]>();
+  const [problem, setProblem] = useState<Problem>();
+  useEffect(() => {
+    let timer: number | undefined;
+    let stopped = false;
+    const look = async (): Promise<void> => {
+      try {
+        const found = await source.runs();
+        if (stopped) return;
+        set(found);
+        setProblem(undefined);
+        clearTimeout(timer);
+        if (source.live) timer = setTimeout(() => void look(), found.some((run) => run.alive) ? AGAIN : SELDOM);
+      } catch (thrown) {
+        if (!stopped) setProblem(problemOf(thrown));
+      }
+    };
+    const back = (): void => {
+      if (document.visibilityState === "visible" && source.live) void look();
+    };
+    void look();
+    document.addEventListener("visibilitychange", back);
+    return () => {
+      stopped = true;
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", back);
+    };
+  }, [source]);
+  return { runs, problem };
+}
+
+function fits(run: RunSummary, query: string): boolean {
+  const text = `${run.title} ${run.source} ${run.id} ${run.verdict} ${run.status}`.toLowerCase();
+  return query.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+}
+
+/** The older of the two is what the newer is compared with. */
+function pair(runs: readonly RunSummary[], picked: readonly string[]): (RunSummary | undefined)[] {
+  const two = runs.filter(({ id }) => picked.includes(id)).sort((a, b) => a.created_at - b.created_at);
+  return two.length === 2 ? two : [];
+}

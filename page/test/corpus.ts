@@ -1,0 +1,21 @@
+// What somebody might write to take over the page of whoever reads it.
+export const CORPUS: readonly string[] = [
+  "<script>alert(1)</script>",
+  "<img src=x onerror=alert(1)>",
+  "<svg onload=alert(1)><foreignObject><iframe src='javascript:alert(1)'></iframe></foreignObject></svg>",
+  "</pre></div></textarea></script><script>alert(1)</script>",
+  "<style>*{display:none}</style><link rel=stylesheet href=http://evil.example/x.css>",
+  '<b style="background:url(http://evil.example/x)" onclick="alert(1)">bold</b>',
+  "[click](javascript:alert(1)) [again](JaVaScRiPt:alert(1)) [entity](&#106;avascript:alert(1))",
+  "[data](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==) <javascript:alert(1)>",
+  "![pixel](http://evil.example/p.png) ![x](data:image/svg+xml,<svg/onload=alert(1)>)",
+  "[ref]: javascript:alert(1) 'title\"><script>'\n\n[ref] ![ref]",
+  "http://evil.example/?q=secret www.evil.example me@evil.example",
+  "&lt;script&gt;alert(1)&lt;/script&gt; &#60;img src=x onerror=alert(1)&#62; &#x3c;b&#x3e; &#0; &#99999999;",
+  "| <script>alert(1)</script> | ![x](http://evil.example) |\n|---|---|\n| [a](javascript:b) | <svg onload=x> |",
+  "- [ ] <script>alert(1)</script>\n- [x] [l](vbscript:x)\n\n> <img src=x>\n\n1. `<script>`",
+  "{{constructor.constructor('alert(1)')()}} ${alert(1)} <%= 7*7 %> #{7*7} __proto__ constructor",
+  "```html\n<script>alert(1)</script>\n```\n\n    <img src=x onerror=alert(1)>",
+  "\u001b[31mred\u001b]8;;http://evil.example\u0007link\u001b]8;;\u0007 \0 \u009b31m",
+  "admin\u202Etxt.exe\u202C \u2066isolated\u2069 zero\u200Bwidth \uFEFF \u{E0041}\u{E007F} \uD800",
+];

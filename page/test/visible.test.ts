@@ -1,0 +1,63 @@
+// Text is shown as it is, with a name for what would not be seen, and cut without a loss.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { asJson, chunks, clipped, hasLongLine, pieces, visible } from "../src/model/visible";
+import { CORPUS } from "./corpus";
+
+test("what would not be seen has a name, all else is as it was", () => {
+  assert.equal(visible("a\u001b[31m\0\u202E\u200B\uFEFF\u0085\x7F\rb"), "a⟨ESC⟩[31m⟨NUL⟩⟨RLO⟩⟨ZWSP⟩⟨BOM⟩⟨U+0085⟩⟨DEL⟩⟨CR⟩b");
+  assert.equal(visible("\uD800 \u{E0041}"), "⟨U+D800⟩ ⟨U+E0041⟩");
+  const plain = "tabs\tand\nlines, ümläuts, 漢字, עברית, 👩‍👩‍👧 and 🏳️‍🌈";
+  assert.equal(visible(plain), plain);
+  assert.deepEqual(pieces(plain).filter((piece) => piece.special), []);
+});
+
+test("pieces hold the whole text", () => {
+  for (const text of CORPUS) assert.equal(pieces(text).map((piece) => piece.text).join(""), text);
+});
+
+test("after some dozens of unseen characters the rest comes in one piece", () => {
+  const found = pieces("\0".repeat(10_000));
+  assert.ok(found.length < 100);
+  assert.equal(found.at(-1)?.text, "⟨NUL⟩".repeat(10_000 - found.length + 1));
+});
+
+test("chunks hold the whole text, end with lines where they can, and split no character", () => {
+  const lines = Array.from({ length: 5000 }, (_, i) => `line ${i}`).join("\n");
+  assert.equal(chunks(lines).map((chunk) => chunk.text).join("\n"), lines);
+  assert.ok(chunks(lines).every((chunk) => !chunk.open));
+  const long = "😀".repeat(50_001);
+  const parts = chunks(`a${long}`);
+  assert.equal(parts.map((chunk) => chunk.text).join(""), `a${long}`);
+  assert.ok(parts.slice(0, -1).every((chunk) => chunk.open && !/[\uD800-\uDBFF]$/.test(chunk.text)));
+  assert.equal(chunks("").length, 1);
+  assert.equal(chunks(`${"x".repeat(16_000)}\n`).length, 1);
+});
+
+test("ten million characters are cut in no time, in lines or in one", () => {
+  for (const text of ["x".repeat(1e7), `${"y".repeat(75)}\n`.repeat(131_000)]) {
+    const start = performance.now();
+    const found = chunks(text);
+    for (const chunk of found) pieces(chunk.text);
+    hasLongLine(text, 90);
+    assert.ok(found.length > 500);
+    assert.ok(performance.now() - start < 1500);
+  }
+});
+
+test("the first part of a text has so many characters and lines", () => {
+  assert.deepEqual(clipped("a\nb\nc", 100, 2), { text: "a\nb", more: true });
+  assert.deepEqual(clipped("a\nb", 100, 2), { text: "a\nb", more: false });
+  assert.deepEqual(clipped("😀😀", 3), { text: "😀", more: true });
+});
+
+test("a line is long when it is longer", () => {
+  assert.equal(hasLongLine(`${"x".repeat(90)}\n${"y".repeat(90)}`, 90), false);
+  assert.equal(hasLongLine(`a\n${"x".repeat(91)}`, 90), true);
+});
+
+test("JSON is an object or a list; the rest is text", () => {
+  assert.deepEqual(asJson(' {"a": [1]} '), { a: [1] });
+  assert.equal(asJson("12"), undefined);
+  assert.equal(asJson("{oops"), undefined);
+});

@@ -1,0 +1,103 @@
+"""`evenhand view`: a local page on all runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evenhand.cli.streams import printing, tell
+
+if TYPE_CHECKING:
+    from evenhand.viewer.access import Gate
+
+PORT = 15_500
+
+
+@click.command(short_help="Look at runs in the browser, on this machine alone.")
+@click.argument("run", required=False, metavar="[RUN]")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), help=f"[default: {PORT}, or one that is free]"
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine.")
+@click.option(
+    "--open/--no-browser",
+    "open_",
+    default=None,
+    help="Open the page, or only print its link.  [default: open it, where there is a desktop]",
+)
+def view(run: str | None, port: int | None, host: str, open_: bool | None) -> int:
+    """Look at RUN (an id, the start of one, or a file), or at the list of all runs.
+
+    Prints a link, and serves the page to whoever opens it until Ctrl-C. Nobody else can reach it: it is for this
+    machine alone, and the link has a token in it. Runs that are still going on are shown as they grow.
+    """
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.viewer.access import loopback  # noqa: PLC0415 (see above)
+    from evenhand.viewer.listing import Runs  # noqa: PLC0415 (see above)
+    from evenhand.viewer.server import serve  # noqa: PLC0415 (see above)
+
+    host = loopback(host)
+    path = find(Path.cwd(), run) if run else None
+    runs = Runs(Path.cwd(), path)
+    place = f"#/run/{path.stem}" if path else ""
+
+    def started(gate: Gate) -> None:
+        link = gate.link + place
+        with printing():
+            sys.stdout.write(f"{link}\n")
+        taken = port is None and not gate.address.endswith(f":{PORT}")
+        if taken:
+            tell(f"port {PORT} is in use: this is another one")
+        tell("Ctrl-C ends it")
+        if _desktop() if open_ is None else open_:
+            _open(link)
+
+    wanted = PORT if port is None else port
+    return asyncio.run(
+        _until_told(serve(runs, host, wanted, started=started, fixed=port is not None))
+    )
+
+
+async def _until_told(serving: Coroutine[Any, Any, None]) -> int:
+    """Serves until SIGINT or SIGTERM; the exit code."""
+    task = asyncio.ensure_future(serving)
+    told: list[int] = []
+
+    def end(number: int) -> None:
+        told.append(number)
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, end, number)
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    return 128 + told[0] if told else 0
+
+
+def _desktop() -> bool:
+    """Whether somebody sits before a screen."""
+    if not sys.stdout.isatty() or os.environ.get("SSH_CONNECTION") or os.environ.get("CI"):
+        return False
+    return sys.platform == "darwin" or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+
+
+def _open(link: str) -> None:
+    """Opens the browser, if that can be done; the link is printed anyhow."""
+    import threading  # noqa: PLC0415 (only now)
+    import webbrowser  # noqa: PLC0415 (only now)
+
+    def opened() -> None:
+        with contextlib.suppress(Exception):
+            webbrowser.open(link)
+
+    threading.Thread(target=opened, daemon=True).start()

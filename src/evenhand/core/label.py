@@ -1,0 +1,104 @@
+"""What people say of trials: labels, each an event that is only ever added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from evenhand.core.errors import UsageError
+
+LabelField = Literal["verdict", "score", "note", "star"]
+"""verdict: pass or fail · score: 1 to 5 · note: text · star: true."""
+
+LabelValue = str | float | bool | None
+
+FIELDS: tuple[LabelField, ...] = ("verdict", "score", "note", "star")
+LONGEST_NOTE = 100_000
+LONGEST_AUTHOR = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NewLabel:
+    """What somebody has to say of the trial at a place in the plan; `Label` explains it."""
+
+    index: int
+    field: str
+    value: object
+    author: str = ""
+    blind: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What somebody said of a trial. The last one of an author, a trial and a field counts.
+
+    Attributes:
+        seq: Counts a run's labels, from 1.
+        at: Seconds since 1970.
+        author: Who said it; empty where nobody gave a name.
+        index: The trial's place in the plan.
+        field: What it is about.
+        value: What was said; None takes back what was said before.
+        blind: Whether the variant and the verdicts were hidden while it was given.
+    """
+
+    seq: int
+    at: float
+    author: str
+    index: int
+    field: LabelField
+    value: LabelValue
+    blind: bool = False
+
+
+def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
+    """A label's field, value and author, as they may be kept.
+
+    Raises:
+        UsageError: They are none.
+    """
+    field, value, author = label.field, label.value, cast("object", label.author)
+    if field not in FIELDS:
+        raise UsageError(f"field: {field!r} is not one", hint=f"There are: {', '.join(FIELDS)}.")
+    good = {
+        "verdict": value in ("pass", "fail"),
+        "score": isinstance(value, (int, float)) and value is not True and 1 <= value <= 5,
+        "note": isinstance(value, str) and 0 < len(value) <= LONGEST_NOTE,
+        "star": value is True,
+    }
+    wanted = {
+        "verdict": "pass or fail",
+        "score": "a number from 1 to 5",
+        "note": f"text of at most {LONGEST_NOTE:,} characters",
+        "star": "true",
+    }
+    if value is not None and not good[field]:
+        raise UsageError(
+            f"value: {value!r:.100} is no {field}", hint=f"It is {wanted[field]}, or null."
+        )
+    if not isinstance(author, str) or len(author) > LONGEST_AUTHOR:
+        raise UsageError(f"author: a name has at most {LONGEST_AUTHOR} characters")
+    return field, value, author  # pyright: ignore[reportReturnType] (looked at above)
+
+
+def standing(labels: Iterable[Label]) -> Mapping[int, tuple[Label, ...]]:
+    """What counts of a run's labels: for each trial the last of each author and field, in the order they were given.
+
+    What was taken back is left out; trials of which nothing is left are, too.
+    """
+    last: dict[tuple[int, str, str], Label] = {}
+    for label in labels:
+        key = (label.index, label.author, label.field)
+        last.pop(key, None)
+        last[key] = label
+    found: dict[int, tuple[Label, ...]] = {}
+    for label in last.values():
+        if label.value is not None:
+            found[label.index] = (*found.get(label.index, ()), label)
+    return found
+
+
+def newest(labels: Iterable[Label]) -> dict[LabelField, LabelValue]:
+    """Of one trial's standing labels the newest of each field, whoever gave it."""
+    return {label.field: label.value for label in sorted(labels, key=lambda label: label.seq)}

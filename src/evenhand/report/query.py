@@ -1,0 +1,328 @@
+"""Reads a filter: one grammar for the command line and the viewer's page, tested on the same vectors.
+
+query   = term (" " term)*                       all of them hold
+term    = ["-"] (text | field operator value)
+field   = word ["@" column]                      the case's mean in that column
+value   = word ("," word)*                       after ":", either of them
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from evenhand.core.variant import Variant
+from evenhand.report.grid import column_names
+from evenhand.report.nearest import nearest
+
+Operator = Literal[":", "<", "<=", ">", ">=", "=", "!="]
+
+WORDS: Mapping[str, tuple[str, ...] | None] = {
+    "status": ("pass", "fail", "error", "na"),
+    "has": ("note", "label", "star", "score", "error"),
+    "is": ("flaky", "different", "cached"),
+    "label": ("pass", "fail"),
+    "changed": ("regressed", "improved", "unchanged", "undecided", "new"),
+    "variant": None,
+    "prompt": None,
+    "model": None,
+    "case": None,
+    "failing": None,
+    "tag": None,
+    "error": None,
+}
+"""Fields of words: what they can say; None for anything."""
+NUMBERS = ("score", "passed", "latency", "cost", "tokens", "repeat", "rating", "change")
+
+_OPERATOR = re.compile(r"<=|>=|!=|:|<|>|=")
+_NUMBER = re.compile(
+    r"(\$?)([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)(ms|s|m)?", re.IGNORECASE | re.ASCII
+)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_EXAMPLES = {"latency": "10s (ms, s, m)", "cost": "$0.01"}
+_LISTED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a query can name.
+
+    Attributes:
+        metrics: The metrics that trials have.
+        columns: Each column's name in the table, its prompt and its model.
+        baseline: Whether there is a run to compare with.
+    """
+
+    metrics: Sequence[str] = ()
+    columns: Sequence[tuple[str, str, str]] = ()
+    baseline: bool = False
+
+    @classmethod
+    def of(
+        cls, variants: Sequence[Variant], metrics: Sequence[str] = (), *, baseline: bool = False
+    ) -> Names:
+        """The names of a run with these columns."""
+        names = column_names(variants)
+        columns = [(n, v.prompt, v.model) for n, v in zip(names, variants, strict=True)]
+        return cls(metrics, columns, baseline)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryProblem:
+    """Something that is wrong with a query, from `at` to before `end`, counted from 0."""
+
+    at: int
+    end: int
+    what: str
+    hint: str
+
+    def __str__(self) -> str:
+        text = f"--where:{self.at + 1}: {self.what}"
+        return f"{text}\n  {self.hint}" if self.hint else text
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number of a trial; with a column, the mean of the trial's case there."""
+
+    name: str
+    metric: bool
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextTerm:
+    """A text that is searched for."""
+
+    negated: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordTerm:
+    """A field that says one of these words, in small letters; `key` is that of `metadata.KEY:`."""
+
+    negated: bool
+    field: str
+    key: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTerm:
+    """A number held against another."""
+
+    negated: bool
+    left: Measure
+    operator: Operator
+    right: tuple[float | Measure, ...]
+
+
+Term = TextTerm | WordTerm | NumberTerm
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """`mark` is where in the text the last "@" out of quotes is; -1 for none."""
+
+    text: str
+    quoted: bool
+    mark: int
+    start: int
+    end: int
+
+
+class _WrongError(Exception):
+    def __init__(self, what: str, hint: str = "", place: _Word | None = None) -> None:
+        super().__init__(what)
+        self.what, self.hint, self.place = what, hint, place
+
+
+def parse(query: str, names: Names) -> tuple[list[Term], list[QueryProblem]]:
+    """The terms of a query, and all that is wrong with it; terms in which something is wrong are left out."""
+    terms: list[Term] = []
+    problems: list[QueryProblem] = []
+    for at, end in _spans(query):
+        try:
+            terms.append(_term(query, at, end, names))
+        except _WrongError as wrong:
+            if wrong.place is not None:
+                at, end = wrong.place.start, wrong.place.end  # noqa: PLW2901 (the part of the term that is meant)
+            problems.append(QueryProblem(at, end, wrong.what, wrong.hint))
+    return terms, problems
+
+
+def _spans(query: str) -> Iterator[tuple[int, int]]:
+    """From where to where each term goes."""
+    at, quoted, escaped = -1, False, False
+    for i, c in enumerate(query):
+        if c.isspace() and not quoted:
+            if at >= 0:
+                yield at, i
+            at = -1
+            continue
+        at = i if at < 0 else at
+        if escaped:
+            escaped = False
+        elif quoted and c == "\\":
+            escaped = True
+        elif c == '"':
+            quoted = not quoted
+    if at >= 0:
+        yield at, len(query)
+
+
+def _term(query: str, at: int, end: int, names: Names) -> Term:
+    negated = query[at] == "-" and at + 1 < end
+    start = at + negated
+    name = _read(query, start, end, lambda i: _OPERATOR.match(query, i) is not None)
+    found = _OPERATOR.match(query, name.end, end)
+    if found is None:
+        return TextTerm(negated, name.text)
+    operator = cast(Operator, found.group())
+    if name.end == start:
+        raise _WrongError(
+            f"nothing stands before '{operator}'", "Write it without spaces: score<0.5"
+        )
+    given: list[_Word] = []
+    i = found.end()
+    while i <= end:
+        given.append(_read(query, i, end, lambda j: operator == ":" and query[j] == ","))
+        i = given[-1].end + 1
+    for value in given:
+        if not value.text and not value.quoted:
+            raise _WrongError(f"nothing stands after '{query[start : value.end]}'")
+    if not name.quoted:
+        field, _, key = name.text.partition(".")
+        if field.lower() == "metadata":
+            return _words(negated, "metadata", key, operator, given, names)
+        if name.text.lower() in WORDS:
+            return _words(negated, name.text.lower(), "", operator, given, names)
+    return _numbers(negated, name, operator, given, names, query[start:end])
+
+
+def _read(query: str, start: int, end: int, stop: Callable[[int], bool]) -> _Word:
+    text, mark, quoted, i = "", -1, False, start
+    while i < end:
+        c = query[i]
+        if not quoted and stop(i):
+            break
+        if c == '"':
+            quoted = not quoted
+        elif quoted and c == "\\" and i + 1 < end:
+            i += 1
+            text += query[i]
+        else:
+            if c == "@" and not quoted:
+                mark = len(text)
+            text += c
+        i += 1
+    word = _Word(text, query[start : start + 1] == '"', mark, start, i)
+    if quoted:
+        raise _WrongError("a quote is not closed", 'Write \\" for a quote in a text.', word)
+    return word
+
+
+def _words(
+    negated: bool, field: str, key: str, operator: Operator, given: Sequence[_Word], names: Names
+) -> WordTerm:
+    known = WORDS.get(field)
+    if operator != ":":
+        whole = f"metadata.{key or 'KEY'}" if field == "metadata" else field
+        example = known[0] if known else "…"
+        raise _WrongError(f"{field} takes ':', not '{operator}'", f"E.g. {whole}:{example}")
+    if field == "metadata" and not key:
+        raise _WrongError("metadata needs a key", "E.g. metadata.topic:billing")
+    if field == "changed" and not names.baseline:
+        raise _no_baseline(field)
+    for value in given:
+        if known is not None and value.text.lower() not in known:
+            near = nearest(value.text, known)
+            every = f"There are: {', '.join(known)}."
+            hint = f"Did you mean '{near}'? {every}" if near else every
+            raise _WrongError(f"{field} is never '{value.text}'", hint, value)
+    return WordTerm(negated, field, key, tuple(value.text.lower() for value in given))
+
+
+def _numbers(
+    negated: bool,
+    name: _Word,
+    operator: Operator,
+    given: Sequence[_Word],
+    names: Names,
+    whole: str,
+) -> NumberTerm:
+    left = _measure(name, names)
+    if left is None:
+        near = nearest(name.text, [*WORDS, *NUMBERS, *names.metrics])
+        plain = whole.replace('"', "")
+        text = f'In quotes it is a text to search for: "{plain}"'
+        hint = f"Did you mean '{near}'? {text}" if near else text
+        raise _WrongError(f"there is no field or metric '{name.text}'", hint, name)
+    if left.name == "change" and not left.metric and not names.baseline:
+        raise _no_baseline("change")
+    right: list[float | Measure] = []
+    for value in given:
+        found = _number(left, value)
+        other = _measure(value, names) if found is None else found
+        if other is None:
+            example = _EXAMPLES.get("" if left.metric else left.name, "0.5")
+            raise _WrongError(
+                f"'{value.text}' is neither a number nor a metric",
+                f"A number is written like {example}.",
+                value,
+            )
+        right.append(other)
+    return NumberTerm(negated, left, operator, tuple(right))
+
+
+def _no_baseline(field: str) -> _WrongError:
+    return _WrongError(f"{field}: there is no run to compare with", "Choose a baseline first.")
+
+
+def _number(left: Measure, value: _Word) -> float | None:
+    found = None if value.quoted else _NUMBER.fullmatch(value.text)
+    if found is None:
+        return None
+    dollar, digits, unit = found.groups()
+    of = "" if left.metric else left.name
+    if (dollar and of != "cost") or (unit and of != "latency"):
+        return None
+    return float(digits) * (_SECONDS[unit.lower()] if unit else 1)
+
+
+def _measure(word: _Word, names: Names) -> Measure | None:
+    whole = _own(word.text, word.quoted, names)
+    if whole is not None or word.mark < 0:
+        return whole
+    found = _own(word.text[: word.mark], word.quoted, names)
+    if found is None:
+        return None
+    if found.name == "repeat" and not found.metric:
+        raise _WrongError("repeat is the same in every column", "", word)
+    return replace(found, column=_column(word.text[word.mark + 1 :], word, names))
+
+
+def _own(text: str, quoted: bool, names: Names) -> Measure | None:
+    if not quoted and text.lower() in NUMBERS:
+        return Measure(text.lower(), metric=False)
+    if text in names.metrics:
+        return Measure(text, metric=True)
+    like = [name for name in names.metrics if name.lower() == text.lower()]
+    return Measure(like[0], metric=True) if like else None
+
+
+def _column(text: str, word: _Word, names: Names) -> int:
+    """A column by its name, prompt or model where only one has it, or by its number from 1."""
+    for i in range(3):
+        places = [n for n, each in enumerate(names.columns) if each[i].lower() == text.lower()]
+        if len(places) == 1:
+            return places[0]
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= len(names.columns):
+        return int(text) - 1
+    every = [name for name, _, _ in names.columns]
+    near = nearest(text, every)
+    hint = f"Did you mean '{near}'?" if near else f"There are: {', '.join(every[:_LISTED])}."
+    raise _WrongError(f"there is no column '{text}'", hint, word)

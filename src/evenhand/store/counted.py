@@ -1,0 +1,90 @@
+"""What a run file is counted into: spending, usage, tallies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenhand.core.message import CallRole
+from evenhand.core.score import State
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """What a run's calls came to, over all its sessions and all takes of its trials.
+
+    Attributes:
+        calls: Calls that were answered or failed, the cache's and those never sent left out.
+        cost_usd: What the answered ones cost; None where a price is not known.
+        wasted: Attempts that failed and may have been charged for.
+        in_doubt: Calls begun whose end nobody knows: they were in flight when a process died.
+        in_doubt_usd: The most that those can have cost; None where a price is not known.
+    """
+
+    calls: int
+    cost_usd: float | None
+    wasted: int
+    in_doubt: int
+    in_doubt_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one model was asked in one role, over all sessions and all takes: the calls that were answered.
+
+    Attributes:
+        role: subject, judge or setup.
+        model: As it was asked for.
+        answered: As the answers named it; more than one where an alias moved.
+        calls: How many, replayed ones included.
+        cached: Those of them that the cache answered.
+        tokens_in: In all answers that said so.
+        tokens_out: The same.
+        cost_usd: What the provider charged; None where a price is not known.
+    """
+
+    role: CallRole
+    model: str
+    answered: tuple[str, ...]
+    calls: int
+    cached: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many of a case's `n` trials passed, in one variant; `first` is the place in the plan of one of them."""
+
+    variant: int
+    case: str
+    first: int
+    passed: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOutcome:
+    """What became of one trial. `case` may differ from the case's id where that is not ASCII."""
+
+    index: int
+    case: str
+    variant: int
+    repeat: int
+    outcome: State
+    score: float | None
+
+
+def added(first: Usage, second: Usage) -> Usage:
+    """Two usages as one, under the first one's role and model."""
+    costs = (first.cost_usd, second.cost_usd)
+    return Usage(
+        first.role,
+        first.model,
+        tuple(dict.fromkeys((*first.answered, *second.answered))),
+        first.calls + second.calls,
+        first.cached + second.cached,
+        first.tokens_in + second.tokens_in,
+        first.tokens_out + second.tokens_out,
+        None if None in costs else sum(cost for cost in costs if cost is not None),
+    )

@@ -1,0 +1,132 @@
+"""Who may ask the server what: one gate before everything, which lets nothing through that it does not know.
+
+What it is against: other pages in the same browser (a wrong Origin, or a name that somebody has made lead to this
+machine: a wrong Host), and other users and programs of this machine (no token). It is the outermost middleware, so a
+route that is added later, or does not exist, stands behind it like all others.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from evenhand.core.errors import UsageError
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Server": "evenhand",
+}
+ASK = "Open the link that `evenhand view` printed."
+
+
+class Refused(Exception):
+    """A request that is not answered. `status` 401: without the token; 403: by another page; 421: for another host."""
+
+    def __init__(self, status: int, message: str, hint: str = ASK) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.hint = hint
+
+
+def loopback(host: str) -> str:
+    """The host, where nobody but this machine can reach it.
+
+    Raises:
+        UsageError: It is any other address.
+    """
+    if host == "localhost":
+        return host
+    try:
+        if ipaddress.ip_address(host.strip("[]")).is_loopback:
+            return host.strip("[]")
+    except ValueError:
+        pass
+    raise UsageError(
+        f"--host {host!r} is not an address of this machine alone",
+        hint="The viewer shows prompts and answers to whoever can reach it: 127.0.0.1, ::1 or localhost. "
+        "For runs on another machine: ssh -L 15500:127.0.0.1:15500 THERE, or `evenhand export --to report.html`.",
+    )
+
+
+class Gate:
+    """Lets the requests through that carry the token and come from our own page.
+
+    Args:
+        host: The address that is listened on.
+        port: The port.
+        token: What lets in; a new one by default.
+    """
+
+    def __init__(self, host: str, port: int, token: str = "") -> None:
+        self.token = token or secrets.token_urlsafe(32)
+        self.cookie = f"evenhand-{port}"
+        shown = f"[{host}]" if ":" in host else host
+        self.address = f"http://{shown}:{port}"
+        names = {shown, "127.0.0.1", "localhost", "[::1]"}
+        self._hosts = {f"{name}:{port}" for name in names} | (names if port == 80 else set())
+
+    @property
+    def link(self) -> str:
+        """The link that lets in."""
+        return f"{self.address}/?token={self.token}"
+
+    def check(self, request: web.Request) -> None:
+        """Raises what keeps a request from being answered.
+
+        Raises:
+            Refused: It is for another host, from another page, or without the token.
+        """
+        host = request.headers.getall("Host", [])
+        if len(host) != 1 or host[0].lower() not in self._hosts:
+            raise Refused(421, "this is not the host that you asked for")
+        entering = request.method == "GET" and request.path == "/" and "token" in request.query
+        self._check_page(request, host[0].lower(), entering=entering)
+        if not (self._is_token(request.query["token"]) if entering else self._has_token(request)):
+            raise Refused(401, "this page is for those who have its link")
+
+    def _check_page(self, request: web.Request, host: str, *, entering: bool) -> None:
+        """That no other page asks. Following the link from elsewhere is entering, and takes the token."""
+        origins = request.headers.getall("Origin", [])
+        writing = request.method not in ("GET", "HEAD")
+        if any(origin.lower() != f"http://{host}" for origin in origins) or len(origins) > 1:
+            raise Refused(403, "another page asks", "")
+        site = request.headers.get("Sec-Fetch-Site", "none")
+        followed = entering and request.headers.get("Sec-Fetch-Mode") == "navigate"
+        if site not in ("same-origin", "none") and not followed:
+            raise Refused(403, "another page asks", "")
+        if writing and (
+            not origins
+            or request.headers.get("X-Evenhand") != "1"
+            or request.content_type != "application/json"
+        ):
+            raise Refused(403, "only the page itself may write", "")
+
+    def _has_token(self, request: web.Request) -> bool:
+        kind, _, given = request.headers.get("Authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return self._is_token(given.strip())
+        return self._is_token(request.cookies.get(self.cookie, ""))
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
+    def enter(self) -> web.Response:
+        """The answer to whoever came by the link: a cookie, and the page without the token in its address."""
+        answer = web.Response(status=303, headers={"Location": "/"})
+        answer.set_cookie(self.cookie, self.token, httponly=True, samesite="Strict", path="/")
+        return answer

@@ -1,0 +1,121 @@
+"""One trial: what its cell in the matrix shows, and the whole of it with its model calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any, cast
+
+from evenhand.core.encoding import decode
+from evenhand.core.run import CallRecord, TrialResult
+from evenhand.store.runfile import RunFile
+from evenhand.viewer.columns import text_of
+from evenhand.viewer.shapes import Call, Preview
+
+OUTPUT, REASON, VARIABLE = 1_200, 400, 300
+"""Characters that a cell of the matrix is sent."""
+MOST = 2_000
+"""Cells that are sent at once."""
+
+
+def previews(run: RunFile, places: Iterable[int]) -> list[Preview]:
+    """What the matrix shows of these trials; those that are not settled are left out."""
+    found = (run.trial(place) for place in places)
+    return [preview(trial) for trial in found if trial is not None]
+
+
+def preview(trial: TrialResult) -> Preview:
+    """What the matrix shows of a trial."""
+    output = text_of(trial.output)
+    return Preview(
+        index=trial.index,
+        output=output[:OUTPUT],
+        json=not isinstance(trial.output, (str, type(None))),
+        clipped=len(output) > OUTPUT,
+        reason=(trial.error.message if trial.error else trial.reason)[:REASON],
+        vars={name: text_of(value)[:VARIABLE] for name, value in variables(trial).items()},
+        expected=text_of(expected(trial))[:VARIABLE],
+    )
+
+
+def variables(trial: TrialResult) -> Mapping[str, Any]:
+    """A trial's variables, and its case's input where that is none of them."""
+    if trial.input is None or "input" in trial.vars:
+        return trial.vars
+    return {"input": trial.input, **trial.vars}
+
+
+def expected(trial: TrialResult) -> object:
+    """What a right answer is: as the case says, or a variable of that name, or what an `equals` asks for; else None."""
+    if trial.expected is not None:
+        return trial.expected
+    if "expected" in trial.vars:
+        return trial.vars["expected"]
+    asserts = trial.test.get("assert")
+    for item in cast("list[Any]", asserts) if isinstance(asserts, list) else ():
+        if isinstance(item, Mapping):
+            written = cast("Mapping[str, Any]", item)
+            if written.get("type") == "equals":
+                return written.get("value")
+    return None
+
+
+def cell(run: RunFile, trial: TrialResult) -> dict[str, Any]:
+    """A trial whole, with its calls: the page's `Cell`."""
+    judged = trial.judged
+    return {
+        "index": trial.index,
+        "case": trial.case,
+        "variant": trial.variant,
+        "repeat": trial.repeat,
+        "outcome": trial.outcome,
+        "score": trial.score,
+        "threshold": trial.threshold,
+        "output": trial.output,
+        "expected": expected(trial),
+        "reason": trial.reason,
+        "error": asdict(trial.error) if trial.error else None,
+        "outcomes": [asdict(outcome) for outcome in trial.outcomes],
+        "named_scores": trial.named_scores,
+        "latency_s": trial.latency_s,
+        "cost_usd": trial.cost_usd,
+        "tokens_in": trial.tokens_in,
+        "tokens_out": trial.tokens_out,
+        "judged": {"calls": judged.calls, "cost_usd": judged.cost_usd} if judged else None,
+        "prompt": trial.prompt,
+        "vars": variables(trial),
+        "description": trial.description,
+        "metadata": trial.metadata,
+        "answer": trial.answer,
+        "test": trial.test,
+        "log": trial.log,
+        "calls": [_call(record) for record in run.calls(trial.index)],
+    }
+
+
+def _call(record: CallRecord) -> Call:
+    start, end = record.start, record.end
+    return Call(
+        role=start.role,
+        provider=start.provider,
+        model=end.model if end else "",
+        request=_request(start.identity),
+        response=end.body.decode("utf-8", "replace") if end else "",
+        origin=end.origin if end else None,
+        latency_s=end.latency_s if end else None,
+        tokens_in=end.tokens_in if end else None,
+        tokens_out=end.tokens_out if end else None,
+        cost_usd=end.cost_usd if end else None,
+        attempts=end.attempts if end else 0,
+        wasted=end.wasted if end else 0,
+        error=end.error if end else "",
+        message=end.message if end else "",
+    )
+
+
+def _request(identity: bytes) -> object:
+    """A request as the journal has it, which is without secrets; text where it is no JSON."""
+    try:
+        return decode(identity)
+    except ValueError:
+        return identity.decode("utf-8", "replace")

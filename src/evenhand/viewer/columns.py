@@ -1,0 +1,354 @@
+"""A run's cells in columns, and the text to search in: one pass over the file serves everybody who looks at it.
+
+How this works: a thread reads the results once, as far decoded as columns and text need, and writes two anonymous
+files: blocks of columns as lines of JSON, and each trial's text in lower case. Who asks for the blocks reads the first
+file while it is being written; a search is a search for bytes in the second. Memory stays flat however large the run
+is, a page that is loaded again costs no second pass, and nothing is left behind when the process ends, however it does.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+import weakref
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+from zlib import crc32
+
+import msgspec
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import EvenhandError, StoreError
+from evenhand.store.runfile import RunFile
+from evenhand.viewer.shapes import Block, Row
+
+FIRST, BLOCK = 400, 5_000
+"""Cells in the first block, which somebody waits for, and in the others."""
+CHUNK = 1 << 22
+METADATA = 200
+"""Characters of a case's metadata that a filter can ask for."""
+_FIELD, _TRIAL = "\x1f", "\x1e"
+"""What stands between the fields of a trial's text, and behind the last."""
+
+
+class _Error(msgspec.Struct, gc=False):
+    slug: str
+    message: str
+
+
+class _Outcome(msgspec.Struct, gc=False):
+    name: str
+    outcome: str
+    reason: str = ""
+
+
+class _Trial(msgspec.Struct, gc=False):
+    """As much of a result as columns and search take."""
+
+    index: int
+    case: str
+    variant: int
+    repeat: int
+    outcome: str
+    score: float | None
+    output: Any = None
+    reason: str = ""
+    error: _Error | None = None
+    outcomes: tuple[_Outcome, ...] = ()
+    named_scores: dict[str, float] = {}
+    latency_s: float | None = None
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    calls: int = 0
+    cached: int = 0
+    vars: dict[str, Any] = {}
+    input: Any = None
+    description: str = ""
+    metadata: dict[str, Any] = {}
+
+
+_trials = msgspec.json.Decoder(_Trial)
+_blocks = msgspec.json.Encoder()
+
+
+def blocks(run: RunFile) -> Iterator[tuple[bytes, bytes, list[int], list[int]]]:
+    """The run's cells: each block as a line of JSON, the text of its trials, where each begins in it, and their places.
+
+    Raises:
+        StoreError: The file cannot be read.
+    """
+    rows: dict[str, int] = {}
+    chunk: list[_Trial] = []
+    most = FIRST
+    for result in run.results():
+        try:
+            chunk.append(_trials.decode(result))
+        except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
+            chunk.append(msgspec.convert(decode(result), _Trial))
+        if len(chunk) == most:
+            yield _made(chunk, rows)
+            chunk, most = [], BLOCK
+    if chunk:
+        yield _made(chunk, rows)
+
+
+def _made(chunk: list[_Trial], rows: dict[str, int]) -> tuple[bytes, bytes, list[int], list[int]]:
+    parts: list[bytes] = []
+    starts: list[int] = []
+    outputs: list[int] = []
+    at = 0
+    known: _Trial | None = None
+    about = ""
+    for trial in chunk:
+        if known is None or trial.case != known.case or trial.vars != known.vars:
+            known, about = trial, _about(trial)
+        output = text_of(trial.output)
+        outputs.append(crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF)
+        fields = [about, output, trial.reason, *[o.reason for o in trial.outcomes if o.reason]]
+        if trial.error:
+            fields.append(trial.error.message)
+        text = f"{_FIELD.join(fields).lower()}{_TRIAL}".encode("utf-8", "surrogatepass")
+        starts.append(at)
+        at += len(text)
+        parts.append(text)
+    block = _block(chunk, rows, outputs)
+    try:
+        line = _blocks.encode(block)
+    except UnicodeEncodeError:  # half a character, as above
+        line = encode(block, ordered=False)
+    return line + b"\n", b"".join(parts), starts, [trial.index for trial in chunk]
+
+
+def _about(trial: _Trial) -> str:
+    """What is searched of a case, whoever answers it."""
+    values = trial.vars.values() if trial.input is None else (trial.input, *trial.vars.values())
+    return _FIELD.join((trial.case, trial.description, *map(text_of, values)))
+
+
+def _block(chunk: list[_Trial], rows: dict[str, int], outputs: list[int]) -> Block:
+    named: list[Row] = []
+    places: list[int] = []
+    met: list[int] = []
+    asked: list[int] = []
+    failing: list[Sequence[str]] = []
+    metrics: dict[str, list[float | None]] = {}
+    for i, trial in enumerate(chunk):
+        place = rows.get(trial.case)
+        if place is None:
+            place = rows[trial.case] = len(rows)
+            named.append(_row(trial))
+        places.append(place)
+        passed = missed = 0
+        names: Sequence[str] = ()
+        for outcome in trial.outcomes:
+            if outcome.outcome == "pass":
+                passed += 1
+                continue
+            missed += outcome.outcome == "fail"
+            if outcome.outcome != "not_applicable":
+                names = (*names, outcome.name)
+        met.append(passed)
+        asked.append(passed + missed)
+        failing.append(names)
+        for name, score in trial.named_scores.items():
+            if name not in metrics:
+                metrics[name] = [None] * len(chunk)
+            metrics[name][i] = score
+    return Block(
+        rows=named,
+        index=[t.index for t in chunk],
+        row=places,
+        variant=[t.variant for t in chunk],
+        repeat=[t.repeat for t in chunk],
+        outcome="".join([t.outcome[0] for t in chunk]),
+        score=[t.score for t in chunk],
+        latency=[t.latency_s for t in chunk],
+        cost=[t.cost_usd for t in chunk],
+        tokens_in=[t.tokens_in for t in chunk],
+        tokens_out=[t.tokens_out for t in chunk],
+        calls=[t.calls for t in chunk],
+        cached=[t.cached for t in chunk],
+        met=met,
+        asked=asked,
+        error=[t.error.slug if t.error else "" for t in chunk],
+        failing=failing,
+        output=outputs,
+        metrics=metrics,
+    )
+
+
+def _row(trial: _Trial) -> Row:
+    tags = trial.metadata.get("tags")
+    metadata = {
+        key: text_of(value)[:METADATA]
+        for key, value in trial.metadata.items()
+        if key != "tags" and isinstance(value, (str, int, float))
+    }
+    told = [str(tag) for tag in cast("list[object]", tags)] if isinstance(tags, list) else ()
+    return Row(trial.case, trial.description, told, metadata)
+
+
+def text_of(value: object) -> str:
+    """A value as the page shows it: text as it is, nothing as nothing, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else encode(value, ordered=False).decode()
+
+
+class Pass:
+    """One pass over a run file, under way or done. Any number of threads may read from it.
+
+    Args:
+        path: The run file.
+
+    Attributes:
+        took: Seconds; None while it is under way.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.took: float | None = None
+        self._path = path
+        self._error: EvenhandError | None = None
+        self._stopped = False
+        self._more = threading.Condition()
+        self._written = 0
+        self._starts = array("Q")
+        self._places = array("Q")
+        self._end = 0
+        self._files = tempfile.TemporaryFile(buffering=0), tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (for as long as this lives)
+        for file in self._files:
+            weakref.finalize(self, file.close)
+        threading.Thread(target=self._run, name="evenhand-columns", daemon=True).start()
+
+    def stop(self) -> None:
+        """Ends it early: its run has changed, or the server closes."""
+        self._stopped = True
+
+    def read(self, at: int) -> bytes:
+        """The next bytes of the blocks; waits until there are some. None left: empty.
+
+        Raises:
+            StoreError: The run file cannot be read.
+        """
+        with self._more:
+            self._more.wait_for(lambda: self._written > at or self.took is not None)
+            if self._written <= at and self._error:
+                raise self._error
+            most = min(self._written - at, CHUNK)
+        return os.pread(self._files[0].fileno(), most, at)
+
+    def search(self, text: str) -> list[int]:
+        """The places in the plan of the trials in which this text stands, whatever its case. Waits for the pass.
+
+        Raises:
+            StoreError: The run file cannot be read.
+        """
+        with self._more:
+            self._more.wait_for(lambda: self.took is not None)
+        if self._error:
+            raise self._error
+        needle = text.lower().encode("utf-8", "surrogatepass")
+        if not needle or _FIELD in text or _TRIAL in text:
+            return []
+        return list(self._found(needle))
+
+    def _found(self, needle: bytes) -> Iterator[int]:
+        starts, places, file = self._starts, self._places, self._files[1].fileno()
+        first = 0
+        while first < len(starts):
+            base = starts[first]
+            after = max(first + 1, bisect_left(starts, base + CHUNK, first))
+            end = starts[after] if after < len(starts) else self._end
+            data = os.pread(file, end - base, base)
+            at = data.find(needle)
+            while at >= 0:
+                trial = bisect_right(starts, base + at, first, after) - 1
+                yield places[trial]
+                first = trial + 1
+                if first == after:
+                    break
+                at = data.find(needle, starts[first] - base)
+            first = after
+
+    def _run(self) -> None:
+        began = time.perf_counter()
+        try:
+            with RunFile.open(self._path) as run:
+                for line, text, starts, places in blocks(run):
+                    if self._stopped:
+                        raise StoreError("the run is being read anew")  # noqa: TRY301 (told like the others)
+                    self._put(line, text, starts, places)
+        except EvenhandError as error:
+            self._error = error
+        except Exception as error:  # noqa: BLE001 (whoever waits has to be told)
+            self._error = StoreError(f"{self._path} cannot be read: {error}")
+        with self._more:
+            self.took = time.perf_counter() - began
+            self._more.notify_all()
+
+    def _put(self, line: bytes, text: bytes, starts: list[int], places: list[int]) -> None:
+        _write(self._files[1].fileno(), text)
+        self._starts.extend([self._end + start for start in starts])
+        self._places.extend(places)
+        self._end += len(text)
+        _write(self._files[0].fileno(), line)
+        with self._more:
+            self._written += len(line)
+            self._more.notify_all()
+
+
+def _write(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+class Passes:
+    """The passes over the runs that are looked at: one for each state of a file, and not too many of them.
+
+    Args:
+        most: How many runs are remembered.
+    """
+
+    def __init__(self, most: int = 4) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._kept: dict[Path, tuple[int, float, Pass]] = {}
+
+    def of(self, path: Path) -> Pass:
+        """The pass over this run as it is now. Of a run that grows no more than half of the time is spent on passes.
+
+        Raises:
+            StoreError: The run file cannot be read.
+        """
+        while True:
+            with RunFile.open(path) as run:
+                settled = run.settled()
+            with self._lock:
+                kept = self._kept.pop(path, None)
+                rest = 0.0 if kept is None or kept[0] == settled else self._rest(*kept[1:])
+                if kept is None or (kept[0] != settled and not rest):
+                    kept = settled, time.monotonic(), Pass(path)
+                self._kept[path] = kept
+                while len(self._kept) > self._most:
+                    self._kept.pop(next(iter(self._kept)))[2].stop()
+                if not rest:
+                    return kept[2]
+            time.sleep(rest)
+
+    def _rest(self, began: float, made: Pass) -> float:
+        """Seconds until an outdated pass may be followed by another."""
+        if made.took is None:
+            return 0.1
+        return max(0.0, began + 2 * made.took - time.monotonic())
+
+    def close(self) -> None:
+        """Ends them all."""
+        for _, _, made in self._kept.values():
+            made.stop()

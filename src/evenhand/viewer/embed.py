@@ -1,0 +1,125 @@
+"""The page as one file: the same script and styles, and the run packed into it. It loads nothing from anywhere.
+
+The data lie in elements that no browser executes, as gzip in base64, in which no markup can occur; the page unpacks
+them when it needs them. What may run is said by hash in the page's own policy: the one script, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from html import escape
+from itertools import islice
+from typing import Any, TextIO
+
+from evenhand.core.encoding import encode
+from evenhand.core.errors import StoreError
+from evenhand.report.document import writer
+from evenhand.report.words import safe
+from evenhand.store.runfile import RunFile
+from evenhand.viewer.cell import cell
+from evenhand.viewer.columns import blocks
+from evenhand.viewer.compared import comparison
+from evenhand.viewer.head import head
+from evenhand.viewer.page import ICON, static
+from evenhand.viewer.shapes import Head, RunSummary
+
+_ENDS = re.compile(r"<(/script|/style|!--)", re.IGNORECASE)
+CHUNK = 50
+"""Cells in a chunk: what is unpacked to look at one of them."""
+
+
+def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> int:
+    """Writes a run as a page; how many trials there were.
+
+    Args:
+        run: The run.
+        out: Where to.
+        baseline: A run to hold it against: the comparison is in the page, too.
+
+    Raises:
+        UsageError: The two cannot be compared.
+        StoreError: A run cannot be read, or the page has not been built in this checkout.
+    """
+    script, style = _inlined(static("app.js")), _inlined(static("app.css"))
+    if not script:
+        raise StoreError(
+            "the page has not been built in this checkout", hint="`just page` builds it."
+        )
+    top = head(run)
+    data: dict[str, Any] = {
+        "runs": [_summary(top)],
+        "head": top,
+        "labels": [asdict(label) for label in run.labels()],
+        "chunk_size": CHUNK,
+    }
+    if baseline is not None:
+        before = head(baseline)
+        data["runs"].append(_summary(before))
+        data["comparison"] = comparison(run, baseline)
+        data["baseline_head"] = before
+    line = writer(out)
+    line(_start(safe(top.title) or "Evenhand", script, style))
+    line(_element("data-head", [encode(data, ordered=False)]))
+    line(_element("data-blocks", (block for block, *_ in blocks(run))))
+    if baseline is not None:
+        line(_element("data-baseline-blocks", (block for block, *_ in blocks(baseline))))
+    trials, count = run.trials(), 0
+    for number in range(1 << 31):
+        cells = [cell(run, trial) for trial in islice(trials, CHUNK)]
+        if not cells:
+            break
+        count += len(cells)
+        line(_element(f"data-cells-{number}", [encode(cells, ordered=False)]))
+    line(f"<script>{script}</script>\n</body>\n</html>\n")
+    return count
+
+
+def _start(title: str, script: str, style: str) -> str:
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    icon = base64.b64encode(ICON.encode()).decode()
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n'
+        f'<title>{escape(title)}</title>\n<link rel="icon" href="data:image/svg+xml;base64,{icon}">\n'
+        f'<style>{style}</style>\n</head>\n<body>\n<div id="app"></div>\n'
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _inlined(file: bytes) -> str:
+    """A built file as it may stand in a page: no text in it ends its element early. In a string it means the same."""
+    return _ENDS.sub(r"<\\\1", file.decode())
+
+
+def _element(name: str, parts: Iterable[bytes]) -> str:
+    return f'<script type="application/json+gzip" id="{name}">{_packed(parts)}</script>\n'
+
+
+def _packed(parts: Iterable[bytes]) -> str:
+    return base64.b64encode(b"".join(_gzip(parts))).decode()
+
+
+def _gzip(parts: Iterable[bytes]) -> Iterator[bytes]:
+    packing = zlib.compressobj(
+        9, zlib.DEFLATED, 31
+    )  # gzip, without a time: the same run gives the same page
+    for part in parts:
+        yield packing.compress(part)
+    yield packing.flush()
+
+
+def _summary(top: Head) -> RunSummary:
+    return RunSummary(**{name: getattr(top, name) for name in RunSummary.__slots__})

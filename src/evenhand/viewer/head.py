@@ -1,0 +1,98 @@
+"""A run as a whole: what the page paints first, and what takes a look at every trial and comes after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from evenhand.core.run import Totals
+from evenhand.report.findings import findings, warnings
+from evenhand.report.grid import Grid, column_names
+from evenhand.report.rates import rates
+from evenhand.stats.interval import mean_of_sums
+from evenhand.store.runfile import RunFile
+from evenhand.viewer.listing import FEW, Known, rate_of, summary_of, summed
+from evenhand.viewer.shapes import Column, Head, Interval, Notes, RunSummary, UsageRow
+
+
+def head(run: RunFile, known: Known | None = None) -> Head:
+    """What the first paint needs. Of a run of more than FEW trials the notes are left for later.
+
+    Args:
+        run: It.
+        known: What is known of it already. Without it everything is worked out, notes and all, however large it is.
+    """
+    by_variant = known.by_variant if known else run.by_variant()
+    summary = known.summary if known else summary_of(run, summed(by_variant))
+    meta = run.meta
+    partial = known is not None and summary.totals.trials > FEW
+    found = Head(
+        **{field.name: getattr(summary, field.name) for field in fields(RunSummary)},
+        seq=run.growth(),
+        message=meta.message,
+        pass_rate=meta.pass_rate,
+        version=meta.version,
+        columns=_columns(run, by_variant),
+        config=meta.config,
+        settings=meta.settings,
+        partial=partial,
+    )
+    return found if partial else replace(found, **_shallow(notes(run)))
+
+
+def notes(run: RunFile) -> Notes:
+    """Intervals, usage, findings and warnings."""
+    columns = [
+        replace(
+            column,
+            rate=Interval(rate.rate, rate.low, rate.high, rate.cases)
+            if rate.rate is not None
+            else None,
+            score=_mean(scores),
+            latency=_mean(latencies),
+        )
+        for column, rate, scores, latencies in zip(
+            _columns(run, run.by_variant()),
+            rates(run),
+            run.score_sums(),
+            run.latency_sums(),
+            strict=True,
+        )
+    ]
+    told = findings(run, Grid(run)) if run.totals().trials else []
+    usage = [UsageRow(**asdict(used)) for used in run.usage()]
+    return Notes(rate_of(run), columns, usage, told, warnings(run))
+
+
+def _shallow(found: Notes) -> dict[str, Any]:
+    return {field.name: getattr(found, field.name) for field in fields(found)}
+
+
+def _columns(run: RunFile, by_variant: Sequence[Totals]) -> list[Column]:
+    variants = run.meta.variants
+    return [
+        Column(
+            index=variant.index,
+            name=name or run.meta.title,
+            prompt=variant.prompt,
+            prompt_raw=variant.prompt_raw,
+            model=variant.model,
+            provider_id=variant.provider_id,
+            axes=variant.axes,
+            eval=variant.eval,
+            where=variant.where,
+            totals=totals,
+        )
+        for variant, name, totals in zip(variants, column_names(variants), by_variant, strict=True)
+    ]
+
+
+def _mean(sums: Sequence[tuple[float, int]]) -> Interval | None:
+    found = mean_of_sums(sums)
+    if found is None:
+        return None
+    mean, low, high = found
+    known = math.isfinite(low) and math.isfinite(high)
+    return Interval(mean, low if known else None, high if known else None, len(sums))

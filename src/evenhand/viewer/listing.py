@@ -1,0 +1,175 @@
+"""Which runs there are, and a line on each. What was read of a file is kept until the file changes."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.run import Totals, verdict
+from evenhand.stats.interval import wilson_of_clusters
+from evenhand.store.catalogue import homes, paths
+from evenhand.store.locks import held, lock_of
+from evenhand.store.runfile import RunFile
+from evenhand.viewer.shapes import Interval, RunSummary
+
+FEW = 20_000
+"""Trials that are looked at one by one for the list and for the first paint; of larger runs that comes later."""
+_WALK_EVERY_S = 5.0
+
+
+class NoSuchRun(UsageError):
+    """There is no run with this id."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What tells whether a run file has changed: its and its log's time and size."""
+
+    file: tuple[int, int]
+    log: tuple[int, int]
+
+    @staticmethod
+    def of(path: Path) -> State:
+        """The state of a file now; of none where it is gone."""
+        return State(_stat(path), _stat(path.with_name(path.name + "-wal")))
+
+
+def _stat(path: Path) -> tuple[int, int]:
+    try:
+        found = os.stat(path)  # noqa: PTH116 (thousands of them)
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was read of a run file in one state: the line on it, and each column's totals."""
+
+    state: State
+    summary: RunSummary
+    by_variant: Sequence[Totals] = ()
+
+
+class Runs:
+    """The runs that somebody who stands in `start` may mean. May be used by several threads.
+
+    Args:
+        start: The folder.
+        also: A run file elsewhere.
+    """
+
+    def __init__(self, start: Path, also: Path | None = None) -> None:
+        self._start = start
+        self._also = also
+        self._lock = threading.Lock()
+        self._homes: list[Path] = []
+        self._walked = -_WALK_EVERY_S
+        self._paths: dict[str, Path] = {}
+        self._known: dict[Path, Known] = {}
+
+    def list(self) -> list[RunSummary]:
+        """All of them, newest first; a file that cannot be read is listed with its problem."""
+        with self._lock:
+            self._look()
+            found = list(self._paths.values())
+        return sorted((self.known(p).summary for p in found), key=lambda r: r.id, reverse=True)
+
+    def path(self, run: str) -> Path:
+        """The file of the run with this id.
+
+        Raises:
+            NoSuchRun: There is none.
+        """
+        with self._lock:
+            if run not in self._paths:
+                self._look()
+            found = self._paths.get(run)
+        if found is None:
+            raise NoSuchRun(f"there is no run {run!r:.40}", hint="It may have been deleted.")
+        return found
+
+    def known(self, path: Path) -> Known:
+        """What there is to know of a run file as it is now, read anew where it has changed."""
+        state = State.of(path)
+        known = self._known.get(path)
+        if known is None or known.state != state:
+            known = self._known[path] = _read(path, state)
+        alive = held(lock_of(path))
+        if known.summary.alive == alive:
+            return known
+        return replace(known, summary=replace(known.summary, alive=alive))
+
+    def _look(self) -> None:
+        if time.monotonic() - self._walked >= _WALK_EVERY_S:
+            self._homes = homes(self._start)
+            self._walked = time.monotonic()
+        found: dict[str, Path] = {}
+        for path in (path for home in self._homes for path in paths(home)):
+            found.setdefault(path.stem, path)
+        if self._also is not None:
+            found[self._also.stem] = self._also
+        self._paths = found
+        for gone in self._known.keys() - found.values():
+            self._known.pop(gone, None)
+
+
+def _read(path: Path, state: State) -> Known:
+    try:
+        with RunFile.open(path) as run:
+            by_variant = run.by_variant()
+            return Known(state, summary_of(run, summed(by_variant)), by_variant)
+    except EvenhandError as error:
+        return Known(state, RunSummary(id=path.stem, problem=str(error)))
+
+
+def summed(by_variant: Sequence[Totals]) -> Totals:
+    """The totals of a run, from those of its columns."""
+    costs = [totals.cost_usd for totals in by_variant]
+    counts: dict[str, int] = {
+        field.name: sum(getattr(totals, field.name) for totals in by_variant)
+        for field in fields(Totals)
+        if field.name != "cost_usd"
+    }
+    known = None not in costs
+    return Totals(**counts, cost_usd=sum(c for c in costs if c is not None) if known else None)
+
+
+def summary_of(run: RunFile, totals: Totals) -> RunSummary:
+    """The line on an open run with these totals."""
+    meta = run.meta
+    return RunSummary(
+        id=run.path.stem,
+        title=meta.title,
+        source=meta.source,
+        status=meta.status,
+        alive=run.alive,
+        created_at=meta.created_at,
+        finished_at=meta.finished_at,
+        planned=meta.planned,
+        cases=meta.case_count,
+        variants=len(meta.variants),
+        repeats=meta.repeats,
+        verdict=verdict(totals, meta.planned, meta.pass_rate),
+        totals=totals,
+        rate=rate_of(run) if totals.trials <= FEW else None,
+        fingerprint=meta.fingerprint,
+    )
+
+
+def rate_of(run: RunFile) -> Interval | None:
+    """The pass rate over all columns; the trials of a case, in whichever column, are not taken for more cases."""
+    cases: dict[str, tuple[int, int]] = {}
+    for tally in run.tallies():
+        passed, n = cases.get(tally.case, (0, 0))
+        cases[tally.case] = passed + tally.passed, n + tally.n
+    n = sum(n for _, n in cases.values())
+    if not n:
+        return None
+    value = sum(passed for passed, _ in cases.values()) / n
+    return Interval(value, *wilson_of_clusters(list(cases.values())), len(cases))

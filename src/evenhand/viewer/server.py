@@ -1,0 +1,281 @@
+"""The server: the page, and what it asks. Runs are named by id, files by a fixed list; no path ever comes in."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from aiohttp import web
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import EvenhandError, StoreError, UsageError
+from evenhand.core.label import NewLabel
+from evenhand.store.labels import append_labels
+from evenhand.store.runfile import RunFile
+from evenhand.viewer.access import HEADERS, Gate, Refused
+from evenhand.viewer.cell import MOST, cell, previews
+from evenhand.viewer.columns import Passes
+from evenhand.viewer.compared import comparison
+from evenhand.viewer.head import head, notes
+from evenhand.viewer.listing import NoSuchRun, Runs
+from evenhand.viewer.live import follow
+from evenhand.viewer.page import FILES
+from evenhand.viewer.shapes import ComparisonShape
+
+T = TypeVar("T")
+
+LONGEST_BODY = 1 << 20
+LONGEST_SEARCH = 10_000
+_SOON_S = 1.0
+
+
+class Server:
+    """Answers the page.
+
+    Args:
+        runs: The runs that it shows.
+        gate: Who may ask.
+    """
+
+    def __init__(self, runs: Runs, gate: Gate) -> None:
+        self.gate = gate
+        self._runs = runs
+        self._passes = Passes()
+        self._closing = asyncio.Event()
+
+    def app(self) -> web.Application:
+        """The application, with every route behind the gate."""
+        app = web.Application(middlewares=[self._guarded], client_max_size=LONGEST_BODY)
+        app.on_response_prepare.append(_with_headers)
+        app.on_shutdown.append(self._close)
+        for path in FILES:
+            app.router.add_get(path, self._file)
+        app.router.add_get("/api/runs", self._list)
+        run = "/api/runs/{run}"
+        app.router.add_get(run, self._head)
+        app.router.add_get(run + "/notes", self._notes)
+        app.router.add_get(run + "/blocks", self._blocks)
+        app.router.add_get(run + "/previews", self._previews)
+        app.router.add_get(run + "/cells/{index}", self._cell)
+        app.router.add_get(run + "/search", self._search)
+        app.router.add_get(run + "/labels", self._labels)
+        app.router.add_post(run + "/labels", self._label)
+        app.router.add_get(run + "/comparison", self._comparison)
+        app.router.add_get(run + "/events", self._events)
+        return app
+
+    async def _close(self, app: web.Application) -> None:
+        del app
+        self._closing.set()
+        self._passes.close()
+
+    @web.middleware
+    async def _guarded(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """The gate, and errors in the form that the page reads."""
+        try:
+            self.gate.check(request)
+            return await handler(request)
+        except Refused as refused:
+            if request.path.startswith("/api/"):
+                return _error(refused.status, "refused", refused.message, refused.hint)
+            text = f"Evenhand: {refused.message}. {refused.hint}".strip()
+            return web.Response(status=refused.status, text=text + "\n")
+        except web.HTTPException as error:
+            return _error(error.status, "usage", error.reason, "")
+        except NoSuchRun as error:
+            return _error(404, error.slug, error.message, error.hint)
+        except UsageError as error:
+            return _error(400, error.slug, error.message, error.hint)
+        except EvenhandError as error:
+            return _error(500, error.slug, error.message, error.hint)
+        except (ConnectionError, asyncio.CancelledError):  # whoever asked has gone
+            raise
+        except Exception:  # noqa: BLE001 (the page is told that it is ours; the terminal is told what)
+            traceback.print_exc()
+            return _error(
+                500, "error", "this is a fault of Evenhand's own", "The terminal says more."
+            )
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        if request.path == "/" and "token" in request.query:
+            return self.gate.enter()
+        body, kind = FILES[request.path]()
+        return web.Response(body=body, headers={"Content-Type": kind})
+
+    async def _list(self, request: web.Request) -> web.Response:
+        del request
+        return _json(await asyncio.to_thread(self._runs.list))
+
+    async def _head(self, request: web.Request) -> web.Response:
+        known = await asyncio.to_thread(self._runs.known, self._path(request))
+        if known.summary.problem:
+            raise StoreError(known.summary.problem)
+        return _json(await self._read(request, lambda run: head(run, known)))
+
+    async def _notes(self, request: web.Request) -> web.Response:
+        return _json(await self._read(request, notes))
+
+    async def _blocks(self, request: web.Request) -> web.StreamResponse:
+        path = self._path(request)
+        made = await asyncio.to_thread(self._passes.of, path)
+        data = await asyncio.to_thread(made.read, 0)
+        answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await answer.prepare(request)
+        at = 0
+        while data:
+            await answer.write(data)
+            at += len(data)
+            data = await asyncio.to_thread(made.read, at)
+        await answer.write_eof()
+        return answer
+
+    async def _previews(self, request: web.Request) -> web.Response:
+        places = [_place(text) for text in filter(None, request.query.get("cells", "").split(","))]
+        if len(places) > MOST:
+            raise UsageError(f"cells: {len(places):,} at once; at most {MOST:,}")
+        return _json(await self._read(request, lambda run: previews(run, places)))
+
+    async def _cell(self, request: web.Request) -> web.Response:
+        index = _place(request.match_info["index"])
+
+        def found(run: RunFile) -> Mapping[str, Any]:
+            trial = run.trial(index)
+            if trial is None:
+                raise NoSuchRun(f"the run has no trial {index}", hint="It may not be settled yet.")
+            return cell(run, trial)
+
+        return _json(await self._read(request, found))
+
+    async def _search(self, request: web.Request) -> web.Response:
+        path, text = self._path(request), request.query.get("text", "")
+        if len(text) > LONGEST_SEARCH:
+            raise UsageError(f"text: at most {LONGEST_SEARCH:,} characters")
+        return _json(await asyncio.to_thread(lambda: self._passes.of(path).search(text)))
+
+    async def _labels(self, request: web.Request) -> web.Response:
+        return _json(await self._read(request, lambda run: [asdict(it) for it in run.labels()]))
+
+    async def _label(self, request: web.Request) -> web.Response:
+        path, body = self._path(request), await request.read()
+        try:
+            given = decode(body)
+        except ValueError:
+            given = None
+        if not isinstance(given, dict):
+            raise UsageError("a label is a JSON object")
+        new = cast("dict[str, Any]", given)
+        index = new.get("index")
+        if type(index) is not int or not 0 <= index < 1 << 53:
+            raise UsageError("index: the trial's place in the plan")
+        label = NewLabel(
+            index,
+            str(new.get("field")),
+            new.get("value"),
+            new.get("author", ""),
+            new.get("blind") is True,
+        )
+        (kept,) = await asyncio.to_thread(append_labels, path, [label])
+        return _json(asdict(kept))
+
+    async def _comparison(self, request: web.Request) -> web.Response:
+        other = self._runs.path(request.query.get("baseline", ""))
+
+        def compared(run: RunFile) -> ComparisonShape:
+            with RunFile.open(other) as baseline:
+                return comparison(run, baseline)
+
+        try:
+            found = await self._read(request, compared)
+        except UsageError as error:
+            return _error(409, error.slug, error.message, error.hint)
+        return _json(found)
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        return await follow(request, self._path(request), self._closing)
+
+    def _path(self, request: web.Request) -> Path:
+        return self._runs.path(request.match_info["run"])
+
+    async def _read(self, request: web.Request, look: Callable[[RunFile], T]) -> T:
+        """What a look into the run gives, in a thread of its own."""
+        path = self._path(request)
+
+        def looked() -> T:
+            with RunFile.open(path) as run:
+                return look(run)
+
+        return await asyncio.to_thread(looked)
+
+
+def _place(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise UsageError(f"{text!r:.40} is no place in a plan")
+    return int(text)
+
+
+def _json(value: object, status: int = 200) -> web.Response:
+    return web.Response(
+        status=status,
+        body=encode(value, ordered=False),
+        headers={"Content-Type": "application/json"},
+    )
+
+
+def _error(status: int, slug: str, message: str, hint: str) -> web.Response:
+    return _json({"error": {"slug": slug, "message": message, "hint": hint}}, status)
+
+
+async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:
+    del request
+    response.headers.update(HEADERS)
+
+
+async def serve(
+    runs: Runs, host: str, port: int, *, started: Callable[[Gate], None], fixed: bool
+) -> None:
+    """Serves until it is cancelled.
+
+    Args:
+        runs: The runs to show.
+        host: A loopback address.
+        port: The port; 0 for any.
+        started: Told when it listens.
+        fixed: Whether it has to be this port; if not, another one is taken where it is in use.
+
+    Raises:
+        UsageError: The port cannot be listened on.
+    """
+    import socket  # noqa: PLC0415 (here alone)
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+        except OSError as error:
+            if fixed:
+                raise UsageError(
+                    f"--port {port} cannot be listened on: {os.strerror(error.errno or 0)}",
+                    hint="Name another one, or none for any that is free.",
+                ) from error
+            listening.bind((host, 0))
+        gate = Gate(host, listening.getsockname()[1])
+        server = Server(runs, gate)
+        runner = web.AppRunner(
+            server.app(), access_log=None, shutdown_timeout=_SOON_S, handle_signals=False
+        )
+        await runner.setup()
+        try:
+            await web.SockSite(runner, listening).start()
+            started(gate)
+            await asyncio.to_thread(runs.list)  # so that it is there when it is asked for
+            await asyncio.Event().wait()
+        finally:
+            await runner.cleanup()

@@ -1,0 +1,199 @@
+"""What the page is sent, shape by shape: the keys of `page/src/data/source.ts`, where each is explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.core.run import RunStatus, Totals, VerdictWord
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A number with the ends of its 95 % interval; None where an end is not known. `n` counts cases."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run in the list; with a `problem` it cannot be read, and nothing else counts."""
+
+    id: str
+    title: str = ""
+    source: str = ""
+    status: RunStatus = "interrupted"
+    alive: bool = False
+    created_at: float = 0.0
+    finished_at: float | None = None
+    planned: int = 0
+    cases: int = 0
+    variants: int = 0
+    repeats: int = 1
+    verdict: VerdictWord = "undecided"
+    totals: Totals = field(default_factory=Totals)
+    rate: Interval | None = None
+    fingerprint: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the matrix: `Variant` there."""
+
+    index: int
+    name: str
+    prompt: str
+    prompt_raw: str
+    model: str
+    provider_id: str
+    axes: Mapping[str, Any]
+    eval: str
+    where: str
+    totals: Totals
+    rate: Interval | None = None
+    score: Interval | None = None
+    latency: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What one model was asked in one role: `Usage` there."""
+
+    role: str
+    model: str
+    answered: Sequence[str]
+    calls: int
+    cached: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What takes a look at every trial of a run."""
+
+    rate: Interval | None
+    columns: Sequence[Column]
+    usage: Sequence[UsageRow]
+    findings: Sequence[str]
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Head(RunSummary):
+    """A run as a whole. Where it is `partial`, intervals, usage, findings and warnings are to be asked for: `Notes`."""
+
+    seq: int = 0
+    message: str = ""
+    pass_rate: float = 1.0
+    version: str = ""
+    columns: Sequence[Column] = ()
+    usage: Sequence[UsageRow] = ()
+    findings: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    config: Any = None
+    settings: Any = None
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case."""
+
+    id: str
+    description: str
+    tags: Sequence[str]
+    metadata: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Cells as parallel arrays, and the rows that they are the first to name."""
+
+    rows: Sequence[Row]
+    index: Sequence[int]
+    row: Sequence[int]
+    variant: Sequence[int]
+    repeat: Sequence[int]
+    outcome: str
+    score: Sequence[float | None]
+    latency: Sequence[float | None]
+    cost: Sequence[float | None]
+    tokens_in: Sequence[int | None]
+    tokens_out: Sequence[int | None]
+    calls: Sequence[int]
+    cached: Sequence[int]
+    met: Sequence[int]
+    asked: Sequence[int]
+    error: Sequence[str]
+    failing: Sequence[Sequence[str]]
+    output: Sequence[int]
+    metrics: Mapping[str, Sequence[float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a matrix cell shows of a trial."""
+
+    index: int
+    output: str
+    json: bool
+    clipped: bool
+    reason: str
+    vars: Mapping[str, str]
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call of a trial. `origin` is None for one in flight, or in doubt."""
+
+    role: str
+    provider: str
+    model: str
+    request: Any
+    response: str
+    origin: str | None
+    latency_s: float | None
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
+    attempts: int
+    wasted: int
+    error: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """One metric of one pair of columns: `Compared` there."""
+
+    metric: str
+    rates: bool
+    before: str
+    after: str
+    verdict: str
+    sentence: str
+    n: int
+    first: float | None
+    second: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonShape:
+    """Two runs compared: `Comparison` there."""
+
+    baseline: RunSummary
+    pairs: Sequence[tuple[int, int]]
+    results: Sequence[ComparedRow]
+    lines: Sequence[str]

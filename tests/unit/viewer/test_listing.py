@@ -1,0 +1,78 @@
+"""The list of runs, and the head of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.report.conftest import Make, result
+
+from evenhand.store.journal import Journal
+from evenhand.store.runfile import RunFile
+from evenhand.viewer import listing
+from evenhand.viewer.head import head, notes
+from evenhand.viewer.listing import NoSuchRun, Runs
+
+
+async def test_what_was_read_is_kept_until_the_file_changes(
+    summaries_run: RunFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second list opens no file; a changed one is opened again. One that cannot be read is listed, and says why."""
+    home = summaries_run.path.parent.parent
+    (home / "runs" / "01BROKEN.db").write_bytes(b"nonsense" * 100)
+    monkeypatch.setenv("EVENHAND_HOME", str(home))
+    opened: list[Path] = []
+    real = RunFile.open
+    monkeypatch.setattr(listing.RunFile, "open", lambda path: (opened.append(path), real(path))[1])
+    runs = Runs(home)
+    first = runs.list()
+    assert "01BROKEN.db" in {run.id: run for run in first}["01BROKEN"].problem
+    assert len(opened) == 2
+    assert runs.list() == first
+    assert len(opened) == 2
+    (home / "runs" / "01BROKEN.db").write_bytes(b"other nonsense" * 100)
+    runs.list()
+    assert len(opened) == 3
+
+
+async def test_a_run_that_is_being_written_is_alive(make_run: Make, tmp_path: Path) -> None:
+    """As its lock tells, without the file having changed."""
+    run = await make_run([result(0)], planned=2, finish=False)
+    runs = Runs(tmp_path, run.path)
+    assert not runs.known(run.path).summary.alive
+    journal = Journal.reopen(run.path)
+    assert runs.known(run.path).summary.alive
+    journal.close()
+
+
+def test_an_unknown_run_is_said_to_be_none(tmp_path: Path) -> None:
+    """By whatever name."""
+    with pytest.raises(NoSuchRun, match=r"there is no run '\.\./x'"):
+        Runs(tmp_path).path("../x")
+
+
+async def test_of_a_large_run_the_head_comes_first_and_the_notes_after(
+    summaries_run: RunFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same numbers in the end."""
+    monkeypatch.setattr(listing, "FEW", 10)
+    monkeypatch.setattr("evenhand.viewer.head.FEW", 10)
+    known = Runs(summaries_run.path.parent).known(summaries_run.path)
+    first, after, whole = head(summaries_run, known), notes(summaries_run), head(summaries_run)
+    assert first.partial
+    assert (first.rate, first.findings, first.columns[0].rate) == (None, (), None)
+    assert first.totals == whole.totals
+    assert not whole.partial
+    assert (after.rate, after.columns, after.findings) == (
+        whole.rate,
+        whole.columns,
+        whole.findings,
+    )
+
+
+async def test_one_case_leaves_the_spread_of_a_mean_open(make_run: Make) -> None:
+    """Ends that are not known are null, not infinite."""
+    run = await make_run([result(0, latency_s=2.0)])
+    (column,) = head(run).columns
+    assert column.latency is not None
+    assert (column.latency.value, column.latency.low, column.latency.high) == (2.0, None, None)

@@ -1,0 +1,172 @@
+"""What the server answers the page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from tests.unit.report.conftest import Make, result, summaries
+from tests.unit.viewer.conftest import Asking
+
+from evenhand.viewer import page
+from evenhand.viewer.cell import MOST
+
+
+async def test_runs_are_listed_with_what_they_came_to(ask: Asking) -> None:
+    """Verdict, totals, and the rate over cases with its interval."""
+    (run,) = await (await ask("/api/runs")).json()
+    assert (run["id"], run["title"], run["verdict"]) == (ask.run, "Science", "failed")
+    assert run["totals"]["passed"] == 15
+    assert run["rate"]["n"] == 8
+    assert run["rate"]["low"] < run["rate"]["value"] == 15 / 24 < run["rate"]["high"]
+
+
+async def test_a_small_runs_head_is_whole(ask: Asking) -> None:
+    """Columns with rates, scores and latencies; findings; usage."""
+    head = await ask.json("")
+    assert head["partial"] is False
+    assert [column["name"] for column in head["columns"]] == ["basic", "better", "best"]
+    assert [column["rate"]["value"] for column in head["columns"]] == [0, 7 / 8, 1]
+    assert head["columns"][1]["latency"]["value"] == 0.5
+    assert any("best" in line for line in head["findings"])
+    assert (await ask.json("/notes"))["findings"] == head["findings"]
+
+
+async def test_blocks_hold_every_cell_in_the_plans_order(ask: Asking) -> None:
+    """Parallel arrays, a row for each case."""
+    answer = await ask(f"/api/runs/{ask.run}/blocks")
+    (block,) = [json.loads(line) for line in (await answer.text()).splitlines()]
+    assert block["index"] == list(range(24))
+    assert block["row"] == [i // 3 for i in range(24)]
+    assert block["variant"] == [0, 1, 2] * 8
+    assert block["outcome"] == "fpp" * 2 + "ffp" + "fpp" * 5
+    assert block["rows"][0] == {
+        "id": "case0", "description": "tides", "tags": [], "metadata": {}
+    }  # fmt: skip
+    assert block["failing"][0] == ["python grader.py"]
+    assert (block["met"][0], block["asked"][0], block["met"][1]) == (0, 1, 1)
+
+
+async def test_cells_are_previewed_and_shown_whole(ask: Asking) -> None:
+    """The start of an output for the matrix; all of it for the drawer."""
+    first, second = await ask.json("/previews?cells=0,1,999")
+    assert first["output"].startswith("word word")
+    assert (first["clipped"], second["clipped"]) == (True, False)
+    assert first["vars"] == {"article": "tides"}
+    cell = await ask.json("/cells/0")
+    assert cell["output"] == "word " * 300
+    assert cell["outcomes"][0]["reason"].startswith("average 3.67")
+
+
+async def test_a_search_finds_trials_whatever_the_case(ask: Asking) -> None:
+    """In descriptions and reasons, too."""
+    assert await ask.json("/search?text=TIDES") == [0, 1, 2]
+    assert len(await ask.json("/search?text=Backpropagation")) == 9
+    assert await ask.json("/search?text=nowhere") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/api/runs/01NOSUCHRUN", 404),
+        ("/api/runs/{run}/cells/24", 404),
+        ("/api/runs/{run}/cells/x", 400),
+        ("/api/runs/{run}/cells/-1", 400),
+        ("/api/runs/{run}/previews?cells=1,x", 400),
+        ("/api/runs/{run}/previews?cells=" + ",".join(["1"] * (MOST + 1)), 400),
+        ("/api/runs/{run}/comparison?baseline={run}", 409),
+        ("/api/runs/{run}/comparison?baseline=nothing", 404),
+        ("/api/nothing", 404),
+    ],
+)
+async def test_mistakes_are_told_in_one_form(ask: Asking, path: str, status: int) -> None:
+    """Slug, message and hint, with a status that says whose fault it is."""
+    answer = await ask(path.format(run=ask.run))
+    assert answer.status == status
+    error = (await answer.json())["error"]
+    assert error.keys() == {"slug", "message", "hint"}
+    assert error["message"]
+
+
+async def test_labels_are_added_and_read(ask: Asking) -> None:
+    """As the page gives them; each has its number and its time."""
+    answer = await ask.label(
+        '{"index": 3, "field": "note", "value": "odd \\ud800", "author": "ann", "blind": true}'
+    )
+    given = await answer.json()
+    assert answer.status == 200
+    assert (given["seq"], given["index"], given["blind"]) == (1, 3, True)
+    assert await ask.json("/labels") == [given]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "not json",
+        "[]",
+        '{"index": "0", "field": "star", "value": true}',
+        '{"index": true, "field": "star", "value": true}',
+        '{"index": 0, "field": "colour", "value": true}',
+        '{"index": 0, "field": "verdict", "value": "maybe"}',
+        '{"index": 0, "field": "score", "value": 6}',
+        '{"index": 0, "field": "score", "value": true}',
+        '{"index": 0, "field": "note", "value": ""}',
+        '{"index": 0, "field": "star", "value": true, "author": 3}',
+        '{"index": 99, "field": "star", "value": true}',
+    ],
+)
+async def test_what_is_no_label_is_refused(ask: Asking, body: str) -> None:
+    """And nothing is kept."""
+    assert (await ask.label(body)).status == 400
+    assert await ask.json("/labels") == []
+
+
+async def test_events_say_that_the_file_has_grown_and_nothing_else(
+    ask: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number at once, and a larger one after a label."""
+    monkeypatch.setattr("evenhand.viewer.live.EVERY_S", 0.02)
+    answer = await ask(f"/api/runs/{ask.run}/events")
+    assert answer.headers["Content-Type"] == "text/event-stream"
+    first = await answer.content.readline()
+    assert first.startswith(b'data: {"seq": ')
+    await answer.content.readline()
+    await ask.label('{"index": 0, "field": "star", "value": true, "author": "", "blind": false}')
+    second = await asyncio.wait_for(answer.content.readline(), 5)
+    assert json.loads(second[6:])["seq"] > json.loads(first[6:])["seq"]
+    answer.close()
+
+
+async def test_two_runs_are_compared_in_words(
+    ask: Asking, make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns are paired, and each metric has a sentence."""
+    trials = [result(i, ok=i % 2 == 0, case=f"case{i}") for i in range(8)]
+    one = await make_run(trials)
+    two = await make_run([result(i, case=f"case{i}") for i in range(8)])
+    two.path.rename(one.path.with_name(two.path.name))
+    monkeypatch.setenv("EVENHAND_HOME", str(one.path.parent.parent))
+    monkeypatch.setattr("evenhand.viewer.listing._WALK_EVERY_S", 0.0)
+    answer = await ask(f"/api/runs/{two.path.stem}/comparison?baseline={one.path.stem}")
+    found = await answer.json()
+    assert answer.status == 200, found
+    assert found["pairs"] == [[0, 0]]
+    assert found["baseline"]["id"] == one.path.stem
+    assert found["results"][0]["difference"] == 0.5
+    assert "+50 points" in found["results"][0]["sentence"]
+
+
+async def test_a_page_that_was_not_built_says_so(
+    ask: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In text, with what to do."""
+    monkeypatch.setattr(page, "static", lambda name: b"")
+    answer = await ask("/")
+    assert "just page" in await answer.text()
+    assert answer.headers["Content-Type"].startswith("text/plain")
+
+
+def test_the_summaries_are_what_these_tests_take_them_for() -> None:
+    """Twenty-four trials, fifteen passed."""
+    assert sum(trial.outcome == "pass" for trial in summaries()) == 15
