@@ -49,7 +49,8 @@ FILTER = """async ([fragment, patience]) => {
   const before = count();
   const start = performance.now();
   location.hash = fragment;
-  while (count() === before && performance.now() - start < patience) await frame();
+  const searching = () => document.querySelector(".filter-state") !== null;
+  while ((count() === before || searching()) && performance.now() - start < patience) await frame();
   await frame();
   return [performance.now() - start, Number(count() ?? 1) - 1];
 }"""
