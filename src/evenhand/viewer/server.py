@@ -25,8 +25,7 @@ from evenhand.viewer.head import head, notes
 from evenhand.viewer.listing import NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
-from evenhand.viewer.shapes import Notes
-from evenhand.viewer.shapes import ComparisonShape
+from evenhand.viewer.shapes import ComparisonShape, Notes
 
 T = TypeVar("T")
 
