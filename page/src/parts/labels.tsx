@@ -82,12 +82,14 @@ function Note({ note, noting, say }: { note: string; noting: number; say: (note:
 }
 
 function Author({ author, name }: { author: string; name: (author: string) => void }) {
+  const [text, setText] = useState(author); // what is typed stays, whatever comes in meanwhile
+  useEffect(() => setText(author), [author]);
   return (
     <label class="author">
       as{" "}
       <input
-        class="author-field" value={author} maxLength={80} size={Math.max(4, Math.min(20, author.length))} aria-label="Your name, kept with what you say"
-        onChange={(event) => name(event.currentTarget.value)}
+        class="author-field" value={text} maxLength={80} size={Math.max(4, Math.min(20, text.length))} aria-label="Your name, kept with what you say"
+        onInput={(event) => setText(event.currentTarget.value)} onChange={(event) => name(event.currentTarget.value)}
       />
     </label>
   );
