@@ -107,6 +107,8 @@ def test_a_folder_runs_all_its_evals(folder: Path):
         (["-k", "HOLD"], {"holds"}),
         (["-k", "two"], {"is_there"}),
         (["--tag", "slow"], {"misses"}),
+        (["--filter-prompts", "holds$"], {"one: holds"}),
+        (["--filter-pattern", "^two$"], {"two: is_there"}),
         (["evals/one_evals.py:8", "evals/one_evals.py"], {"holds", "misses"}),
         (["evals"], {"one: holds", "one: misses", "two: is_there"}),
     ],
@@ -117,6 +119,64 @@ def test_what_is_named_is_run_and_nothing_else(folder: Path, words: list[str], e
     found = trials(done)
     assert {name for name, _, _ in found} == expected, done.stderr
     assert len(set(found)) == len(found)
+
+
+ASKING = """
+from evenhand import Dataset, EvalSet
+
+rows = [
+    {"id": "a", "input": "1", "description": "short", "tags": ["slow"], "metadata": {"team": "x"}},
+    {"id": "b", "input": "2", "description": "long", "metadata": {"team": "y", "sure": True}},
+]
+evals = EvalSet("asking", data=rows, over={"model": ["echo", "openai:chat:gpt-5-mini"], "tone": ["calm", "loud"]})
+
+
+@evals.eval
+async def answers(case, model, tone, expect):
+    expect((await model.generate(case.input)).text == case.input, tone)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], ["calm a", "loud a", "calm b", "loud b"]),
+        (["--filter-prompts", "loud"], ["loud a", "loud b"]),
+        (["--filter-pattern", "^sho"], ["calm a", "loud a"]),
+        (["--filter-metadata", "team=y"], ["calm b", "loud b"]),
+        (["--filter-metadata", "team=y", "--filter-metadata", "sure=false"], []),
+        (["--filter-metadata", "tags=slow"], ["calm a", "loud a"]),
+        (["--filter-range", "1:"], ["calm b", "loud b"]),
+    ],
+)
+def test_filters_leave_cases_and_columns(tmp_path: Path, words: list[str], expected: list[str]):
+    """Every option that says which part of an evaluation is run says it of eval sets, too."""
+    (tmp_path / "asking_evals.py").write_text(ASKING, "utf-8")
+    done = run("run", "--json", "--filter-providers", "^echo", *words, cwd=tmp_path)
+    if not expected:
+        assert (done.returncode, done.stdout) == (5, "")
+        return
+    document = json.loads(done.stdout)
+    found = [f"{t['outcomes'][0]['name']} {t['case']}" for t in document["trials"]]
+    assert (found, done.returncode) == (expected, 0), done.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "check"])
+def test_options_of_other_doors_are_refused_by_name(folder: Path, verb: str):
+    """All of them at once, each with what to do instead; nothing is run."""
+    (folder / "outputs.json").write_text("[]")
+    words = "-p Hello -r echo -t rows.csv --grader echo --prompt-prefix x --model-outputs outputs.json".split()
+    words += "--assertions outputs.json --delay 5 --env-file .env --strict-prompts".split()
+    words += "--description d --tag team=a --var a=b --case x".split()
+    done = run(verb, *words, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--grader, --model-outputs, --assertions, --delay" in done.stderr
+    assert "are for promptfoo configs" in done.stderr
+    assert "--var is for promptfoo configs and prompt directories" in done.stderr
+    assert "--case is for prompt directories" in done.stderr
+    assert "and these are eval sets" in done.stderr
+    assert "set EVENHAND_JUDGE" in done.stderr
+    assert not (folder / ".evenhand").exists()
 
 
 @pytest.mark.parametrize(

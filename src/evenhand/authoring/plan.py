@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.foreseen import problems_of
 from evenhand.authoring.models import Models
 from evenhand.authoring.own_code import files_of
+from evenhand.authoring.selected import cases_of, column_left, wanted
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest
 from evenhand.core.encoding import digest, encode
@@ -21,7 +22,6 @@ from evenhand.core.expect import share_passed
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
-from evenhand.core.selecting import pattern_of, taken
 from evenhand.core.variant import Variant
 
 LIMIT_S = 600.0
@@ -214,7 +214,7 @@ def plan_of(
     ready: list[tuple[EvalSet, Sequence[Eval], Models]] = []
     taken: dict[str, Eval] = {}
     for evals in dict.fromkeys(sets):
-        chosen = [e for e in evals.evals if _wanted(e, evals, names, tag, lines)]
+        chosen = [e for e in evals.evals if wanted(e, evals, names, tag, lines)]
         models = Models(evals, env)
         wrong = [*problems_of(evals, models), *_taken(evals, taken)]
         wrong += models.problems if chosen else []
@@ -225,29 +225,18 @@ def plan_of(
     if problems and (broken is None or not ready):
         raise ConfigError(problems)
     several = len(ready) > 1
+    left = column_left(selection)
     columns: list[tuple[EvalSet, list[Column]]] = []
     count = itertools.count()
     for evals, chosen, models in ready:
-        made: list[Column] = []
-        for eval_ in chosen:
-            for axes in _combinations(evals.over):
-                model = models.of(axes.get("model", evals.model))
-                others = {name: value for name, value in axes.items() if name != "model"}
-                label = f"{evals.name}: {eval_.name}" if several else eval_.name
-                label += "".join(f" · {_label(value)}" for value in others.values())
-                variant = Variant(
-                    next(count),
-                    label,
-                    model.label if model is not None else "",
-                    provider_id=model.id if model is not None else "",
-                    axes={name: _label(value) for name, value in axes.items()},
-                    eval=f"{evals.name}: {eval_.name}",
-                    where=f"{eval_.path}:{eval_.first}",
-                )
-                body = EvalBody(evals, eval_, others, model, models.judge)
-                made.append(Column(variant, body, models))
-        columns.append((evals, made))
-    cases = {id(evals): _cases(evals, selection) for evals, _ in columns}
+        made = [
+            replace(column, variant=replace(column.variant, index=next(count)))
+            for column in _columns(evals, chosen, models, several=several)
+            if left(column.variant)
+        ]
+        if made:
+            columns.append((evals, made))
+    cases = {id(evals): cases_of(evals, selection) for evals, _ in columns}
     title = title or (f"{len(ready)} eval sets" if several else "".join(s.name for s, _ in columns))
     plan = EvalPlan(
         [s for s, _ in columns],
@@ -269,6 +258,28 @@ def plan_of(
     return plan
 
 
+def _columns(
+    evals: EvalSet, chosen: Sequence[Eval], models: Models, *, several: bool
+) -> Iterator[Column]:
+    """The columns of a set, each as if it stood first. `several`: it is one of several sets."""
+    for eval_ in chosen:
+        for axes in _combinations(evals.over):
+            model = models.of(axes.get("model", evals.model))
+            others = {name: value for name, value in axes.items() if name != "model"}
+            label = f"{evals.name}: {eval_.name}" if several else eval_.name
+            label += "".join(f" · {_label(value)}" for value in others.values())
+            variant = Variant(
+                0,
+                label,
+                model.label if model is not None else "",
+                provider_id=model.id if model is not None else "",
+                axes={name: _label(value) for name, value in axes.items()},
+                eval=f"{evals.name}: {eval_.name}",
+                where=f"{eval_.path}:{eval_.first}",
+            )
+            yield Column(variant, EvalBody(evals, eval_, others, model, models.judge), models)
+
+
 def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:
     """Evals whose name, with their set's, another one has already: nobody could tell them apart."""
     for eval_ in evals.evals:
@@ -277,36 +288,6 @@ def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:
         if earlier is not eval_:
             what = f"'{name}' is there already, in {earlier.path}:{earlier.first}"
             yield Problem(str(eval_.path), eval_.first, 0, what, "Rename the eval, or its set.")
-
-
-def _wanted(
-    eval_: Eval, evals: EvalSet, names: str, tag: str, lines: Sequence[tuple[Path, int]]
-) -> bool:
-    if names and names.lower() not in f"{evals.name} {eval_.name}".lower():
-        return False
-    if tag and tag not in eval_.tags:
-        return False
-    named = [line for path, line in lines if path == eval_.path]
-    return not named or any(eval_.first <= line <= eval_.last for line in named)
-
-
-def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:
-    if evals.data is None:
-        return (Case(evals.name),)
-    cases: Sequence[Case] = evals.data  # not as a list: it may be larger than memory
-    pattern = pattern_of("--filter", selection.filter)
-    if pattern is not None:
-        cases = [
-            c
-            for c in cases
-            if any(
-                pattern.search(str(t))
-                for t in (c.id, c.description, c.input or "", *c.vars.values())
-            )
-        ]
-    if selection.only is not None:
-        cases = [c for c in cases if c.id in selection.only]
-    return taken(cases, selection)
 
 
 def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
