@@ -291,6 +291,46 @@ def test_a_run_whose_code_has_changed_is_not_resumed(folder: Path, name: str):
     assert f"cannot be resumed: {name} has changed since" in again.stderr
 
 
+WITH_DATA = """
+from pathlib import Path
+from evenhand import Dataset, EvalSet, Prompt
+
+prompts = [Prompt("plain", Path(__file__).with_name("plain.txt").read_text())]
+evals = EvalSet("asked", data=Dataset.read("faq.jsonl"), over={"prompt": prompts})
+
+
+@evals.eval
+def holds(case, expect):
+    expect(evals.file("notes/page.txt").read_text() == case.input, "is there")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("faq.jsonl", "evals/faq.jsonl"),
+        ("files/notes/page.txt", "evals/files/"),
+        ("plain.txt", "the prompt 'plain' of 'asked'"),
+    ],
+)
+def test_a_run_whose_data_have_changed_is_not_resumed(tmp_path: Path, name: str, called: str):
+    """Nor one whose files or prompts have; what is hidden, such as a file manager's own, is nobody's data."""
+    evals = tmp_path / "evals"
+    (evals / "files" / "notes").mkdir(parents=True)
+    (evals / "asked_evals.py").write_text(WITH_DATA, "utf-8")
+    (evals / "faq.jsonl").write_text('{"id": "a", "input": "x"}\n', "utf-8")
+    (evals / "files" / "notes" / "page.txt").write_text("x", "utf-8")
+    (evals / "plain.txt").write_text("Hello", "utf-8")
+    assert run("run", cwd=tmp_path).returncode == 0
+    (evals / "files" / ".hidden").touch()
+    assert run("resume", cwd=tmp_path).returncode == 0
+    with (evals / name).open("a") as file:
+        file.write('{"id": "b", "input": "x"}')
+    again = run("resume", cwd=tmp_path)
+    assert again.returncode == 2
+    assert f"cannot be resumed: {called} has changed since" in again.stderr
+
+
 def test_the_example_runs_offline_from_anywhere(tmp_path: Path):
     """One summary has a number wrong, and the judge sees it; the others are fine."""
     shutil.copytree(

@@ -13,6 +13,7 @@ from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.foreseen import problems_of
 from evenhand.authoring.models import Models
 from evenhand.authoring.own_code import files_of
+from evenhand.authoring.own_data import data_of
 from evenhand.authoring.selected import cases_of, column_left, wanted
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest
@@ -50,7 +51,7 @@ class EvalPlan:
     hints: Sequence[Problem] = ()
     options: RunOptions = field(default_factory=lambda: RunOptions(time_limit_s=LIMIT_S))
     strict: bool = False
-    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    _files: Mapping[str, str] | None = None
     _fingerprint: str = ""
 
     @property
@@ -86,6 +87,14 @@ class EvalPlan:
                     if provider is not None:
                         found[id(provider)] = provider
         return tuple(found.values())
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """A digest of each file of its own code, of its data and its prompts, by name."""
+        if self._files is None:
+            code = files_of(evals.path for evals in self.sets)
+            self._files = {**code, **data_of(self.sets)}
+        return self._files
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -124,12 +133,11 @@ class EvalPlan:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the project's own code, of the cases and of the selection."""
+        """A hash of the project's own code and data, and of the selection."""
         if not self._fingerprint:
+            # With the selection, the data say which cases are run.
             parts: list[bytes | str] = [f"{name} {hashed}" for name, hashed in self.files.items()]
-            for evals, columns in self.columns:
-                if evals.data is not None:  # with the selection, it says which cases are run
-                    parts.append(evals.data.fingerprint)
+            for _, columns in self.columns:
                 parts += [str(column.variant) for column in columns]
                 parts += [str(_id(column.body.judge)) for column in columns[:1]]
             s = self.selection
@@ -246,7 +254,6 @@ def plan_of(
         title,
         source,
         strict=strict,
-        files=files_of(evals.path for evals, _ in columns),
     )
     if not plan.size:
         there = "; ".join(
