@@ -291,6 +291,45 @@ def test_a_run_whose_code_has_changed_is_not_resumed(folder: Path, name: str):
     assert f"cannot be resumed: {name} has changed since" in again.stderr
 
 
+
+@pytest.mark.parametrize("broken", ["import nowhere", "from evenhand import EvalSet"])
+def test_what_nobody_provides_is_told_of_a_file_that_cannot_be_imported(tmp_path: Path, broken: str):
+    """Whether its import ends before its set is made or after, and with it all else that is plainly wrong."""
+    (tmp_path / "asked_evals.py").write_text(
+        textwrap.dedent(f"""\
+            {broken}
+            from evenhand import EvalSet
+
+            evals = EvalSet("asked", over={{"tone": ["calm"]}})
+
+            @evals.fixture
+            def desk(case, lamp):
+                return 1
+
+            @evals.eval(tags=["x"])
+            def first(case, expect, tone, desk, shelf, *, more=1):
+                expect(True, "x")
+
+            raise RuntimeError("here")
+
+            @evals.eval
+            def second(expect, *, model):
+                expect(True, "x")
+            """),
+        "utf-8",
+    )
+    done = run("run", cwd=tmp_path)
+    assert done.returncode == 2
+    found = [line.split(": ", 1)[1] for line in done.stderr.splitlines() if "asks for" in line]
+    assert found == [
+        "desk asks for 'lamp', which nothing provides",
+        "first asks for 'shelf', which nothing provides",
+        "second asks for 'model', which nothing provides",
+    ]
+    assert "asked_evals.py:16: second asks" in done.stderr
+    assert "cannot be imported" in done.stderr
+
+
 WITH_DATA = """
 from pathlib import Path
 from evenhand import Dataset, EvalSet, Prompt
