@@ -291,9 +291,10 @@ def test_a_run_whose_code_has_changed_is_not_resumed(folder: Path, name: str):
     assert f"cannot be resumed: {name} has changed since" in again.stderr
 
 
-
 @pytest.mark.parametrize("broken", ["import nowhere", "from evenhand import EvalSet"])
-def test_what_nobody_provides_is_told_of_a_file_that_cannot_be_imported(tmp_path: Path, broken: str):
+def test_what_nobody_provides_is_told_of_a_file_that_cannot_be_imported(
+    tmp_path: Path, broken: str
+):
     """Whether its import ends before its set is made or after, and with it all else that is plainly wrong."""
     (tmp_path / "asked_evals.py").write_text(
         textwrap.dedent(f"""\
