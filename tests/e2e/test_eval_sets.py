@@ -107,6 +107,8 @@ def test_a_folder_runs_all_its_evals(folder: Path):
         (["-k", "HOLD"], {"holds"}),
         (["-k", "two"], {"is_there"}),
         (["--tag", "slow"], {"misses"}),
+        (["--filter-prompts", "holds$"], {"one: holds"}),
+        (["--filter-pattern", "^two$"], {"two: is_there"}),
         (["evals/one_evals.py:8", "evals/one_evals.py"], {"holds", "misses"}),
         (["evals"], {"one: holds", "one: misses", "two: is_there"}),
     ],
@@ -117,6 +119,64 @@ def test_what_is_named_is_run_and_nothing_else(folder: Path, words: list[str], e
     found = trials(done)
     assert {name for name, _, _ in found} == expected, done.stderr
     assert len(set(found)) == len(found)
+
+
+ASKING = """
+from evenhand import Dataset, EvalSet
+
+rows = [
+    {"id": "a", "input": "1", "description": "short", "tags": ["slow"], "metadata": {"team": "x"}},
+    {"id": "b", "input": "2", "description": "long", "metadata": {"team": "y", "sure": True}},
+]
+evals = EvalSet("asking", data=rows, over={"model": ["echo", "openai:chat:gpt-5-mini"], "tone": ["calm", "loud"]})
+
+
+@evals.eval
+async def answers(case, model, tone, expect):
+    expect((await model.generate(case.input)).text == case.input, tone)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], ["calm a", "loud a", "calm b", "loud b"]),
+        (["--filter-prompts", "loud"], ["loud a", "loud b"]),
+        (["--filter-pattern", "^sho"], ["calm a", "loud a"]),
+        (["--filter-metadata", "team=y"], ["calm b", "loud b"]),
+        (["--filter-metadata", "team=y", "--filter-metadata", "sure=false"], []),
+        (["--filter-metadata", "tags=slow"], ["calm a", "loud a"]),
+        (["--filter-range", "1:"], ["calm b", "loud b"]),
+    ],
+)
+def test_filters_leave_cases_and_columns(tmp_path: Path, words: list[str], expected: list[str]):
+    """Every option that says which part of an evaluation is run says it of eval sets, too."""
+    (tmp_path / "asking_evals.py").write_text(ASKING, "utf-8")
+    done = run("run", "--json", "--filter-providers", "^echo", *words, cwd=tmp_path)
+    if not expected:
+        assert (done.returncode, done.stdout) == (5, "")
+        return
+    document = json.loads(done.stdout)
+    found = [f"{t['outcomes'][0]['name']} {t['case']}" for t in document["trials"]]
+    assert (found, done.returncode) == (expected, 0), done.stderr
+
+
+@pytest.mark.parametrize("verb", ["run", "check"])
+def test_options_of_other_doors_are_refused_by_name(folder: Path, verb: str):
+    """All of them at once, each with what to do instead; nothing is run."""
+    (folder / "outputs.json").write_text("[]")
+    words = "-p Hello -r echo -t rows.csv --grader echo --prompt-prefix x --model-outputs outputs.json".split()
+    words += "--assertions outputs.json --delay 5 --env-file .env --strict-prompts".split()
+    words += "--description d --tag team=a --var a=b --case x".split()
+    done = run(verb, *words, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--grader, --model-outputs, --assertions, --delay" in done.stderr
+    assert "are for promptfoo configs" in done.stderr
+    assert "--var is for promptfoo configs and prompt directories" in done.stderr
+    assert "--case is for prompt directories" in done.stderr
+    assert "and these are eval sets" in done.stderr
+    assert "set EVENHAND_JUDGE" in done.stderr
+    assert not (folder / ".evenhand").exists()
 
 
 @pytest.mark.parametrize(
@@ -229,6 +289,86 @@ def test_a_run_whose_code_has_changed_is_not_resumed(folder: Path, name: str):
     again = run("resume", cwd=folder)
     assert again.returncode == 2
     assert f"cannot be resumed: {name} has changed since" in again.stderr
+
+
+@pytest.mark.parametrize("broken", ["import nowhere", "from evenhand import EvalSet"])
+def test_what_nobody_provides_is_told_of_a_file_that_cannot_be_imported(
+    tmp_path: Path, broken: str
+):
+    """Whether its import ends before its set is made or after, and with it all else that is plainly wrong."""
+    (tmp_path / "asked_evals.py").write_text(
+        textwrap.dedent(f"""\
+            {broken}
+            from evenhand import EvalSet
+
+            evals = EvalSet("asked", over={{"tone": ["calm"]}})
+
+            @evals.fixture
+            def desk(case, lamp):
+                return 1
+
+            @evals.eval(tags=["x"])
+            def first(case, expect, tone, desk, shelf, *, more=1):
+                expect(True, "x")
+
+            raise RuntimeError("here")
+
+            @evals.eval
+            def second(expect, *, model):
+                expect(True, "x")
+            """),
+        "utf-8",
+    )
+    done = run("run", cwd=tmp_path)
+    assert done.returncode == 2
+    found = [line.split(": ", 1)[1] for line in done.stderr.splitlines() if "asks for" in line]
+    assert found == [
+        "desk asks for 'lamp', which nothing provides",
+        "first asks for 'shelf', which nothing provides",
+        "second asks for 'model', which nothing provides",
+    ]
+    assert "asked_evals.py:16: second asks" in done.stderr
+    assert "cannot be imported" in done.stderr
+
+
+WITH_DATA = """
+from pathlib import Path
+from evenhand import Dataset, EvalSet, Prompt
+
+prompts = [Prompt("plain", Path(__file__).with_name("plain.txt").read_text())]
+evals = EvalSet("asked", data=Dataset.read("faq.jsonl"), over={"prompt": prompts})
+
+
+@evals.eval
+def holds(case, expect):
+    expect(evals.file("notes/page.txt").read_text() == case.input, "is there")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("faq.jsonl", "evals/faq.jsonl"),
+        ("files/notes/page.txt", "evals/files/"),
+        ("plain.txt", "the prompt 'plain' of 'asked'"),
+    ],
+)
+def test_a_run_whose_data_have_changed_is_not_resumed(tmp_path: Path, name: str, called: str):
+    """Nor one whose files or prompts have; what is hidden, such as a file manager's own, is nobody's data."""
+    evals = tmp_path / "evals"
+    (evals / "files" / "notes").mkdir(parents=True)
+    (evals / "asked_evals.py").write_text(WITH_DATA, "utf-8")
+    (evals / "faq.jsonl").write_text('{"id": "a", "input": "x"}\n', "utf-8")
+    (evals / "files" / "notes" / "page.txt").write_text("x", "utf-8")
+    (evals / "plain.txt").write_text("Hello", "utf-8")
+    assert run("run", cwd=tmp_path).returncode == 0
+    (evals / "files" / ".hidden").touch()
+    assert run("resume", cwd=tmp_path).returncode == 0
+    with (evals / name).open("a") as file:
+        file.write('{"id": "b", "input": "x"}')
+    again = run("resume", cwd=tmp_path)
+    assert again.returncode == 2
+    assert f"cannot be resumed: {called} has changed since" in again.stderr
 
 
 def test_the_example_runs_offline_from_anywhere(tmp_path: Path):

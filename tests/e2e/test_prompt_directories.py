@@ -248,10 +248,8 @@ def test_options_of_another_door_are_refused_by_name(evenhand):
         "x",
     )
     said = evenhand(*words).err
-    assert "--prompt-prefix, --tag, --delay are for promptfoo configs" in said
-    assert (
-        "Use --filter, or --filter-metadata tags=NAME" in evenhand("run", "prompts", "-k", "x").err
-    )
+    assert "--prompt-prefix, --tag NAME=VALUE, --delay are for promptfoo configs" in said
+    assert "Use --filter-metadata tags=TAG" in evenhand("run", "prompts", "--tag", "x").err
 
 
 def test_filters_take_cases_and_queries(evenhand):

@@ -26,12 +26,16 @@ class Dataset(Sequence[Case]):
             pyarrow, or a dataset of Hugging Face.
         name: For reports.
 
+    Attributes:
+        file: Where it was read from; None for cases that were made in code.
+
     Raises:
         UsageError: Two cases have the same id, or what is given holds no cases.
     """
 
     def __init__(self, cases: Iterable[Case | Mapping[str, Any]] | Any, name: str = "") -> None:
         self.name = name
+        self.file: Path | None = None
         if isinstance(cases, CasesInFile):
             self._cases: Sequence[Case] = cases
             return
@@ -69,7 +73,9 @@ class Dataset(Sequence[Case]):
         asker = Path(frame.f_back.f_code.co_filename) if frame and frame.f_back else Path()
         beside = asker.parent / path
         file = beside if asker.is_file() and beside.is_file() else Path(path)
-        return Dataset(CasesInFile(file) if stream else _held(file), file.stem)
+        found = Dataset(CasesInFile(file) if stream else _held(file), file.stem)
+        found.file = file.resolve()
+        return found
 
     @cached_property
     def fingerprint(self) -> str:
@@ -187,6 +193,8 @@ def _value(case: Case, by: str) -> str:
 def _said(case: Case) -> dict[str, Any]:
     return {
         "id": case.id,
+        "description": case.description,
+        "tags": case.tags,
         "vars": case.vars,
         "input": case.input,
         "expected": case.expected,

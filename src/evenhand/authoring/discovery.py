@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.foreseen import problems_beside
 from evenhand.authoring.own_code import project_of
+from evenhand.authoring.unimported import problems_beside
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.reading import Named, reading
 from evenhand.engine.neighbours import look_first_in

@@ -113,7 +113,7 @@ class EvalSet:
         self.evals: list[Eval] = []
         self.fixtures: dict[str, Callable[..., Any]] = {}
         self.doubles: list[Problem] = []
-        self._files = Path(files) if files else self.path.parent / "files"
+        self.files = Path(files) if files else self.path.parent / "files"
 
     @overload
     def eval(self, function: F, /) -> F: ...
@@ -191,7 +191,7 @@ class EvalSet:
         Raises:
             UsageError: It is not there, or lies outside.
         """
-        folder = self._files.resolve()
+        folder = self.files.resolve()
         try:
             path = (folder / name).resolve()
             there = path.is_file()

@@ -12,7 +12,7 @@ import ast
 import difflib
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,6 @@ _PURE = (
     "evenhand.authoring.evalset",
 )
 """Classes of these modules do nothing when they are made but look at their arguments."""
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign)
 _LOOKS = (
     ast.Expr,
     ast.Attribute,
@@ -67,7 +65,7 @@ def problems_of(evals: EvalSet, models: Models) -> list[Problem]:
         )
     for eval_ in evals.evals:
         place = (str(eval_.path), eval_.first)
-        found += _asked(there, eval_.name, eval_.function, *place)
+        found += unprovided(there, eval_.name, eval_.parameters.values(), *place)
         if _yields(eval_.function):
             what = f"{eval_.name} has a yield, so that calling it runs none of it"
             found.append(Problem(*place, 0, what, "A fixture may yield; an eval expects."))
@@ -75,7 +73,7 @@ def problems_of(evals: EvalSet, models: Models) -> list[Problem]:
     for name, function in evals.fixtures.items():
         code = inspect.unwrap(function).__code__
         place = (code.co_filename, code.co_firstlineno)
-        found += _asked(there, name, function, *place)
+        found += unprovided(there, name, inspect.signature(function).parameters.values(), *place)
         if name in evals.over or name in GIVEN:
             what = f"a fixture cannot be called '{name}', which evals are given already"
             found.append(Problem(*place, 0, what, "Rename it."))
@@ -86,11 +84,16 @@ def problems_of(evals: EvalSet, models: Models) -> list[Problem]:
     return found
 
 
-def _asked(
-    there: frozenset[str], name: str, function: Callable[..., Any], path: str, line: int
+def unprovided(
+    there: frozenset[str], name: str, parameters: Iterable[inspect.Parameter], path: str, line: int
 ) -> Iterator[Problem]:
-    """What a function asks for and nobody provides."""
-    for parameter in inspect.signature(function).parameters.values():
+    """What a function asks for and nobody provides.
+
+    Args:
+        there: What is provided.
+        name: The function's.
+    """
+    for parameter in parameters:
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
         if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -140,50 +143,11 @@ def _expected(
         return
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-    yield from _plain(tree, _Known(own, function.__globals__), models, path, first)
+    yield from plain(tree, Known(own, function.__globals__), models, path, first)
 
 
-def problems_beside(file: Path, names: Mapping[str, Any], line: int) -> Iterator[Problem]:
-    """What is plainly wrong with the lines of a file that could not be imported, beside what ended the import.
-
-    Args:
-        names: What the file had made by then.
-        line: Where it ended.
-    """
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return
-    made_later = {
-        name.id
-        for statement in tree.body
-        if (statement.end_lineno or 0) >= line and not isinstance(statement, _FUNCTIONS)
-        for name in ast.walk(statement)
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
-    }
-    for statement in tree.body:
-        own = set(made_later)
-        if isinstance(statement, _FUNCTIONS):
-            if not any(_is_eval(decorator) for decorator in statement.decorator_list):
-                continue
-            own |= {node.arg for node in ast.walk(statement) if isinstance(node, ast.arg)}
-            own |= {
-                node.id
-                for node in ast.walk(statement)
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-            }
-        elif statement.lineno <= line or not isinstance(statement, _SIMPLE):
-            continue
-        yield from _plain(statement, _Known(own, names), None, str(file), 1)
-
-
-def _is_eval(decorator: ast.expr) -> bool:
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return isinstance(called, ast.Attribute) and called.attr == "eval"
-
-
-def _plain(
-    tree: ast.AST, known: _Known, models: Models | None, path: str, first: int
+def plain(
+    tree: ast.AST, known: Known, models: Models | None, path: str, first: int
 ) -> Iterator[Problem]:
     """What is plainly wrong in these lines; nothing of models where the set that names them is not there."""
     told: set[str] = set()
@@ -239,7 +203,7 @@ def _unawaited(tree: ast.AST) -> set[ast.AST]:
     return {call for call in calls if ast.unparse(call.func) == "expect.now" and lost(call)}
 
 
-def _undecided(call: ast.Call, known: _Known, *, at_once: bool) -> tuple[str, str]:
+def _undecided(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str]:
     """What keeps an expectation from being decided, and what to do; empty where it can be, or who knows."""
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in named or any(isinstance(arg, ast.Starred) for arg in call.args):
@@ -270,7 +234,7 @@ def _undecided(call: ast.Call, known: _Known, *, at_once: bool) -> tuple[str, st
     return "", ""
 
 
-def _scorer(call: ast.Call, known: _Known) -> Any:
+def _scorer(call: ast.Call, known: Known) -> Any:
     """The scorer that is expected of something, or its class where its arguments are not known, or `_UNKNOWN`."""
     scorer = known.quiet(call.args[1])
     if scorer is _UNKNOWN and isinstance(call.args[1], ast.Call):
@@ -278,7 +242,7 @@ def _scorer(call: ast.Call, known: _Known) -> Any:
     return scorer
 
 
-def _wants(call: ast.Call, known: _Known) -> bool:
+def _wants(call: ast.Call, known: Known) -> bool:
     """Whether what is expected asks a judge, and names none."""
     if len(call.args) < 2:
         return False
@@ -292,7 +256,7 @@ def _wants(call: ast.Call, known: _Known) -> bool:
     return hasattr(asked, "judged_by") and (isinstance(asked, type) or asked.judge is None)
 
 
-class _Known:
+class Known:
     """What expressions in a function come to, as far as that can be known without running it."""
 
     def __init__(self, own: set[str], names: Mapping[str, Any]) -> None:

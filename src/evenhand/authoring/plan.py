@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.foreseen import problems_of
 from evenhand.authoring.models import Models
 from evenhand.authoring.own_code import files_of
+from evenhand.authoring.own_data import data_of
+from evenhand.authoring.selected import cases_of, column_left, wanted
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest
 from evenhand.core.encoding import digest, encode
@@ -21,7 +23,6 @@ from evenhand.core.expect import share_passed
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
-from evenhand.core.selecting import pattern_of, taken
 from evenhand.core.variant import Variant
 
 LIMIT_S = 600.0
@@ -50,7 +51,7 @@ class EvalPlan:
     hints: Sequence[Problem] = ()
     options: RunOptions = field(default_factory=lambda: RunOptions(time_limit_s=LIMIT_S))
     strict: bool = False
-    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    _files: Mapping[str, str] | None = None
     _fingerprint: str = ""
 
     @property
@@ -86,6 +87,14 @@ class EvalPlan:
                     if provider is not None:
                         found[id(provider)] = provider
         return tuple(found.values())
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """A digest of each file of its own code, of its data and its prompts, by name."""
+        if self._files is None:
+            code = files_of(evals.path for evals in self.sets)
+            self._files = {**code, **data_of(self.sets)}
+        return self._files
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -124,12 +133,11 @@ class EvalPlan:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the project's own code, of the cases and of the selection."""
+        """A hash of the project's own code and data, and of the selection."""
         if not self._fingerprint:
+            # With the selection, the data say which cases are run.
             parts: list[bytes | str] = [f"{name} {hashed}" for name, hashed in self.files.items()]
-            for evals, columns in self.columns:
-                if evals.data is not None:  # with the selection, it says which cases are run
-                    parts.append(evals.data.fingerprint)
+            for _, columns in self.columns:
                 parts += [str(column.variant) for column in columns]
                 parts += [str(_id(column.body.judge)) for column in columns[:1]]
             s = self.selection
@@ -214,7 +222,7 @@ def plan_of(
     ready: list[tuple[EvalSet, Sequence[Eval], Models]] = []
     taken: dict[str, Eval] = {}
     for evals in dict.fromkeys(sets):
-        chosen = [e for e in evals.evals if _wanted(e, evals, names, tag, lines)]
+        chosen = [e for e in evals.evals if wanted(e, evals, names, tag, lines)]
         models = Models(evals, env)
         wrong = [*problems_of(evals, models), *_taken(evals, taken)]
         wrong += models.problems if chosen else []
@@ -225,29 +233,18 @@ def plan_of(
     if problems and (broken is None or not ready):
         raise ConfigError(problems)
     several = len(ready) > 1
+    left = column_left(selection)
     columns: list[tuple[EvalSet, list[Column]]] = []
     count = itertools.count()
     for evals, chosen, models in ready:
-        made: list[Column] = []
-        for eval_ in chosen:
-            for axes in _combinations(evals.over):
-                model = models.of(axes.get("model", evals.model))
-                others = {name: value for name, value in axes.items() if name != "model"}
-                label = f"{evals.name}: {eval_.name}" if several else eval_.name
-                label += "".join(f" · {_label(value)}" for value in others.values())
-                variant = Variant(
-                    next(count),
-                    label,
-                    model.label if model is not None else "",
-                    provider_id=model.id if model is not None else "",
-                    axes={name: _label(value) for name, value in axes.items()},
-                    eval=f"{evals.name}: {eval_.name}",
-                    where=f"{eval_.path}:{eval_.first}",
-                )
-                body = EvalBody(evals, eval_, others, model, models.judge)
-                made.append(Column(variant, body, models))
-        columns.append((evals, made))
-    cases = {id(evals): _cases(evals, selection) for evals, _ in columns}
+        made = [
+            replace(column, variant=replace(column.variant, index=next(count)))
+            for column in _columns(evals, chosen, models, several=several)
+            if left(column.variant)
+        ]
+        if made:
+            columns.append((evals, made))
+    cases = {id(evals): cases_of(evals, selection) for evals, _ in columns}
     title = title or (f"{len(ready)} eval sets" if several else "".join(s.name for s, _ in columns))
     plan = EvalPlan(
         [s for s, _ in columns],
@@ -257,7 +254,6 @@ def plan_of(
         title,
         source,
         strict=strict,
-        files=files_of(evals.path for evals, _ in columns),
     )
     if not plan.size:
         there = "; ".join(
@@ -269,6 +265,28 @@ def plan_of(
     return plan
 
 
+def _columns(
+    evals: EvalSet, chosen: Sequence[Eval], models: Models, *, several: bool
+) -> Iterator[Column]:
+    """The columns of a set, each as if it stood first. `several`: it is one of several sets."""
+    for eval_ in chosen:
+        for axes in _combinations(evals.over):
+            model = models.of(axes.get("model", evals.model))
+            others = {name: value for name, value in axes.items() if name != "model"}
+            label = f"{evals.name}: {eval_.name}" if several else eval_.name
+            label += "".join(f" · {_label(value)}" for value in others.values())
+            variant = Variant(
+                0,
+                label,
+                model.label if model is not None else "",
+                provider_id=model.id if model is not None else "",
+                axes={name: _label(value) for name, value in axes.items()},
+                eval=f"{evals.name}: {eval_.name}",
+                where=f"{eval_.path}:{eval_.first}",
+            )
+            yield Column(variant, EvalBody(evals, eval_, others, model, models.judge), models)
+
+
 def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:
     """Evals whose name, with their set's, another one has already: nobody could tell them apart."""
     for eval_ in evals.evals:
@@ -277,36 +295,6 @@ def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:
         if earlier is not eval_:
             what = f"'{name}' is there already, in {earlier.path}:{earlier.first}"
             yield Problem(str(eval_.path), eval_.first, 0, what, "Rename the eval, or its set.")
-
-
-def _wanted(
-    eval_: Eval, evals: EvalSet, names: str, tag: str, lines: Sequence[tuple[Path, int]]
-) -> bool:
-    if names and names.lower() not in f"{evals.name} {eval_.name}".lower():
-        return False
-    if tag and tag not in eval_.tags:
-        return False
-    named = [line for path, line in lines if path == eval_.path]
-    return not named or any(eval_.first <= line <= eval_.last for line in named)
-
-
-def _cases(evals: EvalSet, selection: Selection) -> Sequence[Case]:
-    if evals.data is None:
-        return (Case(evals.name),)
-    cases: Sequence[Case] = evals.data  # not as a list: it may be larger than memory
-    pattern = pattern_of("--filter", selection.filter)
-    if pattern is not None:
-        cases = [
-            c
-            for c in cases
-            if any(
-                pattern.search(str(t))
-                for t in (c.id, c.description, c.input or "", *c.vars.values())
-            )
-        ]
-    if selection.only is not None:
-        cases = [c for c in cases if c.id in selection.only]
-    return taken(cases, selection)
 
 
 def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.cli.refused import CONFIGS, EVALS, PROMPTS, refuse
+from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.plan import Selection
+from evenhand.promptfoo.overrides import Overrides
 
 if TYPE_CHECKING:
-    from evenhand.core.plan import Plan, Selection
-    from evenhand.promptfoo.overrides import Overrides
+    from evenhand.core.plan import Plan
     from evenhand.registry.library import Library
     from evenhand.registry.plan import RegistryPlan
 
@@ -45,70 +47,38 @@ class Asked:
 
     Attributes:
         paths: Absolute. Promptfoo configs and folders; or eval files, with a line or without, and folders of them.
-        filter: A regular expression for cases.
-        first: Only so many cases.
-        sample: Only so many, drawn at random.
-        seed: For the sample.
-        repeats: Instead of what the files say.
+        selection: Which cases and columns.
+        over: What goes over a promptfoo config; its variables go over prompt directories, too.
+        failing: Only cases that failed in an earlier run.
+        names: Of eval sets, only evals with this text in their name.
+        tag: Of eval sets, only evals with this tag.
+        case: Of prompt directories, only the case with this name.
         strict_prompts: Call prompt functions as promptfoo does.
         offline: Answer from offline.jsonl.
-        names: Only evals with this text in their name.
-        tag: Only evals with this tag.
-        pattern: A regular expression for descriptions.
-        metadata: `key=value`s that the cases' metadata has to say.
-        range: From this place to before that one.
-        only_prompts: A regular expression for prompts.
-        only_models: A regular expression for models.
-        failing: Only cases that failed in an earlier run.
-        prompts: This, and what follows: see `evenhand.promptfoo.overrides.Overrides`.
         strict: What would be warned of is an error.
         definitions: Whose definitions of RAG metrics; empty for ours.
-        case: Of prompt directories, only the case with this name.
     """
 
     paths: tuple[str, ...]
-    filter: str = ""
-    first: int | None = None
-    sample: int | None = None
-    seed: int = 0
-    repeats: int | None = None
-    strict_prompts: bool = False
-    offline: bool = False
+    selection: Selection
+    over: Overrides
+    failing: Failing | None = None
     names: str = ""
     tag: str = ""
-    pattern: str = ""
-    metadata: tuple[str, ...] = ()
-    range: tuple[int | None, int | None] | None = None
-    only_prompts: str = ""
-    only_models: str = ""
-    failing: Failing | None = None
-    prompts: tuple[str, ...] = ()
-    providers: tuple[str, ...] = ()
-    tests: str = ""
-    variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    prefix: str = ""
-    suffix: str = ""
-    description: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict[str, str])
-    grader: str = ""
-    model_outputs: str = ""
-    assertions: str = ""
-    delay_ms: float | None = None
-    env_files: tuple[str, ...] = ()
+    case: str = ""
+    strict_prompts: bool = False
+    offline: bool = False
     strict: bool = False
     definitions: str = ""
-    case: str = ""
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:
         """What an earlier session was asked."""
-        asked: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in record["asked"].items()
-        }
-        failing = asked.get("failing")
-        if failing:
-            asked["failing"] = Failing(failing["path"], tuple(failing["outcomes"]))
+        asked = _with_tuples(record["asked"])
+        asked["selection"] = Selection(**_with_tuples(asked["selection"]))
+        asked["over"] = Overrides(**_with_tuples(asked["over"]))
+        if asked["failing"]:
+            asked["failing"] = Failing(**_with_tuples(asked["failing"]))
         return Asked(**asked)
 
     def record(self) -> dict[str, Any]:
@@ -137,103 +107,72 @@ class Asked:
             ConfigError: All that is wrong with what they hold.
             NothingSelected: Nothing is left to run.
         """
-        from evenhand.core.plan import Selection  # noqa: PLC0415 (imported once it is known what is asked)
-
-        selection = Selection(
-            metadata=self.metadata,
-            only=self.failing.cases() if self.failing else None,
-            filter=self.filter,
-            pattern=self.pattern,
-            range=self.range,
-            first=self.first,
-            sample=self.sample,
-            seed=self.seed,
-            repeats=self.repeats,
-            prompts=self.only_prompts,
-            models=self.only_models,
-        )
+        selection = self.selection
+        if self.failing:
+            selection = replace(selection, only=self.failing.cases())
         if any(self._is_evals(path) for path in self.paths):
-            from evenhand.authoring.discovery import find  # noqa: PLC0415 (see above)
-            from evenhand.authoring.plan import plan_of  # noqa: PLC0415 (see above)
-
-            found = find(self.paths)
-            plan = plan_of(
-                found.sets,
-                selection,
-                env=os.environ,
-                names=self.names,
-                tag=self.tag,
-                lines=found.lines,
-                source=str(self.folder),
-                strict=self.strict,
-                broken=found.problems,
-            )
-            return plan, sorted(found.problems)
+            return self._evals(selection)
         prompts = self._prompts()
         if prompts is not None:
-            prompt_plan = self._registry(*prompts, selection)
-            if self.strict and prompt_plan.hints:
-                raise ConfigError(prompt_plan.hints)
-            return prompt_plan, []
-        if self.case:
-            raise UsageError("--case is for prompt directories", hint="Use --filter.")
-        if self.names or self.tag:
-            raise UsageError(
-                "-k, and --tag without a value, are for eval sets",
-                hint="Use --filter for a promptfoo config.",
-            )
+            return self._registry(*prompts, selection), []
+        return self._configs(selection, prepare=prepare)
+
+    def _given(self) -> dict[str, object]:
+        """The options that not all evaluations have a use for, as they were given."""
+        over = self.over
+        return {
+            "-k": self.names,
+            "--tag TAG": self.tag,
+            "--case": self.case,
+            "--prompts": over.prompts,
+            "--providers": over.providers,
+            "--tests": over.tests,
+            "--var": over.variables,
+            "--prompt-prefix": over.prefix,
+            "--prompt-suffix": over.suffix,
+            "--description": over.description,
+            "--tag NAME=VALUE": over.tags,
+            "--grader": over.grader,
+            "--model-outputs": over.model_outputs,
+            "--assertions": over.assertions,
+            "--delay": over.delay_ms,
+            "--env-file": over.env_files,
+            "--strict-prompts": self.strict_prompts,
+        }
+
+    def _evals(self, selection: Selection) -> tuple[Plan, list[Problem]]:
+        from evenhand.authoring.discovery import find  # noqa: PLC0415 (once it is known what is asked)
+        from evenhand.authoring.plan import plan_of  # noqa: PLC0415 (see above)
+
+        refuse(self._given(), EVALS)
+        found = find(self.paths)
+        plan = plan_of(
+            found.sets,
+            selection,
+            env=os.environ,
+            names=self.names,
+            tag=self.tag,
+            lines=found.lines,
+            source=str(self.folder),
+            strict=self.strict,
+            broken=found.problems,
+        )
+        return plan, sorted(found.problems)
+
+    def _configs(self, selection: Selection, *, prepare: bool) -> tuple[Plan, list[Problem]]:
         from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
 
-        paths = [Path(path) for path in self.paths]
-        overrides = self._overrides()
+        refuse(self._given(), CONFIGS)
         plan = load(
-            paths,
+            [Path(path) for path in self.paths],
             selection,
             strict_prompts=self.strict_prompts,
-            overrides=overrides,
+            overrides=self.over,
             prepare=prepare,
         )
         if self.strict and plan.hints:
             raise ConfigError(plan.hints)
         return plan, list(plan.broken)
-
-    def _for_configs(self) -> dict[str, object]:
-        """What was given of the options that only promptfoo configs have a use for."""
-        return {
-            "--prompts": self.prompts,
-            "--providers": self.providers,
-            "--tests": self.tests,
-            "--prompt-prefix": self.prefix,
-            "--prompt-suffix": self.suffix,
-            "--description": self.description,
-            "--tag": self.tags,
-            "--grader": self.grader,
-            "--model-outputs": self.model_outputs,
-            "--assertions": self.assertions,
-            "--delay": self.delay_ms,
-            "--env-file": self.env_files,
-            "--strict-prompts": self.strict_prompts,
-        }
-
-    def _overrides(self) -> Overrides:
-        """What goes over a promptfoo config."""
-        from evenhand.promptfoo.overrides import Overrides  # noqa: PLC0415 (see above)
-
-        return Overrides(
-            prompts=self.prompts,
-            providers=self.providers,
-            tests=self.tests,
-            variables=self.variables,
-            prefix=self.prefix,
-            suffix=self.suffix,
-            description=self.description,
-            tags=self.tags,
-            grader=self.grader,
-            model_outputs=self.model_outputs,
-            assertions=self.assertions,
-            delay_ms=self.delay_ms,
-            env_files=self.env_files,
-        )
 
     def _prompts(self) -> tuple[Library, list[str]] | None:
         """The prompt directories that are meant; None where something else is."""
@@ -245,28 +184,20 @@ class Asked:
         from evenhand.cli.dialects import lent_assertions  # noqa: PLC0415 (see above)
         from evenhand.registry.plan import load  # noqa: PLC0415 (see above)
 
-        if self.names or self.tag:
-            raise UsageError(
-                "-k, and --tag without a value, are for eval sets",
-                hint="Use --filter, or --filter-metadata tags=NAME.",
-            )
-        for_configs = [option for option, value in self._for_configs().items() if value]
-        if for_configs:
-            are = "is" if len(for_configs) == 1 else "are"
-            raise UsageError(
-                f"{', '.join(for_configs)} {are} for promptfoo configs, and these are prompt directories",
-                hint="Models, judges and cases are named in eval.yml and meta.yml.",
-            )
+        refuse(self._given(), PROMPTS)
         lend = lent_assertions(os.environ, library.root)
-        return load(
+        plan = load(
             library,
             ids,
             selection,
             case=self.case,
-            variables=self.variables,
+            variables=self.over.variables,
             offline=self.offline,
             lend=lend,
         )
+        if self.strict and plan.hints:
+            raise ConfigError(plan.hints)
+        return plan
 
     @staticmethod
     def told(plan: Plan) -> list[str]:
@@ -280,6 +211,11 @@ class Asked:
         from evenhand.authoring.discovery import is_evals  # noqa: PLC0415 (see above)
 
         return is_evals(path)
+
+
+def _with_tuples(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What was read from JSON, its lists as tuples."""
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in record.items()}  # pyright: ignore[reportUnknownArgumentType] (JSON)
 
 
 def absolute(path: str) -> str:

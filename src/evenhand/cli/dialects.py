@@ -76,7 +76,7 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
             judge = judge or judges.named or env.get("EVENHAND_JUDGE") or judges.otherwise
         if judge:
             try:
-                assertion = replace(assertion, judge=Models(env, base)(str(judge)))
+                assertion = replace(assertion, judge=Models(env, base, judges.prices)(str(judge)))
             except UsageError as error:
                 findings.problem(place, error.message, error.hint)
                 return None

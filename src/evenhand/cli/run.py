@@ -19,13 +19,6 @@ from evenhand.scorers.rag.definitions import SYSTEMS
 @click.command(short_help="Run prompts × models × tests, and say what passed.")
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...")
 @selecting
-@click.option("-k", "names", default="", metavar="NAME", help="Only evals with this in their name.")
-@click.option(
-    "--case",
-    default="",
-    metavar="NAME",
-    help="Of prompt directories: only the case with this name.",
-)
 @click.option(
     "--strict",
     is_flag=True,
@@ -74,8 +67,6 @@ from evenhand.scorers.rag.definitions import SYSTEMS
 @session_options
 def run(
     paths: tuple[str, ...],
-    names: str,
-    case: str,
     strict: bool,
     offline: bool,
     no_write: bool,
@@ -102,8 +93,9 @@ def run(
         from evenhand.cli.resume import gone_on, redone  # noqa: PLC0415 (seldom)
 
         return (redone if retry_errors else gone_on)(resumed or None, session)
-    asked = replace(asked_for(paths, said), offline=offline, names=names, strict=strict)
-    asked = replace(asked, definitions=definitions or "", case=case)
+    asked = replace(
+        asked_for(paths, said), offline=offline, strict=strict, definitions=definitions or ""
+    )
     record: dict[str, Any] = {
         "asked": asked.record(),
         "concurrency": session.concurrency,

@@ -100,6 +100,19 @@ _WHICH = (
         metavar="RUN",
         help="Only tests that had an error in RUN.",
     ),
+    click.option(
+        "-k",
+        "names",
+        default="",
+        metavar="NAME",
+        help="Of eval sets: only evals with this in their name.",
+    ),
+    click.option(
+        "--case",
+        default="",
+        metavar="NAME",
+        help="Of prompt directories: only the case with this name.",
+    ),
     click.option("--repeat", type=click.IntRange(1), metavar="N", help="Ask everything N times."),
 )
 
@@ -186,7 +199,8 @@ def asked_for(paths: tuple[str, ...], said: Mapping[str, Any]) -> Asked:
     """
     from evenhand.cli.asked import Asked, Failing, absolute  # noqa: PLC0415 (imported once it is known what is asked)
     from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
-    from evenhand.promptfoo.overrides import range_of, split_paths  # noqa: PLC0415 (see above)
+    from evenhand.core.plan import Selection  # noqa: PLC0415 (see above)
+    from evenhand.promptfoo.overrides import Overrides, range_of, split_paths  # noqa: PLC0415 (see above)
 
     if bool(said["assertions"]) != bool(said["model_outputs"]):
         raise UsageError(
@@ -204,32 +218,38 @@ def asked_for(paths: tuple[str, ...], said: Mapping[str, Any]) -> Asked:
     given = (*paths, *said["configs"])
     return Asked(
         paths=tuple(map(absolute, given or (".",))),
-        filter=said["filter_"],
-        first=said["first"],
-        sample=said["sample"],
-        seed=said["seed"],
-        repeats=said["repeat"],
-        strict_prompts=said["strict_prompts"],
-        tag=names[-1] if names else "",
-        pattern=said["filter_pattern"],
-        metadata=said["filter_metadata"],
-        range=range_of(said["filter_range"]),
-        only_prompts=said["filter_prompts"],
-        only_models=said["filter_providers"],
+        selection=Selection(
+            metadata=said["filter_metadata"],
+            filter=said["filter_"],
+            pattern=said["filter_pattern"],
+            range=range_of(said["filter_range"]),
+            first=said["first"],
+            sample=said["sample"],
+            seed=said["seed"],
+            repeats=said["repeat"],
+            prompts=said["filter_prompts"],
+            models=said["filter_providers"],
+        ),
         failing=failing,
-        prompts=tuple(_found(text) for text in said["prompts"]),
-        providers=said["providers"],
-        tests=_file(said["tests"]),
-        model_outputs=_file(said["model_outputs"]),
-        assertions=_file(said["assertions"]),
-        variables=_pairs("--var", said["var"])[0],
-        prefix=said["prompt_prefix"],
-        suffix=said["prompt_suffix"],
-        description=said["description"],
-        tags=tags,
-        grader=said["grader"],
-        delay_ms=said["delay"],
-        env_files=tuple(map(absolute, split_paths(said["env_files"]))),
+        over=Overrides(
+            prompts=tuple(_found(text) for text in said["prompts"]),
+            providers=said["providers"],
+            tests=_file(said["tests"]),
+            variables=_pairs("--var", said["var"])[0],
+            prefix=said["prompt_prefix"],
+            suffix=said["prompt_suffix"],
+            description=said["description"],
+            tags=tags,
+            grader=said["grader"],
+            model_outputs=_file(said["model_outputs"]),
+            assertions=_file(said["assertions"]),
+            delay_ms=said["delay"],
+            env_files=tuple(map(absolute, split_paths(said["env_files"]))),
+        ),
+        names=said["names"],
+        tag=names[-1] if names else "",
+        case=said["case"],
+        strict_prompts=said["strict_prompts"],
     )
 
 

@@ -180,6 +180,16 @@ def _beside(given: Mapping[str, Any], found: Mapping[str, Any]) -> Mapping[str, 
     return {**given, **found, "given": aside}
 
 
+def state_of(outcomes: Sequence[Outcome]) -> State:
+    """What outcomes come to where all have to pass: a fail decides, then an error; pass for none."""
+    states = {o.outcome for o in outcomes}
+    if "fail" in states:
+        return "fail"
+    if "error" in states:
+        return "error"
+    return "not_applicable" if states == {"not_applicable"} else "pass"
+
+
 def all_pass(outcomes: Sequence[Outcome]) -> Verdict:
     """The default rule: every expectation must pass. The score is their weighted mean.
 
@@ -187,14 +197,7 @@ def all_pass(outcomes: Sequence[Outcome]) -> Verdict:
     What did not apply takes no part; a trial in which nothing applied is itself not applicable. No expectations: pass.
     """
     counted = [o for o in outcomes if o.weight > 0]
-    states = {o.outcome for o in counted}
-    state: State = "pass"
-    if "fail" in states:
-        state = "fail"
-    elif "error" in states:
-        state = "error"
-    elif states == {"not_applicable"}:
-        state = "not_applicable"
+    state = state_of(counted)
     return Verdict(
         outcome=state,
         score=None if state == "error" else weighted_mean(counted),

@@ -21,7 +21,6 @@ import heapq
 import importlib.util
 import inspect
 import itertools
-import mmap
 import os
 import queue
 import sys
@@ -36,6 +35,7 @@ from typing import Any, TypeVar, cast
 
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.provider import L, Lasting
+from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.capture import captured, current, user_code
 from evenhand.engine.neighbours import look_first_in
 
@@ -43,7 +43,6 @@ T = TypeVar("T")
 
 THREADS = 16
 ABANDONED = 20
-SLOT = 256
 HINT_LIMIT = 4096
 _NOBODYS = ("<frozen", "<string>", f"{Path(__file__).parent.parent}{os.sep}")
 """Frames of these are no lines of the user's: Python's own, those that dataclasses write, and ours."""
@@ -103,7 +102,7 @@ class CodeHost:
         self._deadlines: list[tuple[float, int, _Job]] = []
         self._count = 0
         self._sweep: asyncio.TimerHandle | None = None
-        self._crumbs = _Breadcrumbs(breadcrumbs, threads + ABANDONED) if breadcrumbs else None
+        self._crumbs = Breadcrumbs(breadcrumbs, threads + ABANDONED) if breadcrumbs else None
 
     @contextlib.contextmanager
     def open(self) -> Iterator[CodeHost]:
@@ -460,34 +459,3 @@ def _attribute(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:
         f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(names) or 'no functions'}."
     )
     raise CodeError(f"{path.name} has no function '{name}'", hint=hint)
-
-
-class _Breadcrumbs:
-    """A file of fixed slots, one for each thread, mapped so that a write costs no system call and outlives a crash."""
-
-    def __init__(self, path: Path, slots: int) -> None:
-        self._path = path
-        with path.open("wb") as file:
-            file.truncate(slots * SLOT)
-        with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), slots * SLOT)
-
-    def write(self, slot: int, text: str) -> None:
-        data = text.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0")
-        # Closed while an abandoned thread was still running; or a thread more than there are slots, as some wait.
-        with contextlib.suppress(ValueError, IndexError):
-            self._map[slot * SLOT : (slot + 1) * SLOT] = data
-
-    def close(self) -> None:
-        self._map.close()
-        self._path.unlink(missing_ok=True)
-
-
-def last_words(path: Path) -> list[str]:
-    """What was running when the process that kept this file died; empty where it ended in order."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return []
-    slots = (data[i : i + SLOT].rstrip(b"\0") for i in range(0, len(data), SLOT))
-    return [slot.decode("utf-8", "replace") for slot in slots if slot]

@@ -22,9 +22,10 @@ from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan
 from evenhand.core.run import CallRecord, RunMeta
+from evenhand.engine.breadcrumbs import last_words
 from evenhand.engine.budget import UNPRICED, Budget, unpriced
 from evenhand.engine.calls import CallDesk
-from evenhand.engine.code import CodeHost, last_words
+from evenhand.engine.code import CodeHost
 from evenhand.engine.limits import Limits
 from evenhand.engine.order import Tell
 from evenhand.engine.runner import Ending, Note, Runner, ShowProgress

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from evenhand.core.expect import VerdictRule, named_scores, weighted_mean
+from evenhand.core.expect import VerdictRule, named_scores, state_of, weighted_mean
 from evenhand.core.score import Outcome, State, Verdict
 
 _EPSILON = 2.2e-16
@@ -53,14 +53,7 @@ def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) ->
         if only.weight > 0 and not only.metric and not only.named:
             return Verdict(only.outcome, only.score, only.reason)
     counted = [o for i, o in enumerate(outcomes) if o.weight > 0 or i in binding]
-    states = {o.outcome for o in counted}
-    state: State = "pass"
-    if "fail" in states:
-        state = "fail"
-    elif "error" in states:
-        state = "error"
-    elif states == {"not_applicable"}:
-        state = "not_applicable"
+    state = state_of(counted)
     score = weighted_mean(counted)
     if not outcomes:
         return Verdict("pass", 1.0, "nothing was expected")

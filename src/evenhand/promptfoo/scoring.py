@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
@@ -15,7 +15,7 @@ from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.transform import split_reference
 from evenhand.report.promptfoo_row import components, tokens_of
-from evenhand.scorers.code import called, verdict_of
+from evenhand.scorers.code import called, is_verdict, verdict_of
 
 NAMES = ("func", "get_score")
 """What the function of a Python file is called where no name is given; the first that is there."""
@@ -60,7 +60,7 @@ async def scored(
     else:
         function = await trial.load(base / path, name or _default(path, base))
         value = await called(trial, function, named, context, label)
-    if not _is_verdict(value):
+    if not is_verdict(value):
         raise CodeError(
             f"the scoring function {label} returned no verdict",
             hint="Return a dict with pass (True or False), score (a number) and reason (text).",
@@ -94,14 +94,3 @@ def _default(path: str, base: Path) -> str:
     """The function of a Python file, where none is named."""
     found = (name for name in NAMES if not file_problems(f"file://{path}", base, name))
     return next(found, NAMES[0])
-
-
-def _is_verdict(value: object) -> bool:
-    fields = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-    score = fields.get("score")
-    return (
-        isinstance(fields.get("pass"), bool)
-        and isinstance(score, (int, float))
-        and not isinstance(score, bool)
-        and isinstance(fields.get("reason"), str)
-    )

@@ -5,46 +5,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from evenhand.core.message import Prompt, Reply, Task
-from evenhand.core.provider import Answer, Host, Provider, Request
+from evenhand.core.provider import Answer, Host, Request
+from evenhand.providers.wrapped import Wrapped
 
 
 @dataclass(slots=True)
-class Paused:
-    """Another provider, asked a moment later. What is replayed needs no rest. Implements `Provider`."""
+class Paused(Wrapped):
+    """Another provider, asked a moment later. What is replayed needs no rest."""
 
-    provider: Provider
     delay_s: float
-
-    @property
-    def id(self) -> str:
-        return self.provider.id
-
-    @property
-    def label(self) -> str:
-        return self.provider.label
-
-    @property
-    def account(self) -> str:
-        return self.provider.account
-
-    @property
-    def paid(self) -> bool:
-        return self.provider.paid
-
-    @property
-    def tasks(self) -> frozenset[Task]:
-        return self.provider.tasks
-
-    def request(self, prompt: Prompt) -> Request:
-        return self.provider.request(prompt)
 
     async def send(self, request: Request, host: Host) -> Answer:
         await asyncio.sleep(self.delay_s)
         return await self.provider.send(request, host)
-
-    def reply(self, body: bytes) -> Reply:
-        return self.provider.reply(body)
-
-    async def close(self) -> None:
-        await self.provider.close()

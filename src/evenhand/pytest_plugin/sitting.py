@@ -25,7 +25,7 @@ from evenhand.core.case import Case
 from evenhand.core.encoding import digest
 from evenhand.core.errors import BadRequest, BudgetStop, ProviderError, StoreError, UsageError
 from evenhand.core.expect import Expectation, Trial
-from evenhand.core.message import CallRole, Prompt, Reply, Task
+from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import Step
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import RunMeta, TrialResult
@@ -41,6 +41,7 @@ from evenhand.engine.present import Home
 from evenhand.engine.trial import Asker, LiveTrial
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
+from evenhand.providers.wrapped import Wrapped
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
@@ -110,33 +111,8 @@ class TestTrial(LiveTrial):
 
 
 @dataclass(slots=True)
-class Unplugged:
+class Unplugged(Wrapped):
     """A model over the network that is not asked: what it has said before is all there is."""
-
-    provider: Provider
-
-    @property
-    def id(self) -> str:
-        return self.provider.id
-
-    @property
-    def label(self) -> str:
-        return self.provider.label
-
-    @property
-    def account(self) -> str:
-        return self.provider.account
-
-    @property
-    def paid(self) -> bool:
-        return self.provider.paid
-
-    @property
-    def tasks(self) -> frozenset[Task]:
-        return self.provider.tasks
-
-    def request(self, prompt: Prompt) -> Request:
-        return self.provider.request(prompt)
 
     async def send(self, request: Request, host: Host) -> Answer:
         del request, host
@@ -145,12 +121,6 @@ class Unplugged:
             "and `pytest --evenhand-live` was not said",
             hint="With it the model is asked, and its answer kept for the next time.",
         )
-
-    def reply(self, body: bytes) -> Reply:
-        return self.provider.reply(body)
-
-    async def close(self) -> None:
-        """Holds nothing."""
 
 
 class Sitting:

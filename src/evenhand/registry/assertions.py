@@ -15,6 +15,7 @@ from evenhand.core.message import Reply
 from evenhand.documents.findings import Findings, Place, did_you_mean, shown_path
 from evenhand.documents.tree import read_document
 from evenhand.registry.library import Library, leads_out
+from evenhand.registry.models import Prices
 from evenhand.registry.questions import Finds, Has, Long
 from evenhand.scorers.structured import IsJson, validator
 
@@ -59,10 +60,12 @@ class Judges:
     Attributes:
         named: In the case, or else in `defaults`; empty for nobody.
         otherwise: Who answers the case.
+        prices: What models cost, as `defaults` says.
     """
 
     named: str = ""
     otherwise: str = ""
+    prices: Prices = field(default_factory=dict[str, Mapping[str, float]])
 
 
 Make = Callable[[Seen], Expectation]

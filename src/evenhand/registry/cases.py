@@ -14,13 +14,17 @@ from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.documents.tree import Document, read_document
 from evenhand.registry.assertions import AssertionReader, Judges, Lend, Make
 from evenhand.registry.library import EVAL, INPUTS, leads_out
+from evenhand.registry.models import Prices, model_id
 from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_inputs, read_prompt
 
 PASS_THRESHOLD = 4.0
 LOWEST, HIGHEST = 1.0, 5.0
 
 _TOP = frozenset({"defaults", "triggering", "cases"})
-_DEFAULTS = frozenset({"model", "timeout_s", "judge", "repeats", "hooks", "tokens", "pass_rate"})
+_DEFAULTS = frozenset(
+    {"model", "timeout_s", "judge", "repeats", "hooks", "tokens", "pass_rate", "prices"}
+)
+_PRICE = frozenset({"cost", "inputCost", "outputCost"})
 _CASE = frozenset(
     {
         "name",
@@ -100,6 +104,7 @@ class EvalFile:
     Attributes:
         model: Of `defaults`; empty where it says none.
         judge: The same.
+        prices: What models cost, by id, in dollars per token.
         files: The other files that it was read from.
     """
 
@@ -110,6 +115,7 @@ class EvalFile:
     judge: str = ""
     repeats: int = 1
     pass_rate: float = 1.0
+    prices: Prices = field(default_factory=dict[str, Mapping[str, float]])
     files: frozenset[Path] = field(default_factory=frozenset[Path])
 
 
@@ -163,6 +169,7 @@ class _Reader:
             self._problem(("defaults", "tokens"), f"tokens is {tokens!r}", "Write words or tokens.")
         self._model = self._text(self._defaults, "model", "defaults") or prompt.meta.model
         self._judge = self._judging(self._defaults, "defaults").model
+        self._prices = self._prices_said()
         self._assertions = AssertionReader(
             prompt.library, prompt.path, findings, tokens == "tokens", lend
         )
@@ -183,6 +190,7 @@ class _Reader:
             self._judge,
             int(self._number(defaults, "repeats", (1, 10_000), ("defaults",), whole=True) or 1),
             self._number(defaults, "pass_rate", (0, 1), ("defaults",)) or 1.0,
+            self._prices,
             frozenset(self._assertions.files),
         )
 
@@ -221,7 +229,7 @@ class _Reader:
             self._problem(at, "a case has no name", "Write - name: …")
         rubric = self._text(case, "rubric", *at)
         judging, model = self._judging(case, *at), self._text(case, "model", *at) or self._model
-        judges = Judges(judging.model or self._judge, model)
+        judges = Judges(judging.model or self._judge, model, self._prices)
         makes = self._makes(case.get("assert"), at, judges)
         if case.get("assert") is None and not rubric.strip():
             self._problem(at, f"case '{name}' expects nothing", "Write assert: or rubric:.")
@@ -238,6 +246,21 @@ class _Reader:
             tuple(map(str, self._list(case, "tags", at))),
             self._document.at(*at),
         )
+
+    def _prices_said(self) -> dict[str, dict[str, float]]:
+        found: dict[str, dict[str, float]] = {}
+        said = self._mapping(self._defaults, "prices", "defaults")
+        for model in said:
+            at = ("defaults", "prices", model)
+            price = self._mapping(said, model, *at[:-1])
+            self._known(price, _PRICE, *at)
+            read = {key: self._number(price, key, (0, 1), at) for key in sorted(_PRICE)}
+            told = {key: usd for key, usd in read.items() if usd is not None}
+            if "cost" not in told and len(told) < 2 and price.keys() & _PRICE == told.keys():
+                hint = "Write cost:, or inputCost: and outputCost:, in dollars per token."
+                self._problem(at, f"the price of {model} is not said", hint)
+            found[model_id(str(model))] = told
+        return found
 
     def _makes(self, given: object, at: tuple[str | int, ...], judges: Judges) -> list[Make]:
         if given is None:

@@ -10,6 +10,9 @@ from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
 from evenhand.providers.catalog import create
 
+Prices = Mapping[str, Mapping[str, float]]
+"""Of models, by id: `cost`, or `inputCost` and `outputCost`, in dollars per token."""
+
 _BARE = (
     (re.compile(r"claude-[\w.@-]+"), "anthropic"),
     (re.compile(r"(gpt-|o\d|chatgpt-)[\w.-]*"), "openai"),
@@ -31,10 +34,12 @@ class Models:
     Args:
         env: The environment: keys and addresses.
         base: The folder that paths in ids start from.
+        prices: What models cost, by id, in the words of a provider's config.
     """
 
-    def __init__(self, env: Mapping[str, str], base: Path) -> None:
+    def __init__(self, env: Mapping[str, str], base: Path, prices: Prices | None = None) -> None:
         self.env = env
+        self.prices = dict(prices or {})
         self._base = base
         self._made: dict[tuple[str, float | None], Provider] = {}
 
@@ -58,7 +63,7 @@ class Models:
         return None
 
     def _create(self, id: str, timeout_s: float | None) -> Provider:  # noqa: A002 (the word that users write)
-        config: dict[str, object] = {}
+        config: dict[str, object] = {**self.prices.get(id, {})}
         if timeout_s is not None and not id.startswith(_UNTIMED):
             config["timeout" if id.startswith("exec:") else "timeoutMs"] = timeout_s * 1000
         return create(id, config=config, env=self.env, base=self._base)

@@ -16,7 +16,7 @@ from evenhand.core.message import Prompt
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
-from evenhand.documents.findings import Findings
+from evenhand.documents.findings import Findings, Place
 from evenhand.registry.assertions import Lend
 from evenhand.registry.cases import EvalCase, EvalFile, chosen, read_eval
 from evenhand.registry.library import EVAL, GUARD, VERIFY, Library
@@ -246,8 +246,13 @@ def load(
             findings.problem(prompt.at(), f"{id_} has no eval.yml", "Write one beside it.")
             continue
         found = read_eval(prompt, findings, lend)
-        if found is not None:
-            suites.append(suite_of(prompt, found, models, environment, findings))
+        if found is None:
+            continue
+        for model, price in found.prices.items():
+            if models.prices.setdefault(model, price) != price:
+                what = f"the price of {model} is another one in a prompt before"
+                findings.problem(Place(path), what, "Several prompts run together share it.")
+        suites.append(suite_of(prompt, found, models, environment, findings))
     if findings.problems:
         raise findings.error()
     if case and not any(c.name == case for suite in suites for c in suite.cases):

@@ -186,6 +186,18 @@ def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
+def is_verdict(value: object) -> bool:
+    """Whether a value is a whole verdict: `pass`, `score` and `reason`, each of its kind."""
+    fields = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    score = fields.get("score")
+    return (
+        isinstance(fields.get("pass"), bool)
+        and isinstance(score, (int, float))
+        and not isinstance(score, bool)
+        and isinstance(fields.get("reason"), str)
+    )
+
+
 def verdict_of(
     result: object, threshold: float | None, name: str, *, negated: bool = False
 ) -> Score:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.javascript.running import Script, call
 from evenhand.javascript.wire import Returned
-from evenhand.scorers.code import verdict_of
+from evenhand.scorers.code import is_verdict, verdict_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class JavaScriptVerdict:
         if returned.kind in ("boolean", "number"):
             number = float(value) if returned.kind == "number" else value
             return verdict_of(number, self.threshold, name, negated=self.negated)
-        if returned.kind == "object" and _is_verdict(value):
+        if returned.kind == "object" and is_verdict(value):
             return verdict_of(value, None, name, negated=self.negated)
         return Score(
             0.0, passed=False, reason=f"{name} returned {_said(returned)}, which is no verdict"
@@ -49,17 +49,6 @@ class JavaScriptVerdict:
 
     def __str__(self) -> str:
         return f"{'not-' if self.negated else ''}javascript {self.label}"
-
-
-def _is_verdict(value: object) -> bool:
-    fields = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-    score = fields.get("score")
-    return (
-        isinstance(fields.get("pass"), bool)
-        and isinstance(score, (int, float))
-        and not isinstance(score, bool)
-        and isinstance(fields.get("reason"), str)
-    )
 
 
 def _said(returned: Returned) -> str:

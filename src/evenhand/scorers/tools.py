@@ -8,16 +8,16 @@ very same question, and turns the answer round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast, get_args
 
-from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.scorers.given import need_list, need_text
-from evenhand.scorers.text import quoted, same, text_of
+from evenhand.scorers.invocations import Invocation, invocations, named, said, shown
+from evenhand.scorers.text import quoted, same
 
 Arguments = Mapping[str, Any] | Callable[[Mapping[str, Any]], object]
 """What a call's arguments should be: some of them with their values, or a function that says yes or no.
@@ -26,38 +26,6 @@ A value may itself be a function: it is asked about that one argument.
 """
 
 Order = Literal["any", "exact", "subset"]
-
-_NAMES = ("name", "tool_name")
-_ARGUMENTS = ("arguments", "args", "input", "tool_arguments")
-_LISTS = ("tool_calls", "calls", "tool_invocations", "invocations")
-_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use", "function_call", "mcp_call"})
-_HINT = "Give the reply itself, or a list of calls, each with a name and arguments."
-
-
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """One call as it was found. `arguments` is None where they could not be read; `raw` is then what stood there."""
-
-    name: str
-    arguments: Mapping[str, Any] | None
-    id: str = ""
-    raw: object = None
-
-    def kept(self) -> dict[str, Any]:
-        """What the results keep of it."""
-        given = self.arguments
-        if given is not None and not _written(given):
-            given = {key: v if _written(v) else repr(v) for key, v in given.items()}
-        kept: dict[str, Any] = {"name": self.name, "arguments": given}
-        if self.arguments is None:
-            kept["raw"] = _shown(self.raw)
-        if self.id:
-            kept["id"] = self.id
-        return kept
-
-    def __str__(self) -> str:
-        given = "unreadable arguments" if self.arguments is None else _said(self.arguments)
-        return f"{self.name}({given})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +100,8 @@ class CallsTool:
         if self.arguments is None:
             return self.name
         if not isinstance(self.arguments, Mapping):
-            return f"{self.name} with {_named(self.arguments)}"
-        return f"{self.name} with {'exactly ' if self.exact else ''}{_said(self.arguments)}"
+            return f"{self.name} with {named(self.arguments)}"
+        return f"{self.name} with {'exactly ' if self.exact else ''}{said(self.arguments)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,146 +158,6 @@ class CallsTools:
         return f"calls {' and '.join(listed)}" + ("" if self.order == "subset" else ", no others")
 
 
-def invocations(output: object) -> tuple[Invocation, ...]:
-    """The calls that an output lists, in its order; none for a reply without any.
-
-    Understood are Evenhand's Reply; a chat completion of OpenAI's, its message, and the items of its Responses API; a
-    message of Anthropic's, and its blocks; an object or dict with `tool_calls`, `calls`, `tool_invocations` or
-    `invocations`; and lists of all these.
-    Vendors' objects may be the SDK's or dicts.
-
-    Raises:
-        ScoreError: It is nothing that could list calls: a text, say.
-    """
-    found = _list(output)
-    if found is None:
-        kind = type(output).__name__
-        raise ScoreError(f"{kind} {quoted(str(output))} lists no tool calls", hint=_HINT)
-    return tuple(found)
-
-
-def _list(output: object) -> list[Invocation] | None:
-    """See `invocations`; None for what could not list any."""
-    if isinstance(output, (list, tuple)):
-        items = cast("Sequence[object]", output)
-        found: list[Invocation] = []
-        for item in items:
-            calls = _item(item)
-            if calls is None:
-                return None
-            found += calls
-        return found
-    if output is None or isinstance(output, (str, bytes, int, float)):
-        return None
-    one = _call(output)
-    return _inside(output) if one is None else [one]
-
-
-def _item(item: object) -> list[Invocation] | None:
-    """The calls of one entry of a list: a call, a block, or a whole message."""
-    if _get(item, "role") is None and _text(_get(item, "type")) not in ("", "message"):
-        call = _call(item)
-        return [] if call is None else [call]  # a block of text, of thinking, a tool's result
-    found = _list(item)
-    return [] if found is None and _get(item, "role") is not None else found
-
-
-def _inside(output: object) -> list[Invocation] | None:
-    """The calls of a reply, or of a message."""
-    choices = _get(output, "choices")
-    if isinstance(choices, (list, tuple)) and choices:
-        return _list(_get(cast("Sequence[object]", choices)[0], "message")) or []
-    message = _get(output, "message")
-    if message is not None and not isinstance(message, str):
-        return _list(message)
-    for key in _LISTS:
-        found = list(_each(_listed(output, key)))
-        if found:
-            return found
-    single = _get(output, "function_call")  # OpenAI's, before there were several
-    if single is not None:
-        call = _call(single)
-        return None if call is None else [call]
-    for key in ("content", "output"):
-        blocks = _get(output, key)
-        if isinstance(blocks, (list, tuple)):
-            return _list(blocks)
-    told = any(_has(output, key) for key in (*_LISTS, "content"))
-    return [] if told else None
-
-
-def _listed(output: object, key: str) -> Iterable[object]:
-    """What an output has under a name that should list calls; nothing where it has no such name, or None there.
-
-    Raises:
-        ScoreError: It is no list: a method, a count. Taken for no calls, it would meet every `~CallsTool`.
-    """
-    calls = _get(output, key)
-    if calls is None:
-        return ()
-    if isinstance(calls, Iterable) and not isinstance(calls, (str, bytes, Mapping)):
-        return cast("Iterable[object]", calls)
-    raise ScoreError(
-        f"{key} of {type(output).__name__} is {quoted(repr(calls))}, not a list", hint=_HINT
-    )
-
-
-def _each(calls: Iterable[object]) -> Iterator[Invocation]:
-    for call in calls:
-        found = _call(call, listed=True)
-        if found is None:
-            raise ScoreError(f"a call is {quoted(str(call))}, without a name", hint=_HINT)
-        yield found
-
-
-def _call(item: object, *, listed: bool = False) -> Invocation | None:
-    """The call that this is; None where it is none. What is listed as a call needs a name, and no more."""
-    if isinstance(item, Invocation):
-        return item
-    if _get(item, "role") is not None:  # a message; a tool's answer has a name, too
-        return None
-    kind = _text(_get(item, "type"))
-    ours = _text(_get(item, "id")) or _text(_get(item, "call_id"))
-    if kind in ("", "function", "custom"):  # OpenAI's puts it one level down
-        inner = _get(item, "function") or _get(item, "custom")
-        if inner is not None and _has(inner, "name"):
-            item = inner
-    elif kind not in _CALLS and not any(_has(item, key) for key in _ARGUMENTS):
-        return None
-    name = next((n for n in map(_text, (_get(item, key) for key in _NAMES)) if n), "")
-    key = next((key for key in _ARGUMENTS if _has(item, key)), None)
-    if not name or (key is None and not (listed or kind or isinstance(item, Mapping))):
-        return None
-    raw = {} if key is None else _get(item, key)
-    return Invocation(name, _read(raw), ours, raw)
-
-
-def _read(raw: object) -> Mapping[str, Any] | None:
-    """Arguments, given as an object or as its JSON; an empty text is none at all."""
-    if isinstance(raw, str):
-        if not raw.strip():
-            return {}
-        try:
-            raw = decode(raw)
-        except ValueError:
-            return None
-    return cast("Mapping[str, Any]", raw) if isinstance(raw, Mapping) else None
-
-
-def _get(item: object, key: str) -> Any:
-    if isinstance(item, Mapping):
-        return cast("Mapping[str, object]", item).get(key)
-    return getattr(item, key, None)
-
-
-def _has(item: object, key: str) -> bool:
-    return key in item if isinstance(item, Mapping) else hasattr(item, key)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _fits(wanted: Mapping[str, Any], given: Mapping[str, Any], exact: bool) -> bool:
     if exact and wanted.keys() != given.keys():
         return False
@@ -360,39 +188,6 @@ def _paired(fits: Sequence[Sequence[bool]]) -> bool:
     return all(place(row, set()) for row in range(len(fits)))
 
 
-def _said(arguments: Mapping[str, Any]) -> str:
-    """Arguments as JSON, cut where they are long; functions by their names."""
-    text = _shown({key: _plain(value) for key, value in arguments.items()})
-    return text if len(text) <= 80 else text[:79] + "…"
-
-
-def _shown(value: object) -> str:
-    try:
-        return text_of(value)
-    except TypeError:  # an object of the application's own
-        return repr(value)
-
-
-def _written(value: object) -> bool:
-    """Whether results can hold it as it is."""
-    try:
-        encode(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {k: _plain(v) for k, v in cast("Mapping[str, object]", value).items()}
-    return f"<{_named(value)}>" if callable(value) else value
-
-
-def _named(function: object) -> str:
-    name = getattr(function, "__name__", type(function).__name__)
-    return "what a function wants" if name == "<lambda>" else name
-
-
 def _told(calls: Sequence[Invocation]) -> str:
     return "called " + ", ".join(map(str, calls)) if calls else "no tool was called"
 
@@ -400,6 +195,6 @@ def _told(calls: Sequence[Invocation]) -> str:
 def _unreadable(question: object, calls: Sequence[Invocation]) -> ScoreError:
     call = next(call for call in calls if call.arguments is None)
     return ScoreError(
-        f"{question}: the arguments of {call.name} cannot be read: {quoted(_shown(call.raw))}",
+        f"{question}: the arguments of {call.name} cannot be read: {quoted(shown(call.raw))}",
         hint="It is neither met nor missed. A reply that was cut off ends in the middle of its arguments.",
     )

@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import evenhand
+
+OURS = str(Path(evenhand.__file__).parent.parent)
+"""Not the path of this process: tests before this one may have put folders of theirs first in it."""
+
 CONFIG = """
 prompts: ["{{x}}"]
 providers: [echo]
@@ -25,17 +30,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def evenhand(folder: Path, shell: str) -> tuple[int, str]:
+def run(folder: Path, shell: str) -> tuple[int, str]:
     """The exit code of `evenhand` in a shell's line, and what reached stderr."""
     words = f"'{sys.executable}' -c 'from evenhand.cli import main; main()'"
     done = subprocess.run(
-        ["bash", "-c", shell.replace("evenhand", words)],
+        ["bash", "-c", shell.replace("evenhand ", f"{words} ")],
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": OURS},
     )
     return done.returncode, done.stderr
 
@@ -55,14 +60,14 @@ def evenhand(folder: Path, shell: str) -> tuple[int, str]:
 )
 def test_who_reads_it_does_not_change_what_a_command_comes_to(folder: Path, line: str):
     """A stream that is closed, and a pipe whose reader has gone, make no traceback and no failure."""
-    code, said = evenhand(folder, line)
+    code, said = run(folder, line)
     assert (code, "Traceback" in said, "rror" in said) == (0, False, False), said
 
 
 def test_a_run_that_failed_says_so_to_whoever_read_only_its_beginning(tmp_path: Path):
     """The exit code is the verdict's, not the pipe's."""
     (tmp_path / "promptfooconfig.yaml").write_text(CONFIG.replace("VALUE", "no"), "utf-8")
-    assert evenhand(tmp_path, "evenhand run | true; exit ${PIPESTATUS[0]}")[0] == 1
+    assert run(tmp_path, "evenhand run | true; exit ${PIPESTATUS[0]}")[0] == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux's")
@@ -71,10 +76,10 @@ def test_a_report_that_cannot_be_written_is_said_to_be_lost_and_the_run_is_not(
     folder: Path, more: str
 ):
     """It is no fault of ours, and no verdict was given."""
-    code, said = evenhand(folder, f"evenhand run --no-progress {more} > /dev/full")
+    code, said = run(folder, f"evenhand run --no-progress {more} > /dev/full")
     assert code == 3
     assert said.startswith("evenhand: stdout cannot be written: No space left")
-    assert evenhand(folder, "evenhand show --no-table") == (0, "")
+    assert run(folder, "evenhand show --no-table") == (0, "")
 
 
 def test_what_is_opened_later_does_not_take_the_place_of_a_closed_stream(folder: Path):
@@ -89,7 +94,7 @@ def test_what_is_opened_later_does_not_take_the_place_of_a_closed_stream(folder:
         "{type: contains, value: VALUE}", "{type: python, value: file://grader.py}"
     )
     (folder / "promptfooconfig.yaml").write_text(text, "utf-8")
-    assert evenhand(folder, "evenhand run >&- 2>&-")[0] == 0
+    assert run(folder, "evenhand run >&- 2>&-")[0] == 0
 
 
 def test_what_user_code_writes_past_python_does_not_get_into_the_document(folder: Path):
@@ -105,8 +110,8 @@ def test_what_user_code_writes_past_python_does_not_get_into_the_document(folder
         "{type: contains, value: VALUE}", "{type: python, value: file://grader.py}"
     )
     (folder / "promptfooconfig.yaml").write_text(text, "utf-8")
-    line = "evenhand run --json --no-progress | python3 -c 'import json, sys; json.load(sys.stdin)'"
-    code, said = evenhand(folder, f"set -o pipefail; {line}")
+    line = f"evenhand run --json --no-progress | '{sys.executable}' -c 'import json, sys; json.load(sys.stdin)'"
+    code, said = run(folder, f"set -o pipefail; {line}")
     assert code == 0, said
     assert "RAW" in said
     assert "SUB" in said

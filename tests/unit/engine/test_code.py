@@ -14,8 +14,9 @@ import pytest
 
 from evenhand.core.errors import CodeError
 from evenhand.engine import code as code_module
+from evenhand.engine.breadcrumbs import last_words
 from evenhand.engine.capture import LIMIT, Sink, current
-from evenhand.engine.code import CodeHost, last_words
+from evenhand.engine.code import CodeHost
 from evenhand.engine.watchdog import watching
 
 

@@ -15,8 +15,9 @@ import pytest
 from evenhand.core.errors import CodeError
 from evenhand.engine import code as code_module
 from evenhand.engine import watchdog
+from evenhand.engine.breadcrumbs import last_words
 from evenhand.engine.capture import Sink, captured, current, user_code
-from evenhand.engine.code import CodeHost, last_words
+from evenhand.engine.code import CodeHost
 
 
 @pytest.fixture

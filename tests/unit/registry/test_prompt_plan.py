@@ -587,3 +587,42 @@ def test_files_that_the_other_dialect_names_are_part_of_the_evidence(shelf):
         path.write_text(path.read_text() + " ")
         assert content_of(shelf.read()).cases != before.cases
         before = content_of(shelf.read())
+
+
+PRICED = """\
+defaults:
+  model: openai:of-our-own
+  prices: {openai:of-our-own: PRICE, ollama:llama3: {inputCost: 0.000001, outputCost: 0.000002}}
+cases:
+  - name: one
+    inputs: {who: Ada}
+    assert: [{contains: Hello}]
+"""
+
+
+def test_a_price_is_said_in_the_defaults(shelf):
+    """In the words of a config: a model without a known price has one, for estimates and `--max-cost`."""
+    shelf.add("greet", eval=PRICED.replace("PRICE", "{cost: 0.000002}"))
+    plan = load(shelf.library, ["greet"], env={})
+    (row,) = plan.estimate()
+    assert row.cost_usd is not None
+    assert row.cost_usd > row.tokens_in * 0.000002
+    shelf.add("greet", eval=EVAL_WITHOUT_PRICE)
+    assert [row.cost_usd for row in load(shelf.library, ["greet"], env={}).estimate()] == [None]
+
+
+EVAL_WITHOUT_PRICE = PRICED.replace(PRICED.splitlines(keepends=True)[2], "")
+
+
+def test_prices_that_cannot_be_are_told(shelf):
+    """Half a price, one that is no number, and two prices of one model among prompts that are run together."""
+    shelf.add("greet", eval=PRICED.replace("PRICE", "{inputCost: 0.000002}"))
+    with pytest.raises(ConfigError, match="the price of openai:of-our-own is not said"):
+        load(shelf.library, ["greet"], env={})
+    shelf.add("greet", eval=PRICED.replace("PRICE", "{cost: cheap}"))
+    with pytest.raises(ConfigError, match="cost is 'cheap'"):
+        load(shelf.library, ["greet"], env={})
+    shelf.add("greet", eval=PRICED.replace("PRICE", "{cost: 0.000001}"))
+    shelf.add("other", eval=PRICED.replace("PRICE", "{cost: 0.000002}"))
+    with pytest.raises(ConfigError, match="the price of openai:of-our-own is another one"):
+        load(shelf.library, ["greet", "other"], env={})

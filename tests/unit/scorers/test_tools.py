@@ -13,7 +13,8 @@ from openai.types.responses import Response
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.message import Reply, ToolCall
-from evenhand.scorers.tools import CallsTool, CallsTools, Order, invocations
+from evenhand.scorers.invocations import invocations
+from evenhand.scorers.tools import CallsTool, CallsTools, Order
 
 ARGUMENTS = {"query": "moon", "limit": 3}
 COMPLETION: dict[str, Any] = {

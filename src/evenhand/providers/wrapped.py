@@ -1,0 +1,47 @@
+"""A provider around another one: the same in all that it does not do itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenhand.core.message import Prompt, Reply, Task
+from evenhand.core.provider import Answer, Host, Provider, Request
+
+
+@dataclass(slots=True)
+class Wrapped:
+    """Another provider, called and asked as it is. Who wraps it says what is different. Implements `Provider`."""
+
+    provider: Provider
+
+    @property
+    def id(self) -> str:
+        return self.provider.id
+
+    @property
+    def label(self) -> str:
+        return self.provider.label
+
+    @property
+    def account(self) -> str:
+        return self.provider.account
+
+    @property
+    def paid(self) -> bool:
+        return self.provider.paid
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        return self.provider.tasks
+
+    def request(self, prompt: Prompt) -> Request:
+        return self.provider.request(prompt)
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        return await self.provider.send(request, host)
+
+    def reply(self, body: bytes) -> Reply:
+        return self.provider.reply(body)
+
+    async def close(self) -> None:
+        await self.provider.close()
