@@ -55,6 +55,14 @@ test *args="tests":
 page:
     cd page && npm ci --ignore-scripts --no-fund --no-audit && npm run types && npm run build
 
+# Take the pictures of the viewer that the docs show; wants Chromium
+pictures:
+    python bench/pictures.py
+
+# How fast the viewer is with very many rows; wants Chromium
+bench-viewer *args:
+    python bench/viewer.py {{ args }}
+
 # Which branches no unit test takes
 coverage:
     coverage erase

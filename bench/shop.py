@@ -3,8 +3,8 @@
 python bench/shop.py FOLDER
 
 The engine, the scorers and the judges are the real ones; who answers is a script. There are two runs of the same plan,
-three prompts × 40 questions × 2 repeats. In the first all is usual; in the second the prompt *strict* has been changed,
-mends some answers and breaks others. There is everything that the page has to show: answers that pass in one repeat and
+three prompts × 40 questions × 2 repeats. In the second the prompts *short* and *strict* have been changed: one got
+better, the other worse. There is everything that the page has to show: answers that pass in one repeat and
 fail in the other, that never came, questions that do not apply, judges with their reasons, JSON, Markdown, tags,
 metadata, scripts of the world.
 """
@@ -44,7 +44,7 @@ PROMPTS = {
     "strict": "You are the assistant of a shop. Answer from the rules of the house, and name the rule.\n\n"
     "Question: {{question}}",
 }
-ADDED = "\nSay that you do not know where no rule says it."
+ADDED = " Say so where you do not know.\n\n"
 TABLE = """## Your options
 
 | way | within | cost |
@@ -159,8 +159,8 @@ class Assistant:
             wanted for asked, wanted in TOPICS.values() if question.startswith(asked[:10])
         )
         missed = number % 10 < (6, 3, 1)[style] or (number % 7 == style and time == 1)
-        if self.changed and style == 2:
-            missed = number % 11 < 2
+        if self.changed and style != 1:
+            missed = style == 2 and number % 11 < 6
         said = "we will look into it" if missed else f"it is settled by the {wanted}"
         return (
             f"Yes, {said}.",
@@ -183,10 +183,10 @@ def judge(prompt: Sent) -> str:
     return encode({"reasoning": why, "score": points, "confidence": 0.8}).decode()
 
 
-def shop(changed: bool = False, first: int | None = None, latency_s: float = 0.0) -> EvalSet:
+def shop(changed: bool = False, first: int | None = None, latency_s: float = 0.02) -> EvalSet:
     """The set: what is asked of each answer."""
     prompts = [
-        Prompt(name, text + (ADDED if changed and name == "strict" else ""))
+        Prompt(name, text.replace("\n\n", ADDED if changed and name != "friendly" else "\n\n"))
         for name, text in PROMPTS.items()
     ]
     model = Scripted(

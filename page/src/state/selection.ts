@@ -1,5 +1,5 @@
 /** Which trials the filter chooses, which rows are shown for them, and in which order. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { namesOf, parse, searched, select, type Context, type Names, type Problem, type Term } from "../model/filter";
@@ -52,12 +52,17 @@ export function useSelection({ source, head, table, progress, state, baseline }:
   }, [q, show, names]);
   const texts = useTexts(source, head.id, table, terms);
   const context = useMemo(() => ({ head, texts, baseline }), [head, texts, baseline]);
+  const searching = searched(terms).some((text) => !texts.has(text));
+  const before = useRef<{ table: Table; chosen: Uint8Array; rows: Uint8Array }>(undefined);
   const { chosen, rows } = useMemo(() => {
+    const last = before.current;
+    if (searching && last?.table === table && last.chosen.length === table.size) return last; // until the answer is here
     const found = select(table, terms, context);
-    return { chosen: found, rows: rowsOf(table, found, hide) };
-  }, [table, progress, table.labels, terms, context, hidden]);
+    before.current = { table, chosen: found, rows: rowsOf(table, found, hide) };
+    return before.current;
+  }, [table, progress, table.labels, terms, context, hidden, searching]);
   const order = useMemo(() => ordered(table, rows, readSort(sort), baseline), [table, rows, sort, baseline]);
-  return { names, terms, problems, context, chosen, rows, order, searching: searched(terms).some((text) => !texts.has(text)) };
+  return { names, terms, problems, context, chosen, rows, order, searching };
 }
 
 /** Trials in hidden columns are not chosen; a row with a chosen trial is shown. */

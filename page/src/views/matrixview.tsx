@@ -71,7 +71,7 @@ export function MatrixView(p: Props) {
       {!p.progress.done && <Reading {...p} />}
       <div class="matrix-frame">
         {wide && !state.blind && <aside class="facet-panel">{panel}</aside>}
-        {order.length === 0 && p.progress.done ? (
+        {order.length === 0 && p.progress.done && !selection.searching ? (
           <Nothing {...p} />
         ) : (
           <Matrix

@@ -32,7 +32,10 @@ QUIET = (
 # Told as console errors: what the browser would otherwise refuse in silence.
 TELL_REFUSALS = """addEventListener("securitypolicyviolation", (event) =>
     console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));"""
-# What CSP says of it is told all the same: what is fetched must be the page's own.
+SETTLED = """() => document.querySelector("#app h1, #app h2") !== null
+    && document.querySelector("[aria-busy=true]") === null
+    && ![...document.querySelectorAll("[role=status], .cell-none")]
+      .some((at) => /^(Reading|…$)/.test(at.textContent))"""
 START_S = 20
 
 
@@ -215,14 +218,16 @@ class Watched:
         self.settled()
 
     def settled(self) -> None:
-        """Waits until everything that was asked for is there."""
-        self.page.wait_for_load_state("networkidle" if not self.embedded else "load")
-        self.page.locator("main").first.wait_for()
-        self.page.wait_for_function("() => document.querySelector('[aria-busy=true]') === null")
+        """Waits until everything that was asked for is there, and drawn."""
+        self.page.wait_for_function(SETTLED)
 
     @property
     def hash(self) -> str:
         return str(self.page.evaluate("() => location.hash"))
+
+    def close(self) -> None:
+        """Shuts the browser's window, before the viewer goes away."""
+        self.context.close()
 
     def note(self, problem: str) -> None:
         if not any(word in problem for word in self.expected):
@@ -231,7 +236,8 @@ class Watched:
 
 def fragment(run: str = "", **state: object) -> str:
     """The part of an address that says what is shown."""
-    query = urlencode({name: value for name, value in state.items() if value is not None})
+    given = {name: value for name, value in state.items() if value is not None}
+    query = urlencode(given, errors="replace")
     return f"#/{f'run/{run}' if run else ''}{f'?{query}' if query else ''}"
 
 

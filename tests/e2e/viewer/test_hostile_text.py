@@ -14,13 +14,14 @@ import pytest
 from evenhand.core.case import Case
 from evenhand.core.errors import ProviderError
 from evenhand.core.expect import Expectation, Trial
+from evenhand.core.label import NewLabel
 from evenhand.core.message import Message, Prompt
 from evenhand.core.score import Score
 from evenhand.core.variant import Variant
 from evenhand.engine import door
 from evenhand.engine.capture import user_code
 from evenhand.engine.door import Settings
-from evenhand.store.labels import append_label
+from evenhand.store.labels import append_labels
 from evenhand.testing import Example, Scripted
 
 MARKUP = (
@@ -162,9 +163,11 @@ def hostile(home: Path) -> str:
         source=str(home / MARKUP[20].replace("/", "|")),
     )  # fmt: skip
     path = door.run(plan, Settings(home=home, cache=False, record=said(ALL))).path
-    for index, text in enumerate((ALL, *CORPUS)):
-        append_label(path, 3 * index, "note", text, author=text[:200])
-        append_label(path, 3 * index, "verdict", "fail", author=text[:200])
+    labels: list[NewLabel] = []
+    for number, text in enumerate((ALL, *CORPUS)):
+        labels.append(NewLabel(3 * number, "note", text, text[:80]))
+        labels.append(NewLabel(3 * number, "verdict", "fail", text[:80]))
+    append_labels(path, labels)
     return path.stem
 
 
@@ -194,6 +197,7 @@ def test_text_is_text_in_every_field_and_view(poisoned: Any, link: str, watch: A
     """No dialog, no request, no refusal, no element of its own: not in the list, the views, the tabs, the filter."""
     run = poisoned[1][1]
     seen = watch(link, viewport={"width": 1280, "height": 3000})
+    seen.expected = ["404 (Not Found)"]  # of a baseline that is none
     page = seen.page
     seen.show()
     assert page.evaluate(FOREIGN) == []

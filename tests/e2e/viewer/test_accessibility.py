@@ -1,0 +1,57 @@
+"""Everybody can use the page: axe-core finds nothing serious in any view, in light and in dark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+AXE = Path(__file__).parents[3] / "page" / "node_modules" / "axe-core" / "axe.min.js"
+LOOK = """async () => {
+  const found = await axe.run(document, {
+    runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    resultTypes: ["violations"],
+  });
+  return found.violations
+    .filter((each) => each.impact === "serious" || each.impact === "critical")
+    .flatMap((each) => each.nodes.slice(0, 5).map((node) =>
+      `${each.id} (${each.impact}): ${node.html.slice(0, 200)} ${node.failureSummary.slice(0, 300)}`));
+}"""
+
+VIEWS: dict[str, dict[str, object]] = {
+    "runs": {"run": ""},
+    "matrix": {},
+    "matrix, large rows and Markdown": {"size": "l", "md": 1},
+    "matrix, filtered wrongly": {"q": "statsu:fail"},
+    "drawer": {"cell": 0},
+    "charts": {"view": "charts"},
+    "comparison": {"view": "comparison", "base": "0"},
+    "about": {"view": "about"},
+}
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The script that looks."""
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed (cd page && npm ci)")
+    return AXE.read_text("utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_serious_is_found(
+    served: Any, runs: list[str], watch: Any, axe: str, view: str, scheme: str
+):
+    """No violation of WCAG's A and AA that is serious or critical: contrast, names, roles, focus, order."""
+    state = {"run": runs[1], **VIEWS[view]}
+    if "base" in state:
+        state["base"] = runs[0]
+    seen = watch(served.link, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
+    seen.show(**state)
+    if "cell" in state:
+        seen.page.get_by_role("dialog").first.wait_for()
+    seen.page.wait_for_timeout(200)
+    seen.page.evaluate(axe)
+    assert seen.page.evaluate(LOOK) == []

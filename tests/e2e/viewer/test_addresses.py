@@ -1,0 +1,125 @@
+"""What is shown is in the address: it can be loaded again, sent to somebody, and gone back from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+STATES: dict[str, dict[str, object]] = {
+    "filtered": {"q": 'status:fail tag:billing -"refund" score<0.9'},
+    "failures": {"show": "failures"},
+    "flaky": {"show": "flaky"},
+    "different": {"show": "different", "size": "s"},
+    "errors": {"show": "errors"},
+    "unlabelled": {"show": "unlabelled"},
+    "sorted": {"sort": "-score.1"},
+    "columns": {"hide": "0,2", "size": "l", "md": 1},
+    "cell": {"cell": 7},
+    "cell's tab": {"cell": 7, "tab": "calls"},
+    "cell in a filter": {"q": "status:fail", "cell": 24},
+    "blind": {"blind": 1, "cell": 3},
+    "charts": {"view": "charts", "q": "tag:billing"},
+    "charts of a metric": {"view": "charts", "plot": "~clarity.0.2"},
+    "baseline": {"base": "0", "q": "changed:regressed", "sort": "change"},
+    "comparison": {"view": "comparison", "base": "0"},
+    "about": {"view": "about"},
+}
+CONTENT = """() => {
+  const places = "[role=rowheader], [role=gridcell], [role=dialog], .page-scroll, [role=status], [aria-current]";
+  return [...document.querySelectorAll(places)].filter((at) => {
+    const { top, bottom } = at.getBoundingClientRect();  // a row above or below what is seen may be drawn, or not
+    return bottom > 0 && top < innerHeight;
+  }).map((at) => at.textContent).join("|");
+}"""
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_state_is_the_same_after_a_reload_and_for_whoever_is_sent_it(
+    served: Any, runs: list[str], watch: Any, name: str
+):
+    """Loaded by its address, reloaded, and opened in another browser: the same address, and the same things shown."""
+    state = dict(STATES[name])
+    if "base" in state:
+        state["base"] = runs[0]
+    seen = watch(served.link)
+    seen.turn(runs[1], **state)
+    address, content = settled_content(seen)
+    assert len(content) > 50
+    seen.page.reload()
+    assert settled_content(seen) == (address, content)
+    other = watch(served.link)
+    other.show(runs[1], **state)
+    assert settled_content(other) == (address, content)
+
+
+def settled_content(seen: Any) -> tuple[str, str]:
+    """Address and content, once two looks in a row see the same."""
+    before = ""
+    for _ in range(40):
+        seen.settled()
+        now = str(seen.page.evaluate(CONTENT))
+        if now == before and now:
+            return seen.hash, now
+        before = now
+        seen.page.wait_for_timeout(80)
+    raise AssertionError(f"the page does not come to rest: {before[:300]}")
+
+
+def test_states_differ(served: Any, runs: list[str], watch: Any):
+    """The modes do not all show the same."""
+    seen = watch(served.link)
+    shown: set[str] = set()
+    for show in ("all", "failures", "errors", "different", "flaky"):
+        seen.turn(runs[1], show=show)
+        shown.add(settled_content(seen)[1])
+    assert len(shown) == 5
+
+
+def test_back_and_forward_go_through_what_was_looked_at(served: Any, runs: list[str], watch: Any):
+    """List, run, cell, charts; three times back, and forward again."""
+    seen = watch(served.link)
+    page = seen.page
+    page.get_by_role("link", name="shop assistant").first.click()
+    page.get_by_role("grid").wait_for()
+    page.get_by_role("gridcell").first.click()
+    page.get_by_role("dialog").wait_for()
+    page.get_by_role("navigation").get_by_role("link", name="Charts").click()
+    page.locator(".charts").wait_for()
+    page.go_back()
+    page.get_by_role("dialog").wait_for()
+    page.get_by_role("grid").wait_for()
+    page.go_back()
+    page.get_by_role("dialog").wait_for(state="hidden")
+    page.go_back()
+    page.get_by_role("heading", name="Runs").wait_for()
+    page.go_forward()
+    page.get_by_role("grid").wait_for()
+    page.go_forward()
+    page.get_by_role("dialog").wait_for()
+
+
+@pytest.mark.parametrize(
+    "wild",
+    [
+        "#/run/nothing",
+        "#/run/%00",
+        "#/run/..%2f..%2fetc?cell=1",
+        "#/run/{run}?cell=999999999",
+        "#/run/{run}?cell=-1&view=none&show=none&size=xxl&sort=none.9&hide=99,x&tab=none&col=77&base=nothing",
+        "#/run/{run}?q=%00%ff((((&plot=~~.9.9",
+        "#/run/{run}?view=comparison&base={run}",
+        "#/run/{run}?view=charts&plot=__proto__.0.1&q=__proto__:constructor",
+        "#nowhere",
+    ],
+)
+def test_no_address_breaks_the_page(served: Any, runs: list[str], watch: Any, wild: str):
+    """What an address asks for and is not there: said in words, or passed over, and the page goes on working."""
+    seen = watch(served.link)
+    seen.expected = ["404", "400", "409", "status of"]
+    seen.page.evaluate("(there) => { location.hash = there; }", wild.format(run=runs[0]))
+    seen.settled()
+    seen.page.wait_for_timeout(150)
+    assert seen.page.locator("#app").inner_text().strip() != ""
+    seen.turn(runs[0])
+    seen.page.get_by_role("gridcell").first.wait_for()

@@ -1,0 +1,110 @@
+"""What people say of answers: given in the browser, kept in the run's file, and not led by what they must not see."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from evenhand.store.runfile import RunFile
+
+DOM = "() => document.documentElement.outerHTML"
+
+
+def test_a_label_outlives_the_viewer_and_travels_with_the_run(
+    own_home: Path, runs: list[str], serve: Any, watch: Any, command: Any, tmp_path: Path
+):
+    """Given by clicks; in the file, in the JSON, in a viewer that was started anew, and in the one-file report."""
+    with serve(own_home) as viewer:
+        seen = watch(viewer.link)
+        page = seen.page
+        seen.turn(runs[1], cell=3)
+        drawer = page.get_by_role("dialog")
+        mine = drawer.get_by_role("group", name="Your label")
+        with page.expect_response(lambda answer: answer.request.method == "POST"):
+            mine.get_by_role("button", name="fail").click()
+        name = mine.get_by_label("Your name")
+        name.fill("Ada ⟨ada⟩")
+        name.press("Tab")
+        with page.expect_response(lambda answer: answer.request.method == "POST"):
+            mine.get_by_role("button", name="4", exact=True).click()
+        note = mine.get_by_label("Note")
+        note.fill("too curt: <b>say why</b>")
+        with page.expect_response(lambda answer: answer.request.method == "POST"):
+            note.press("Enter")
+        seen.close()
+    path = own_home / "runs" / f"{runs[1]}.db"
+    with RunFile.open(path) as found:
+        labels = [(label.index, label.field, label.value, label.blind) for label in found.labels()]
+        assert [label.author for label in found.labels()][1:] == ["Ada ⟨ada⟩"] * 2
+    assert labels == [
+        (3, "verdict", "fail", False),
+        (3, "score", 4, False),
+        (3, "note", "too curt: <b>say why</b>", False),
+    ]
+    command("export", runs[1], "--to", tmp_path / "r.json", EVENHAND_HOME=str(own_home))
+    assert "too curt: <b>say why</b>" in json.dumps(
+        json.loads((tmp_path / "r.json").read_text("utf-8"))
+    )
+    command("export", runs[1], "--to", tmp_path / "r.html", EVENHAND_HOME=str(own_home))
+    with serve(own_home) as viewer:
+        for link in (viewer.link, (tmp_path / "r.html").as_uri()):
+            seen = watch(link)
+            seen.turn(runs[1], cell=3)
+            drawer = seen.page.get_by_role("dialog")
+            drawer.get_by_text("too curt: <b>say why</b>").or_(
+                drawer.get_by_label("Note")
+            ).first.wait_for()
+            drawer.get_by_role("tab", name="Labels").click()
+            drawer.get_by_text("Ada ⟨ada⟩").first.wait_for()
+            assert "too curt: <b>say why</b>" in drawer.evaluate("(at) => at.textContent")
+            seen.turn(runs[1], q="has:note")
+            assert seen.page.get_by_role("gridcell").count() == 3
+
+
+def test_blind_mode_hides_what_would_lead_and_not_only_from_the_eye(
+    served: Any, runs: list[str], watch: Any
+):
+    """No name of a variant or model, no verdict, score, metric or reason is anywhere in the document."""
+    seen = watch(served.link)
+    seen.turn(runs[1], blind=1, cell=4)
+    page = seen.page
+    page.get_by_role("dialog").get_by_role("tab").first.wait_for()
+    hidden = (
+        "friendly",
+        "strict",
+        "shop-model",
+        "judge-model",
+        "Answer in one sentence",
+        "is polite",
+        "curt",
+    )
+    for tab in range(page.get_by_role("tab").count()):
+        page.get_by_role("tab").nth(tab).click()
+        page.wait_for_timeout(80)
+        text = page.evaluate(DOM)
+        assert [word for word in hidden if word in text] == []
+        assert page.locator("[role=grid] [class*=mark-]").count() == 0
+    for view in ("charts", "about", "comparison"):
+        seen.turn(runs[1], blind=1, view=view)
+        page.wait_for_timeout(100)
+        text = page.evaluate(DOM)
+        assert [word for word in hidden if word in text] == [], view
+
+
+def test_a_blind_label_says_so_and_shows_what_it_was_about(
+    own_home: Path, runs: list[str], serve: Any, watch: Any
+):
+    """Once it is given the verdict may be seen; the event says that it was given blind."""
+    with serve(own_home) as viewer:
+        seen = watch(viewer.link)
+        seen.turn(runs[1], blind=1, cell=4)
+        page = seen.page
+        page.get_by_role("dialog").get_by_role("tab").first.wait_for()
+        with page.expect_response(lambda answer: answer.request.method == "POST"):
+            page.keyboard.press("p")
+        page.get_by_role("dialog").get_by_text("shop-model").first.wait_for()
+    with RunFile.open(own_home / "runs" / f"{runs[1]}.db") as found:
+        assert [(label.field, label.value, label.blind) for label in found.labels()] == [
+            ("verdict", "pass", True)
+        ]

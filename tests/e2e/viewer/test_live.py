@@ -1,0 +1,87 @@
+"""A run is looked at while it goes on: rows come without a reload, and what people say of them stays."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.store.runfile import RunFile
+
+CONFIG = """\
+description: a slow run
+prompts: ["Say {{word}}"]
+providers: [{id: "file://slow.py", label: slow}]
+tests:
+"""
+SLOW = """\
+import time
+from pathlib import Path
+
+
+def call_api(prompt, options, context):
+    word = context["vars"]["word"]
+    gate = Path(__file__).with_name("go")
+    while word not in ("word-0", "word-1", "word-2") and not gate.exists():
+        time.sleep(0.05)
+    return {"output": f"{word} it is"}
+"""
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Path:
+    """A folder whose run answers three questions at once, and the others when there is a file called `go`."""
+    folder = tmp_path / "slow"
+    folder.mkdir()
+    tests = "".join(
+        f"  - vars: {{word: word-{n}}}\n    assert: [{{type: contains, value: it is}}]\n"
+        for n in range(12)
+    )
+    (folder / "promptfooconfig.yaml").write_text(CONFIG + tests, "utf-8")
+    (folder / "slow.py").write_text(SLOW, "utf-8")
+    return folder
+
+
+def test_rows_come_in_and_labels_stay(slow: Path, serve: Any, watch: Any, tmp_path: Path):
+    """Three rows, then twelve, on the same page; a label given in between is in the file at the end."""
+    home = tmp_path / "home"
+    (home / "runs").mkdir(parents=True)
+    command = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+    with serve(home) as viewer:
+        running = subprocess.Popen(
+            [*command, "run", str(slow)],
+            env={"PATH": os.environ["PATH"], "EVENHAND_HOME": str(home)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            seen = watch(viewer.link)
+            page = seen.page
+            page.get_by_role("link", name="a slow run").click(timeout=20_000)
+            page.get_by_text("word-2 it is").first.wait_for()
+            assert page.get_by_text("word-7 it is").count() == 0
+            page.evaluate("() => { window.same = true; }")
+            page.get_by_text("word-1 it is").first.click()
+            page.get_by_role("dialog").get_by_role("tab").first.wait_for()
+            with page.expect_response(lambda answer: answer.request.method == "POST"):
+                page.keyboard.press("f")
+            page.keyboard.press("Escape")
+            (slow / "go").touch()
+            page.get_by_text("word-7 it is").first.wait_for(timeout=15_000)
+            running.wait(20)
+            (run,) = (home / "runs").glob("*.db")
+            grid = page.get_by_role("grid")
+            grid.and_(page.locator("[aria-rowcount='13']")).wait_for(timeout=15_000)
+            grid.press("End")
+            page.get_by_text("word-11 it is").first.wait_for()
+            assert page.evaluate("() => window.same") is True
+        finally:
+            running.kill()
+            running.wait()
+        with RunFile.open(run) as found:
+            assert [(label.field, label.value) for label in found.labels()] == [("verdict", "fail")]
+            assert found.totals().passed == 12

@@ -1,0 +1,60 @@
+"""On a phone: nothing is wider than the screen, and everything can be reached with a thumb."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+WIDER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.mark.parametrize("width", [390, 360])
+def test_no_view_is_wider_than_the_screen(served: Any, runs: list[str], watch: Any, width: int):
+    """List, matrix, drawer in each tab, charts, comparison, about: the page itself never scrolls sideways."""
+    seen = watch(served.link, **{**PHONE, "viewport": {"width": width, "height": 740}})
+    assert seen.page.evaluate(WIDER) <= 0
+    for state in (
+        {},
+        {"size": "l", "md": 1},
+        {"q": "statsu:fail"},
+        {"view": "charts"},
+        {"view": "comparison", "base": runs[0]},
+        {"view": "about"},
+        *(
+            {"cell": 7, "tab": tab}
+            for tab in ("", "expectations", "prompt", "calls", "labels", "more")
+        ),
+    ):
+        seen.turn(runs[1], **state)
+        seen.page.wait_for_timeout(80)
+        assert seen.page.evaluate(WIDER) <= 0, state
+
+
+def test_everything_can_be_reached_by_touch(served: Any, runs: list[str], watch: Any):
+    """A run, another column, a filter, a cell, its reasons, a label's buttons, the charts: all by taps."""
+    seen = watch(served.link, **PHONE)
+    page = seen.page
+    page.get_by_role("link", name="shop assistant").first.tap()
+    page.get_by_role("grid").wait_for()
+    page.get_by_role("button", name="Column to the right").tap()
+    page.wait_for_function("() => location.hash.includes('col=1')")
+    filter_ = page.get_by_label("Filter", exact=True)
+    filter_.tap()
+    filter_.fill("status:fail")
+    filter_.press("Enter")
+    page.wait_for_function("() => location.hash.includes('status')")
+    page.get_by_role("gridcell").first.tap()
+    drawer = page.get_by_role("dialog")
+    drawer.get_by_role("tab", name="Expectations").tap()
+    for name in ("pass", "fail"):
+        box = drawer.get_by_role("group", name="Your label").get_by_role("button", name=name)
+        size = box.bounding_box()
+        assert size["width"] >= 24
+        assert size["height"] >= 24
+        assert 0 <= size["x"] <= 390 - size["width"]
+    drawer.get_by_role("button", name="Close").tap()
+    drawer.wait_for(state="hidden")
+    page.get_by_role("navigation").get_by_role("link", name="Charts").tap()
+    page.locator(".charts svg").first.wait_for()

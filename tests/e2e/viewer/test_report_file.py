@@ -1,0 +1,82 @@
+"""The run as one file: opened from the disk, without a network, and with everything that can be looked at in it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+
+def test_everything_works_from_the_file_alone(report: Path, runs: list[str], watch: Any):
+    """List, matrix, filter, text search, drawer with its calls, charts; no request but for the file itself."""
+    seen = watch(report.as_uri(), offline=True)
+    page = seen.page
+    grid = page.get_by_role("grid")
+    if grid.count() == 0:
+        page.get_by_role("link", name="shop assistant").first.click()
+    grid.wait_for()
+    assert grid.get_attribute("aria-rowcount") == "41"
+    filter_ = page.get_by_label("Filter", exact=True)
+    for query, rows in (
+        ("tag:billing", 8),
+        ("case:world", 4),
+        ("返品は", 1),
+        ('"STATUS is nowhere"', 0),
+        ("status:error", 1),
+        ("clarity<3", 2),
+    ):
+        filter_.fill(query)
+        filter_.press("Enter")
+        page.wait_for_function(
+            "(rows) => Number(document.querySelector('[role=grid]')?.ariaRowCount ?? 1) === rows + 1",
+            arg=rows,
+        )
+    filter_.fill("")
+    filter_.press("Enter")
+    page.get_by_role("gridcell").first.click()
+    drawer = page.get_by_role("dialog")
+    drawer.get_by_role("tab", name="Calls").click()
+    assert "shop-model" in drawer.inner_text()
+    assert "judge-model" in drawer.inner_text()
+    page.keyboard.press("Escape")
+    page.get_by_role("navigation").get_by_role("link", name="Charts").click()
+    page.locator(".charts svg").first.wait_for()
+    assert page.get_by_role("group", name="Your label").count() == 0
+
+
+def test_server_and_file_show_the_same(served: Any, report: Path, runs: list[str], watch: Any):
+    """The same words in matrix, drawer and charts, wherever the data came from."""
+    shown: list[list[str]] = []
+    for link in (served.link, report.as_uri()):
+        seen = watch(link)
+        texts: list[str] = []
+        for state, place in (
+            ({}, "[role=grid]"),
+            ({"q": "status:fail"}, "[role=grid]"),
+            ({"cell": 9, "tab": "expectations"}, "[role=tabpanel]"),
+            ({"cell": 9, "tab": "calls"}, "[role=tabpanel]"),
+            ({"cell": 9, "tab": "prompt"}, "[role=tabpanel]"),
+            ({"view": "charts"}, ".charts"),
+        ):
+            seen.turn(runs[0], **state)
+            seen.page.locator(place).wait_for()
+            seen.settled()
+            seen.page.wait_for_timeout(150)
+            texts.append(seen.page.locator(place).evaluate("(at) => at.textContent"))
+        shown.append(texts)
+    assert shown[0] == shown[1]
+
+
+def test_a_report_of_three_thousand_cells_is_small_and_opens_at_once(
+    bench: Any, command: Any, watch: Any, tmp_path: Path
+):
+    """1,000 × 3: at most 3 MB; its rows are there in little more than a second (bench/viewer.py measures it)."""
+    path = bench("viewer_run").write_run(tmp_path / "home", 1000, 3)
+    report = tmp_path / "report.html"
+    command("export", path.stem, "--to", report, EVENHAND_HOME=str(tmp_path / "home"))
+    assert report.stat().st_size <= 3_000_000
+    started = time.perf_counter()
+    seen = watch(report.as_uri() + f"#/run/{path.stem}")
+    seen.page.get_by_role("gridcell").first.wait_for()
+    assert time.perf_counter() - started < 6
+    assert seen.page.get_by_role("grid").get_attribute("aria-rowcount") == "1001"
