@@ -1,6 +1,6 @@
 /** A cell of the matrix: what one variant answered to one case, and what came of it. */
 import type { Preview } from "../data/source";
-import type { Baseline } from "../model/baseline";
+import type { Baseline, Changed } from "../model/baseline";
 import { ERROR, FAIL, PASS, type Table } from "../model/table";
 import type { Size } from "../state/url";
 import { JsonPreview } from "./json";
@@ -68,7 +68,9 @@ function Change({ baseline, trials }: { baseline: Baseline; trials: readonly num
   if (known.length === 0) return <span class="change change-none">new</span>;
   const by = mean(known.map((trial) => baseline.change(trial) ?? NaN));
   const ways = known.map((trial) => baseline.changed(trial));
-  const way = (["regressed", "improved"] as const).find((each) => ways.includes(each));
+  const times = (sought: Changed): number => ways.filter((each) => each === sought).length;
+  const more = times("improved") - times("regressed");
+  const way = more > 0 ? "improved" : more < 0 ? "regressed" : undefined;
   const kind = way ?? (by < -1e-9 ? "regressed" : by > 1e-9 ? "improved" : "none");
   const before = baseline.before(known[0]!);
   const said = `before: ${before?.outcome.replace("_", " ") ?? ""} ${number(before?.score)}`;

@@ -1,7 +1,7 @@
 /** What a run is and what it came to: title, verdict, totals, and what its data can say. */
 import type { Head } from "../data/source";
 import { Menu } from "./menu";
-import { count, grouped, money, rate, seconds, tokens } from "./marks";
+import { count, grouped, money, passed, seconds, tokens, when } from "./marks";
 import { shown } from "./text";
 import { Verdict } from "./verdict";
 
@@ -19,7 +19,7 @@ export function RunTotals({ head, blind }: { head: Head; blind: boolean }) {
   const facts = blind
     ? [count(totals.trials, "trial")]
     : [
-        head.rate === null ? "" : `${rate(head.rate)} passed`,
+        head.rate === null ? "" : passed(head.rate),
         `${count(totals.trials, "trial")}: ${outcomes(head)}`,
         totals.calls > 0 ? `${count(totals.calls, "call")}${totals.cached > 0 ? `, ${grouped(totals.cached)} from the cache` : ""}` : "",
         totals.tokens_in + totals.tokens_out > 0 ? tokens(totals.tokens_in, totals.tokens_out) : "",
@@ -29,7 +29,7 @@ export function RunTotals({ head, blind }: { head: Head; blind: boolean }) {
   return (
     <div class="totals">
       {facts.filter((fact) => fact !== "").map((fact) => <span key={fact}>{fact}</span>)}
-      <span>{new Date(head.created_at * 1000).toLocaleString()}</span>
+      <span>{when(head.created_at)}</span>
       {!blind && <Notices title="finding" of={head.findings} />}
       <Notices title="warning" of={head.warnings} />
       {head.message !== "" && <span class="totals-message">{shown(head.message)}</span>}

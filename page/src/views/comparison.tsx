@@ -3,7 +3,7 @@ import type { Compared, Comparison, DataSource, Head, RunSummary } from "../data
 import type { Baseline } from "../model/baseline";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
-import { count } from "../model/words";
+import { count, when } from "../model/words";
 import { Changes, Kinds } from "../parts/changes";
 import { ColumnPair } from "../parts/columnpair";
 import { Forest } from "../parts/forest";
@@ -58,17 +58,13 @@ function BaselinePicker({ head, runs, base, go }: { head: Head; runs: readonly R
         {groups.map(([name, members]) => members.length > 0 && (
           <optgroup key={name} label={name}>
             {[...members].sort((a, b) => b.created_at - a.created_at).map((run) => (
-              <option key={run.id} value={run.id}>{`${when(run)} · ${run.totals.passed}/${run.totals.trials} passed · ${visible(run.title)}`}</option>
+              <option key={run.id} value={run.id}>{`${when(run.created_at)} · ${run.totals.passed}/${run.totals.trials} passed · ${visible(run.title)}`}</option>
             ))}
           </optgroup>
         ))}
       </select>
     </label>
   );
-}
-
-function when({ created_at }: RunSummary): string {
-  return new Date(created_at * 1000).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" });
 }
 
 const SIGNS: Readonly<Record<string, string>> = { better: "▲", worse: "▼", undecided: "?", "no detectable difference": "=", "non-inferior": "≥" };
@@ -79,7 +75,7 @@ function Runs({ head, table, comparison, baseline, go }: { head: Head; table: Ta
     <>
       <section aria-labelledby="verdicts">
         <h2 id="verdicts" class="chart-title">Is it better than the baseline?</h2>
-        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${when(comparison.baseline)}: each column on the cases that both have. ${tally(comparison.results)}`}</p>
+        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${when(comparison.baseline.created_at)}: each column on the cases that both have. ${tally(comparison.results)}`}</p>
         <ul class="verdicts">
           {comparison.results.map((each, i) => <VerdictLine key={i} of={each} />)}
         </ul>

@@ -10,7 +10,7 @@ import { RunTitle, RunTotals } from "../parts/runheader";
 import { Told, Trouble, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
 import { useBaseline } from "../state/baseline";
-import { useLabelled } from "../state/labelled";
+import { useRunLabels } from "../state/labelled";
 import { useLate } from "../state/late";
 import { useRun, type Progress } from "../state/run";
 import { useSelection } from "../state/selection";
@@ -43,7 +43,7 @@ export function RunPage({ source, state, go }: Props) {
   return (
     <div class="run-page">
       <TopBar source={source} help={() => setHelp(true)}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
-      {problem !== undefined && <Trouble problem={problem}><a href="#/">Back to the list of runs</a></Trouble>}
+      {problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} />}
       {help && <Help close={() => setHelp(false)} />}
@@ -52,8 +52,9 @@ export function RunPage({ source, state, go }: Props) {
 }
 
 function Views({ source, state, go, head, table, progress }: Props & { head: Head; table: Table; progress: Progress }) {
-  const [labels, again] = useLabelled(source, head.id, table, progress);
-  const [author] = useAuthor("me");
+  const labels = useRunLabels(source, head.id, table, progress);
+  const [author, name] = useAuthor("me");
+  const [noting, note] = useState(false);
   const runs = useRuns(source);
   const against = useBaseline(source, head, table, progress.done, state.base);
   const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline });
@@ -66,10 +67,11 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
       <RunTotals head={head} blind={state.blind} />
       <Tabs state={state} />
       {against.problem !== undefined && state.view === "matrix" && <p class="line-problem" role="alert">{against.problem.message} {against.problem.hint}</p>}
+      {labels.problem !== undefined && state.cell === undefined && <p class="line-problem" role="alert">{labels.problem.message} {labels.problem.hint}</p>}
       {state.view === "matrix" && (
         <MatrixView
           source={source} head={head} table={table} progress={progress} state={state} go={go} selection={selection} summaries={summaries}
-          baseline={against.baseline} labels={labels} runs={runs}
+          baseline={against.baseline} runs={runs} labels={labels} author={author} note={() => note(true)}
         />
       )}
       <div class={state.view === "matrix" ? "unused" : "page-scroll"} aria-busy={!progress.done}>
@@ -80,7 +82,8 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
       </div>
       {state.cell !== undefined && table.at(state.cell) >= 0 && (
         <Drawer
-          source={source} head={head} table={table} index={state.cell} tab={state.tab} blind={state.blind} go={go} author={author} labelled={again}
+          source={source} head={head} table={table} index={state.cell} tab={state.tab} blind={state.blind} go={go}
+          labels={labels} author={author} name={name} noting={noting} note={note}
           {...(against.baseline === undefined ? {} : { baseline: against.baseline })}
         />
       )}
