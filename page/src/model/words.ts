@@ -107,6 +107,12 @@ export function when(at: number): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
+/** Lines as sentences one after the other: a message and its hint. */
+export function sentences(...texts: readonly string[]): string {
+  const lines = texts.flatMap((text) => text.split("\n")).map((line) => line.trim()).filter((line) => line !== "");
+  return lines.map((line) => (/[.!?:]$/.test(line) ? line : `${line}.`)).join(" ");
+}
+
 function known(end: number | null): end is number {
   return end !== null && Number.isFinite(end);
 }

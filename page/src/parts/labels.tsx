@@ -6,6 +6,7 @@ import type { Table } from "../model/table";
 import type { Labels } from "./labelling";
 import { count, interval, Mark, percent, when } from "./marks";
 import { shown } from "./text";
+import { TroubleLine } from "./told";
 
 const SCORES = [1, 2, 3, 4, 5] as const;
 
@@ -41,7 +42,7 @@ export function LabelBar(p: { labels: Labels; author: string; name: (author: str
       </button>
       <Note key={`${p.author} ${mine?.note ?? ""}`} note={mine?.note ?? ""} noting={p.noting} noted={p.noted} say={(note) => labels.say("note", note === "" ? null : note)} />
       <Author author={p.author} name={p.name} />
-      {labels.problem !== undefined && <p class="problem-box" role="alert">{labels.problem.message} {labels.problem.hint}</p>}
+      <TroubleLine problem={labels.problem} />
     </div>
   );
 }

@@ -56,7 +56,7 @@ export function Charts({ head, table, chosen, go, state }: Props) {
         )}
       </div>
       {n === 0 || columns.length === 0 ? (
-        <p class="chart-empty">{columns.length === 0 ? "All columns are hidden." : "The filter chooses no case."}</p>
+        <p class="chart-empty">{table.rows.length === 0 ? "Nothing is settled yet: there is nothing to draw." : columns.length === 0 ? "All columns are hidden." : "The filter chooses no case."}</p>
       ) : (
         <div class="chart-grid">
           <RateChart columns={columns} summaries={sums} />

@@ -1,5 +1,5 @@
 /** Two runs held against each other; or, without a baseline, two columns of one. */
-import type { Compared, Comparison, DataSource, Head, RunSummary } from "../data/source";
+import type { Compared, Comparison, Head, RunSummary } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
@@ -7,30 +7,28 @@ import { count, when } from "../model/words";
 import { Changes, Kinds } from "../parts/changes";
 import { ColumnPair } from "../parts/columnpair";
 import { Forest } from "../parts/forest";
-import { useBaseline } from "../state/baseline";
+import { TroubleLine } from "../parts/told";
+import type { Against } from "../state/baseline";
 import type { Go, RunState } from "../state/url";
 
 interface Props {
-  source: DataSource;
   head: Head;
   table: Table;
+  against: Against;
   state: RunState;
   go: Go;
   runs: readonly RunSummary[];
 }
 
-export function ComparisonView({ source, head, table, state, go, runs }: Props) {
-  const done = table.size > 0 && table.size >= head.totals.trials;
-  const { comparison, baseline, problem } = useBaseline(source, head, table, done, state.base);
+export function ComparisonView({ head, table, against, state, go, runs }: Props) {
+  const { comparison, baseline, problem } = against;
   return (
     <div class="comparison">
       <div class="chart-bar">
         <BaselinePicker head={head} runs={runs} base={state.base} go={go} />
       </div>
       {state.base === "" && <ColumnPair head={head} table={table} state={state} go={go} />}
-      {state.base !== "" && problem !== undefined && (
-        <p class="problem" role="alert">{visible(problem.message)} {visible(problem.hint)}</p>
-      )}
+      {state.base !== "" && <TroubleLine problem={problem} />}
       {state.base !== "" && problem === undefined && (comparison === undefined || baseline === undefined) && (
         <p class="chart-empty" role="status">Comparing…</p>
       )}

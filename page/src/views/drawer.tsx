@@ -16,6 +16,7 @@ import { AgreementLine, History, LabelBar, Standing } from "../parts/labels";
 import { MoreTab, PromptTab } from "../parts/more";
 import { formsOf, Output, usualForm, useBefore, type Form } from "../parts/output";
 import { Tabs, type Tab } from "../parts/tabs";
+import { shown } from "../parts/text";
 import type { RunLabels } from "../state/labelled";
 import { link, read, type Go } from "../state/url";
 
@@ -51,8 +52,8 @@ export function Drawer(p: DrawerProps) {
       <Bar {...p} close={close} />
       {problem !== undefined && (
         <div class="drawer-head" role="alert">
-          <h2 class="drawer-title" id="drawer-title">{problem.message}</h2>
-          <p class="note">{problem.hint}</p>
+          <h2 class="drawer-title" id="drawer-title">{shown(problem.message)}</h2>
+          <p class="note">{shown(problem.hint)}</p>
         </div>
       )}
       {problem === undefined && cell === undefined && <p class="note" id="drawer-title" role="status">Reading the cell…</p>}

@@ -114,7 +114,7 @@ function Nothing({ table, head, state, go }: Props) {
   if (table.rows.length === 0) {
     return (
       <Told title={head.alive ? "Nothing is settled yet" : "This run has no results"}>
-        <p>{head.alive ? "Cases appear here as they are settled." : "It ended before its first case was settled. `evenhand resume` takes it up again."}</p>
+        <p>{head.alive ? "Cases appear here as they are settled." : "It ended before its first case was settled."}</p>
       </Told>
     );
   }

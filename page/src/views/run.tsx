@@ -3,11 +3,12 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { DataSource, Head, RunSummary } from "../data/source";
 import { summaries as summariesOf } from "../model/summary";
 import type { Table } from "../model/table";
+import { visible } from "../model/visible";
 import { useAuthor } from "../parts/author";
 import { Help } from "../parts/help";
 import { useKeys } from "../parts/keyboard";
 import { RunTitle, RunTotals } from "../parts/runheader";
-import { Told, Trouble, Waiting } from "../parts/told";
+import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
 import { useBaseline } from "../state/baseline";
 import { useRunLabels } from "../state/labelled";
@@ -38,8 +39,9 @@ export function RunPage({ source, state, go }: Props) {
     "g c": () => go({ view: "charts" }),
   });
   useEffect(() => {
-    if (head !== undefined) document.title = `${head.title || head.id} · Evenhand`;
-  }, [head]);
+    const view = VIEWS.find(([each]) => each === state.view && each !== "matrix")?.[1];
+    if (head !== undefined) document.title = [view, visible(head.title || head.id), "Evenhand"].filter((part) => part !== undefined).join(" · ");
+  }, [head, state.view]);
   return (
     <div class="run-page">
       <TopBar source={source} help={() => setHelp(true)}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
@@ -66,8 +68,8 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
     <main class="run-main">
       <RunTotals head={head} blind={state.blind} />
       <Tabs state={state} />
-      {against.problem !== undefined && state.view === "matrix" && <p class="line-problem" role="alert">{against.problem.message} {against.problem.hint}</p>}
-      {labels.problem !== undefined && state.cell === undefined && <p class="line-problem" role="alert">{labels.problem.message} {labels.problem.hint}</p>}
+      {state.view === "matrix" && <TroubleLine problem={against.problem} />}
+      {state.cell === undefined && <TroubleLine problem={labels.problem} />}
       {state.view === "matrix" && (
         <MatrixView
           source={source} head={head} table={table} progress={progress} state={state} go={go} selection={selection} summaries={summaries}
@@ -77,7 +79,7 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
       <div class={state.view === "matrix" ? "unused" : "page-scroll"} aria-busy={!progress.done}>
         {state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} go={go} state={state} />}
-        {state.view === "comparison" && <ComparisonView source={source} head={head} table={table} state={state} go={go} runs={runs} />}
+        {state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} />}
         {state.view === "about" && (state.blind ? <Told title="Hidden while you label blind">It names models and prompts.</Told> : <About head={head} />)}
       </div>
       {state.cell !== undefined && table.at(state.cell) >= 0 && (
