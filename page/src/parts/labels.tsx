@@ -41,7 +41,7 @@ export function LabelBar(p: { labels: Labels; author: string; name: (author: str
         Undo
       </button>
       <Note key={`${p.author} ${mine?.note ?? ""}`} note={mine?.note ?? ""} noting={p.noting} noted={p.noted} say={(note) => labels.say("note", note === "" ? null : note)} />
-      <Author author={p.author} name={p.name} />
+      <Author key={p.author} author={p.author} name={p.name} />
       <TroubleLine problem={labels.problem} />
     </div>
   );
@@ -83,12 +83,13 @@ function Note({ note, noting, noted, say }: { note: string; noting: boolean; not
 }
 
 function Author({ author, name }: { author: string; name: (author: string) => void }) {
+  const [text, setText] = useState(author); // what is being written outlives a drawing of the page
   return (
     <label class="author">
       as{" "}
       <input
-        class="author-field" value={author} maxLength={80} size={Math.max(4, Math.min(20, author.length))} aria-label="Your name, kept with what you say"
-        onChange={(event) => name(event.currentTarget.value)}
+        class="author-field" value={text} maxLength={80} size={Math.max(4, Math.min(20, text.length))} aria-label="Your name, kept with what you say"
+        onInput={(event) => setText(event.currentTarget.value)} onChange={() => (text.trim() === "" ? setText(author) : name(text))}
       />
     </label>
   );
