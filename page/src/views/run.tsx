@@ -61,7 +61,7 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
   const against = useBaseline(source, head, table, progress.done, state.base);
   const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline });
   const { rows } = selection;
-  const summaries = useLate(() => summariesOf(table, rows), [table, rows], []);
+  const summaries = useLate(() => (table.size === 0 ? [] : summariesOf(table, rows)), [table, rows], []);
   const hidden = state.hide.join();
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, hidden]);
   return (
