@@ -1,10 +1,13 @@
 /** The page: the list of runs, or one run. */
 import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { Embedded, isEmbedded } from "./data/embedded";
 import { Http } from "./data/http";
-import type { DataSource } from "./data/source";
+import { problemOf, type Problem } from "./data/problem";
+import type { DataSource, RunSummary } from "./data/source";
 import { startTheme } from "./parts/theme";
-import { useUrl } from "./state/url";
+import { Trouble, Waiting } from "./parts/told";
+import { START, useUrl, write } from "./state/url";
 import { RunPage } from "./views/run";
 import { RunList } from "./views/runs";
 import "./style/tokens.css";
@@ -13,8 +16,21 @@ import "./style/matrix.css";
 import "./style/drawer.css";
 import "./style/charts.css";
 
+/** A report is about one run: it opens on it, held against its baseline where it has one. */
+function TheRun({ source }: { source: DataSource }) {
+  const [problem, set] = useState<Problem>();
+  useEffect(() => {
+    const open = ([run, base]: readonly RunSummary[]): void => {
+      if (run !== undefined) location.replace(write({ ...START, run: run.id, base: base?.id ?? "" })); // nothing to go back to
+    };
+    source.runs().then(open).catch((thrown: unknown) => set(problemOf(thrown)));
+  }, [source]);
+  return problem === undefined ? <Waiting>Reading the run…</Waiting> : <Trouble problem={problem} />;
+}
+
 function Page({ source }: { source: DataSource }) {
   const [state, go] = useUrl();
+  if (state.run === "" && !source.live) return <TheRun source={source} />;
   if (state.run === "") return <RunList source={source} state={state} go={go} />;
   return <RunPage key={state.run} source={source} state={state} go={go} />;
 }

@@ -14,6 +14,8 @@ interface Packed {
   readonly runs: readonly RunSummary[];
   readonly head: Head;
   readonly labels: readonly Label[];
+  /** Of a report with a baseline: the run that it is held against, and what is said of the two. */
+  readonly baseline_head?: Head;
   readonly comparison?: Comparison;
   /** How many cells are in a chunk. */
   readonly chunk_size: number;
@@ -28,47 +30,43 @@ export class Embedded implements DataSource {
   readonly writable = false;
   readonly live = false;
   private readonly packed = unpack("data-head").then((text) => JSON.parse(text) as Packed);
-  private readonly chunks = new Map<number, Promise<readonly Cell[]>>();
-  /** Where the trials are in the chunks: their places in the plan, in the order of the blocks. */
-  private order: Promise<ReadonlyMap<number, number>> | undefined;
+  private readonly packs = new Map<string, Promise<Pack>>();
 
   async runs(): Promise<readonly RunSummary[]> {
     return (await this.packed).runs;
   }
 
   async head(run: string): Promise<Head> {
-    const { head } = await this.packed;
-    if (head.id !== run) throw new Problem("this report holds another run", "`evenhand view` shows all of them.");
-    return head;
+    return (await this.pack(run)).head;
   }
 
-  async *blocks(): AsyncIterable<Block> {
-    for (const line of (await unpack("data-blocks")).split("\n")) {
-      if (line !== "") yield JSON.parse(line) as Block;
-    }
+  async *blocks(run: string): AsyncIterable<Block> {
+    yield* (await this.pack(run)).blocks();
   }
 
-  async previews(_run: string, cells: readonly number[]): Promise<readonly Preview[]> {
-    return (await Promise.all(cells.map((index) => this.find(index)))).filter((cell) => cell !== undefined).map(preview);
+  async previews(run: string, cells: readonly number[]): Promise<readonly Preview[]> {
+    const pack = await this.pack(run);
+    return (await Promise.all(cells.map((index) => pack.find(index)))).filter((cell) => cell !== undefined).map(preview);
   }
 
-  async cell(_run: string, index: number): Promise<Cell> {
-    const cell = await this.find(index);
+  async cell(run: string, index: number): Promise<Cell> {
+    const cell = await (await this.pack(run)).find(index);
     if (cell === undefined) throw new Problem("this cell is not in the report");
     return cell;
   }
 
-  async search(_run: string, text: string): Promise<readonly number[]> {
+  async search(run: string, text: string): Promise<readonly number[]> {
     const sought = text.toLowerCase();
     const found: number[] = [];
-    for (let number = 0; chunkText(number) !== undefined; number++) {
-      for (const cell of await this.chunk(number)) if (standsIn(cell, sought)) found.push(cell.index);
+    for await (const cells of (await this.pack(run)).all()) {
+      for (const cell of cells) if (standsIn(cell, sought)) found.push(cell.index);
     }
     return found;
   }
 
-  async labels(): Promise<readonly Label[]> {
-    return (await this.packed).labels;
+  async labels(run: string): Promise<readonly Label[]> {
+    const { head, labels } = await this.packed;
+    return run === head.id ? labels : [];
   }
 
   label(): Promise<Label> {
@@ -85,12 +83,47 @@ export class Embedded implements DataSource {
     return () => undefined;
   }
 
-  private async find(index: number): Promise<Cell | undefined> {
+  private pack(run: string): Promise<Pack> {
+    const pack = this.packs.get(run) ?? this.packOf(run);
+    this.packs.set(run, pack);
+    return pack;
+  }
+
+  private async packOf(run: string): Promise<Pack> {
+    const { head, baseline_head, chunk_size } = await this.packed;
+    if (run === head.id) return new Pack("data", head, chunk_size);
+    if (run === baseline_head?.id) return new Pack("data-baseline", baseline_head, chunk_size);
+    throw new Problem("this report holds another run", "`evenhand view` shows all of them.");
+  }
+}
+
+/** One run of the report: its elements are called alike. */
+class Pack {
+  private readonly chunks = new Map<number, Promise<readonly Cell[]>>();
+  /** Where the trials are in the chunks: their places in the plan, in the order of the blocks. */
+  private order: Promise<ReadonlyMap<number, number>> | undefined;
+
+  constructor(
+    private readonly name: string,
+    readonly head: Head,
+    private readonly chunkSize: number,
+  ) {}
+
+  async *blocks(): AsyncIterable<Block> {
+    for (const line of (await unpack(`${this.name}-blocks`)).split("\n")) {
+      if (line !== "") yield JSON.parse(line) as Block;
+    }
+  }
+
+  /** All cells, chunk by chunk. */
+  async *all(): AsyncIterable<readonly Cell[]> {
+    for (let number = 0; document.getElementById(this.chunkName(number)) !== null; number++) yield this.chunk(number);
+  }
+
+  async find(index: number): Promise<Cell | undefined> {
     this.order ??= this.places();
     const at = (await this.order).get(index);
-    if (at === undefined) return undefined;
-    const { chunk_size } = await this.packed;
-    return (await this.chunk(Math.floor(at / chunk_size)))[at % chunk_size];
+    return at === undefined ? undefined : (await this.chunk(Math.floor(at / this.chunkSize)))[at % this.chunkSize];
   }
 
   private async places(): Promise<ReadonlyMap<number, number>> {
@@ -102,10 +135,14 @@ export class Embedded implements DataSource {
   private chunk(number: number): Promise<readonly Cell[]> {
     let chunk = this.chunks.get(number);
     if (chunk === undefined) {
-      chunk = unpack(`data-cells-${number}`).then((text) => JSON.parse(text) as readonly Cell[]);
+      chunk = unpack(this.chunkName(number)).then((text) => JSON.parse(text) as readonly Cell[]);
       this.chunks.set(number, chunk);
     }
     return chunk;
+  }
+
+  private chunkName(number: number): string {
+    return `${this.name}-cells-${number}`;
   }
 }
 
@@ -116,10 +153,6 @@ async function unpack(id: string): Promise<string> {
   const bytes = Uint8Array.from(atob(packed.trim()), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).text();
-}
-
-function chunkText(number: number): Element | undefined {
-  return document.getElementById(`data-cells-${number}`) ?? undefined;
 }
 
 function preview(cell: Cell): Preview {

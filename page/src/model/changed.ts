@@ -5,7 +5,7 @@ import { FAIL, PASS, type Table } from "./table";
 export interface Change {
   readonly row: number;
   readonly variant: number;
-  /** The first of its trials in the run. */
+  /** The first of its trials that changed. */
   readonly trial: number;
   /** Means over the repeats that both have a number for; NaN where there are none. */
   readonly before: Side;
@@ -44,7 +44,7 @@ export function changesOf(table: Table, baseline: Baseline): Change[] {
     if (place < 0) continue;
     const key = table.row[i]! * table.variantCount + table.variant[i]!;
     let found = sums.get(key);
-    if (found === undefined) sums.set(key, (found = { trial: i, cell: new Float64Array(6) }));
+    if (found === undefined) sums.set(key, (found = { trial: -1, cell: new Float64Array(6) }));
     const { cell } = found;
     const [before, now] = [baseline.table.outcome[place]!, table.outcome[i]!];
     if (before <= FAIL && now <= FAIL) {
@@ -53,6 +53,7 @@ export function changesOf(table: Table, baseline: Baseline): Change[] {
       cell[2]! += now === PASS ? 1 : 0;
     }
     const [from, to] = [baseline.table.score[place]!, table.score[i]!];
+    if (found.trial < 0 && (before !== now || from < to || from > to)) found.trial = i;
     if (!Number.isNaN(from) && !Number.isNaN(to)) {
       cell[3]!++;
       cell[4]! += from;

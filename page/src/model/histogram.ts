@@ -46,7 +46,7 @@ export function binned(values: ArrayLike<number>, bins: Bins): Int32Array {
 }
 
 /** The bin that a value falls into; 1e-9 of a bin below an end is that end. */
-export function binOf(value: number, bins: Bins): number {
+function binOf(value: number, bins: Bins): number {
   return Math.max(0, Math.min(bins.n - 1, Math.floor((value - bins.low) / bins.width + 1e-9)));
 }
 

@@ -1,6 +1,6 @@
 /** How far a rate or a mean can be from what was seen: the intervals of `stats/interval.py`, computed alike. */
 
-export const CONFIDENCE = 0.95;
+const CONFIDENCE = 0.95;
 /** The normal quantile of it, two-sided. */
 const Z = 1.9599639845400536;
 

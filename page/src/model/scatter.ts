@@ -17,7 +17,7 @@ export interface Mark {
 const NAMED = 5;
 /** Up to so many cases only equal points are one mark. */
 const FEW = 1500;
-export const SHADES = 5;
+const SHADES = 5;
 
 /** Whether so many cases are drawn as tiles. */
 export function tiled(n: number): boolean {

@@ -2,6 +2,7 @@
 import type { Interval } from "../data/source";
 import { meanOfSums, wilsonOfClusters, type Clusters } from "./interval";
 import { ERROR, FAIL, NOT_APPLICABLE, PASS, type Table } from "./table";
+import { count, grouped } from "./words";
 
 export interface ColumnSummary {
   /** Trials by outcome. */
@@ -103,7 +104,7 @@ function meanOf(sums: Sums): Interval | null {
 /** Trials without a verdict, in words: `2 errors, 1 not applicable`; empty for none. */
 export function apart(outcomes: readonly number[]): string {
   const [errors, none] = [outcomes[ERROR]!, outcomes[NOT_APPLICABLE]!];
-  const said = errors > 0 ? [`${errors} ${errors === 1 ? "error" : "errors"}`] : [];
-  if (none > 0) said.push(`${none} not applicable`);
+  const said = errors > 0 ? [count(errors, "error")] : [];
+  if (none > 0) said.push(`${grouped(none)} not applicable`);
   return said.join(", ");
 }

@@ -101,7 +101,7 @@ export function chunks(text: string, size = CHUNK): readonly Chunk[] {
   return found;
 }
 
-export function linesOf(text: string): number {
+function linesOf(text: string): number {
   let n = 1;
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) n++;
   return n;

@@ -86,11 +86,31 @@ export function rate(of: Interval | null): string {
   return `${percent(of.value)} [${interval(of.low ?? 0, of.high ?? 1)}], ${count(of.n, "case")}`;
 }
 
+/** A rate that is told of its trials: `88 % [53–98] passed · 8 cases`. */
+export function passed(of: Interval | null): string {
+  if (of === null || of.n === 0) return "no verdicts";
+  return `${percent(of.value)} [${interval(of.low ?? 0, of.high ?? 1)}] passed · ${count(of.n, "case")}`;
+}
+
 /** A mean, its interval and of how many: `0.81 [0.7, 0.92], 8 cases`. */
 export function mean(of: Interval | null, form: (value: number) => string = number): string {
   if (of === null || of.n === 0) return "no scores";
   const ends = known(of.low) && known(of.high) ? ` [${form(of.low)}, ${form(of.high)}]` : "";
   return `${form(of.value)}${ends}, ${count(of.n, "case")}`;
+}
+
+/** A moment, given in seconds since 1970, as the clock here shows it: `2026-11-21 13:38`. */
+export function when(at: number): string {
+  const date = new Date(at * 1000);
+  const two = (part: number): string => String(part).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** Lines as sentences one after the other: a message and its hint. */
+export function sentences(...texts: readonly string[]): string {
+  const lines = texts.flatMap((text) => text.split("\n")).map((line) => line.trim()).filter((line) => line !== "");
+  return lines.map((line) => (/[.!?:]$/.test(line) ? line : `${line}.`)).join(" ");
 }
 
 function known(end: number | null): end is number {

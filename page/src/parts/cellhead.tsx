@@ -65,10 +65,13 @@ function facts({ cell, table, trial }: Props): readonly string[] {
   const calls = trial < 0 ? cell.calls.length : table.calls[trial]!;
   if (calls > 0 || cell.cost_usd !== null) found.push(cell.cost_usd === null ? "cost unknown" : money(cell.cost_usd));
   const cached = trial < 0 ? 0 : table.cached[trial]!;
-  if (calls > 0) found.push(cached > 0 ? `${count(calls, "call")}, ${cached === calls ? "all" : cached} not sent: cache or journal` : count(calls, "call"));
-  if (cell.judged !== null && cell.judged.calls > 0) {
-    const price = cell.judged.cost_usd === null ? "" : `, ${money(cell.judged.cost_usd)}`;
-    found.push(`of these ${count(cell.judged.calls, "judge call")}${price}`);
+  if (calls > 0) {
+    const parts = cached > 0 ? [`${cached === calls ? "all" : grouped(cached)} replayed`] : [];
+    if (cell.judged !== null && cell.judged.calls > 0) {
+      const price = cell.judged.cost_usd === null ? "" : ` for ${money(cell.judged.cost_usd)}`;
+      parts.unshift(`${grouped(cell.judged.calls)} to judges${price}`);
+    }
+    found.push(parts.length > 0 ? `${count(calls, "call")}: ${parts.join(", ")}` : count(calls, "call"));
   }
   return found;
 }

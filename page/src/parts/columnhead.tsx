@@ -61,7 +61,7 @@ function Ends({ of }: { of: ColumnSummary["score"] }) {
   return (
     <>
       {number(of.value)}
-      {of.low !== null && of.high !== null && <span class="head-ends"> {short2(of.low)}–{short2(of.high)}</span>}
+      {of.low !== null && of.high !== null && <span class="head-ends"> [{short2(of.low)}, {short2(of.high)}]</span>}
     </>
   );
 }

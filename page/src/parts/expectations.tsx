@@ -10,7 +10,7 @@ import { Clipped, shown } from "./text";
 const ORDER: Readonly<Record<State, number>> = { error: 1, fail: 0, not_applicable: 2, pass: 3 };
 
 /** Those that did not pass first, otherwise in their order. */
-export function byUrgency(outcomes: readonly Outcome[]): readonly Outcome[] {
+function byUrgency(outcomes: readonly Outcome[]): readonly Outcome[] {
   return [...outcomes].sort((a, b) => ORDER[a.outcome] - ORDER[b.outcome]);
 }
 
@@ -45,7 +45,7 @@ function Expectation({ outcome, calls }: { outcome: Outcome; calls: readonly Cal
       <summary>
         <Mark outcome={outcome.outcome} short={outcome.outcome === "pass"} />
         <span class="card-name">{shown(outcome.name)}</span>
-        {outcome.metric !== "" && <span class="chip" title="The metric that it counts for">{shown(outcome.metric)}</span>}
+        {outcome.metric !== "" && outcome.metric !== outcome.name && <span class="chip" title="The metric that it counts for">{shown(outcome.metric)}</span>}
         <span class="card-facts">
           {against(outcome)}
           {outcome.weight !== 1 && ` · weight ${number(outcome.weight)}`}

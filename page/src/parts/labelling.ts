@@ -1,60 +1,51 @@
-/** The labels of a run, and what one person adds to those of one trial. */
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { problemOf, type Problem } from "../data/problem";
-import type { DataSource, Label } from "../data/source";
+/** What one person says of one trial, with buttons or keys: the same in the drawer and at the matrix's cursor. */
+import { useMemo } from "preact/hooks";
+import type { Problem } from "../data/problem";
+import type { Label } from "../data/source";
 import { eventsOf, standing, takenBack, type Field, type Said, type Value } from "../model/labels";
+import type { RunLabels } from "../state/labelled";
+import { useKeys } from "./keyboard";
 
 export interface Labels {
-  readonly all: readonly Label[];
-  /** Of this trial. */
+  /** Of this trial, oldest first. */
   readonly events: readonly Label[];
   readonly said: readonly Said[];
   readonly mine: Said | undefined;
   readonly problem: Problem | undefined;
   say(field: Field, value: Value): void;
+  /** Says it, or takes it back where it stands. */
+  toggle(field: Exclude<Field, "note">, value: Value): void;
   /** False where there is nothing to take back. */
   undo(): boolean;
 }
 
-export function useLabels(p: {
-  source: DataSource;
-  run: string;
-  index: number;
-  author: string;
-  blind: boolean;
-  labelled: () => void;
-}): Labels {
-  const { source, run, index, author } = p;
-  const [all, set] = useState<readonly Label[]>([]);
-  const [problem, setProblem] = useState<Problem>();
-  useEffect(() => {
-    let on = true;
-    source.labels(run).then(
-      (labels) => on && set(labels),
-      (thrown: unknown) => on && setProblem(problemOf(thrown)),
-    );
-    return () => {
-      on = false;
-    };
-  }, [source, run]);
+export function useLabels(labels: RunLabels, index: number, author: string, blind: boolean): Labels {
+  const { all, problem, add } = labels;
   const events = useMemo(() => eventsOf(all, index), [all, index]);
   const said = useMemo(() => standing(events), [events]);
   const mine = said.find((one) => one.author === author);
-  const say = (field: Field, value: Value): void => {
-    if (!source.writable) return;
-    source.label(run, { index, field, value, author, blind: p.blind }).then(
-      (label) => {
-        set((before) => [...before, label]);
-        setProblem(undefined);
-        p.labelled();
-      },
-      (thrown: unknown) => setProblem(problemOf(thrown)),
-    );
-  };
+  const say = (field: Field, value: Value): void => add({ index, field, value, author, blind });
+  const toggle = (field: Exclude<Field, "note">, value: Value): void => say(field, mine?.[field] === value ? null : value);
   const undo = (): boolean => {
     const step = takenBack(events, author);
     if (step !== undefined) say(step.field, step.value);
     return step !== undefined;
   };
-  return { all, events, said, mine, problem, say, undo };
+  return { events, said, mine, problem, say, toggle, undo };
+}
+
+/** `note` begins one. */
+export function useLabelKeys(labels: Labels, note: () => void, active: boolean): void {
+  const rate = (score: number) => () => labels.toggle("score", score);
+  useKeys(
+    {
+      p: () => labels.toggle("verdict", "pass"),
+      f: () => labels.toggle("verdict", "fail"),
+      s: () => labels.toggle("star", true),
+      1: rate(1), 2: rate(2), 3: rate(3), 4: rate(4), 5: rate(5),
+      n: note,
+      u: labels.undo,
+    },
+    active,
+  );
 }

@@ -4,22 +4,22 @@ import type { Label } from "../data/source";
 import { agreement, type Said } from "../model/labels";
 import type { Table } from "../model/table";
 import type { Labels } from "./labelling";
-import { count, interval, Mark, percent } from "./marks";
+import { count, interval, Mark, percent, when } from "./marks";
 import { shown } from "./text";
+import { TroubleLine } from "./told";
 
 const SCORES = [1, 2, 3, 4, 5] as const;
 
-/** Buttons for one person's labels. `noting` counts up when the note is to be written. */
-export function LabelBar(p: { labels: Labels; author: string; name: (author: string) => void; noting: number }) {
+/** Buttons for one person's labels. `noting`: the note is to be written; `noted` says that its field is being written in. */
+export function LabelBar(p: { labels: Labels; author: string; name: (author: string) => void; noting: boolean; noted: () => void }) {
   const { labels } = p;
   const { mine } = labels;
-  const toggle = (field: Label["field"], value: string | number | boolean, now: unknown) => () => labels.say(field, now === value ? null : value);
   return (
     <div class="labelbar" role="group" aria-label="Your label">
       {(["pass", "fail"] as const).map((verdict) => (
         <button
           key={verdict} type="button" class={`button small label-${verdict}`} aria-pressed={mine?.verdict === verdict}
-          title={`${verdict}: key ${verdict[0]}`} onClick={toggle("verdict", verdict, mine?.verdict)}
+          title={`${verdict}: key ${verdict[0]}`} onClick={() => labels.toggle("verdict", verdict)}
         >
           <Mark outcome={verdict} />
         </button>
@@ -28,31 +28,32 @@ export function LabelBar(p: { labels: Labels; author: string; name: (author: str
         {SCORES.map((score) => (
           <button
             key={score} type="button" class="button small" aria-pressed={mine?.score === score} title={`${score} of 5: key ${score}`}
-            onClick={toggle("score", score, mine?.score)}
+            onClick={() => labels.toggle("score", score)}
           >
             {score}
           </button>
         ))}
       </span>
-      <button type="button" class="button small" aria-pressed={mine?.star === true} title="Star: key s" onClick={toggle("star", true, mine?.star)}>
+      <button type="button" class="button small" aria-pressed={mine?.star === true} title="Star: key s" onClick={() => labels.toggle("star", true)}>
         <span aria-hidden="true">{mine?.star === true ? "★" : "☆"}</span><span class="unseen">Star</span>
       </button>
       <button type="button" class="button small quiet" title="Take the last back: key u" disabled={mine === undefined} onClick={() => void labels.undo()}>
         Undo
       </button>
-      <Note key={`${p.author} ${mine?.note ?? ""}`} note={mine?.note ?? ""} noting={p.noting} say={(note) => labels.say("note", note === "" ? null : note)} />
-      <Author author={p.author} name={p.name} />
-      {labels.problem !== undefined && <p class="problem-box" role="alert">{labels.problem.message} {labels.problem.hint}</p>}
+      <Note key={`${p.author} ${mine?.note ?? ""}`} note={mine?.note ?? ""} noting={p.noting} noted={p.noted} say={(note) => labels.say("note", note === "" ? null : note)} />
+      <Author key={p.author} author={p.author} name={p.name} />
+      <TroubleLine problem={labels.problem} />
     </div>
   );
 }
 
-function Note({ note, noting, say }: { note: string; noting: number; say: (note: string) => void }) {
+function Note({ note, noting, noted, say }: { note: string; noting: boolean; noted: () => void; say: (note: string) => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
-  const first = useRef(noting);
   const [text, setText] = useState(note);
   useEffect(() => {
-    if (noting !== first.current) field.current?.focus();
+    if (!noting) return;
+    field.current?.focus();
+    noted();
   }, [noting]);
   const dropped = useRef(false);
   const done = (): void => {
@@ -89,7 +90,7 @@ function Author({ author, name }: { author: string; name: (author: string) => vo
       as{" "}
       <input
         class="author-field" value={text} maxLength={80} size={Math.max(4, Math.min(20, text.length))} aria-label="Your name, kept with what you say"
-        onInput={(event) => setText(event.currentTarget.value)} onChange={(event) => name(event.currentTarget.value)}
+        onInput={(event) => setText(event.currentTarget.value)} onChange={() => (text.trim() === "" ? setText(author) : name(text))}
       />
     </label>
   );
@@ -120,7 +121,7 @@ export function History({ events }: { events: readonly Label[] }) {
     <ol class="history">
       {[...events].reverse().map((event) => (
         <li key={event.seq}>
-          <time dateTime={new Date(event.at * 1000).toISOString()}>{new Date(event.at * 1000).toLocaleString()}</time>{" "}
+          <time dateTime={new Date(event.at * 1000).toISOString()}>{when(event.at)}</time>{" "}
           <b>{shown(event.author)}</b> {event.value === null ? `took back: ${event.field}` : <>{event.field}: {shown(String(event.value))}</>}
           {event.blind && " (blind)"}
         </li>

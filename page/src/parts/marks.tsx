@@ -1,7 +1,7 @@
 /** Small signs that every view shows alike: an outcome, a strip of repeats, a rate with its interval. */
 import type { Interval, State } from "../data/source";
 import { OUTCOME_WORDS } from "../model/table";
-import { percent, rate } from "../model/words";
+import { rate } from "../model/words";
 
 export * from "../model/words";
 
@@ -23,7 +23,7 @@ export function word(outcome: State | number): string {
   return WORDS[stateOf(outcome)];
 }
 
-export function stateOf(outcome: State | number): State {
+function stateOf(outcome: State | number): State {
   return typeof outcome === "number" ? (OUTCOME_WORDS[outcome] ?? "error") : outcome;
 }
 
@@ -72,15 +72,5 @@ export function RateBar({ of }: { of: Interval | null }) {
       <rect class="ratebar-part" x="0" y="0" width={of.value * 100} height="10" />
       <path class="ratebar-whisker" d={`M${low} 5H${high}M${low} 2V8M${high} 2V8`} vector-effect="non-scaling-stroke" />
     </svg>
-  );
-}
-
-/** A rate in words with its bar. */
-export function Rate({ of }: { of: Interval | null }) {
-  return (
-    <span class="rate">
-      <b class="rate-value">{of === null || of.n === 0 ? "–" : percent(of.value)}</b>
-      <RateBar of={of} />
-    </span>
   );
 }

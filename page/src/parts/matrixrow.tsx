@@ -18,6 +18,8 @@ export interface RowGiven {
   readonly previews: Previews;
   readonly baseline: Baseline | undefined;
   readonly state: RunState;
+  /** What a cell without a trial says. */
+  readonly missing: string;
 }
 
 interface Props {
@@ -44,7 +46,7 @@ export function shownTrial(table: Table, row: number, variant: number, chosen: U
 }
 
 export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
-  const { table, columns, chosen, previews, baseline, state } = given;
+  const { table, columns, chosen, previews, baseline, state, missing } = given;
   const cells = columns.map(({ variant }) => shownTrial(table, row, variant.index, chosen));
   const first = cells.find((trial) => trial >= 0);
   return (
@@ -65,7 +67,7 @@ export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
             <span class="unseen">{shown(`${name}, case ${row + 1}${outcome}: `)}</span>
             <OutputCell
               table={table} trials={table.cell(row, variant.index)} trial={trial} preview={index < 0 ? undefined : previews.get(index)}
-              baseline={baseline} blind={state.blind} md={state.md} size={state.size}
+              baseline={baseline} blind={state.blind} md={state.md} size={state.size} missing={missing}
             />
             {index >= 0 && <button type="button" class="cell-link" tabIndex={-1} data-link={index} title="Copy a link to this cell">link</button>}
           </div>

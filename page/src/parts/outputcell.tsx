@@ -1,6 +1,6 @@
 /** A cell of the matrix: what one variant answered to one case, and what came of it. */
 import type { Preview } from "../data/source";
-import type { Baseline } from "../model/baseline";
+import type { Baseline, Changed } from "../model/baseline";
 import { ERROR, FAIL, PASS, type Table } from "../model/table";
 import type { Size } from "../state/url";
 import { JsonPreview } from "./json";
@@ -18,6 +18,8 @@ interface Props {
   readonly blind: boolean;
   readonly md: boolean;
   readonly size: Size;
+  /** What is said where there is no trial. */
+  readonly missing: string;
 }
 
 /** As much as fits: more would be laid out and not seen. */
@@ -26,7 +28,7 @@ const CHIPS = 6;
 
 export function OutputCell(p: Props) {
   const { table, trials, trial, preview, blind, size } = p;
-  if (trial < 0) return <span class="cell-none">not run yet</span>;
+  if (trial < 0) return <span class="cell-none">{p.missing}</span>;
   return (
     <>
       <div class="cell-line">
@@ -51,14 +53,14 @@ function Output({ preview, md, size }: Props & { preview: Preview }) {
 
 /** Outcome, score, change and time. */
 function Came({ table, trials, trial, baseline, size }: Props) {
-  const score = mean(trials.map((each) => table.score[each]!));
+  const [score, latency] = [table.score, table.latency].map((column) => mean(trials.map((each) => column[each]!))) as [number, number];
   return (
     <>
       {trials.length > 1 && <Strip outcomes={trials.map((each) => table.outcome[each]!)} />}
       {trials.length === 1 && <Mark outcome={table.outcome[trial]!} short={size === "s"} />}
       {!Number.isNaN(score) && <span class="cell-score" title={trials.length > 1 ? "mean score of the repeats" : "score"}>{number(score)}</span>}
       {baseline !== undefined && <Change baseline={baseline} trials={trials} />}
-      {size !== "s" && <span class="cell-time">{seconds(mean(trials.map((each) => table.latency[each]!)))}</span>}
+      {size !== "s" && !Number.isNaN(latency) && <span class="cell-time">{seconds(latency)}</span>}
     </>
   );
 }
@@ -68,7 +70,9 @@ function Change({ baseline, trials }: { baseline: Baseline; trials: readonly num
   if (known.length === 0) return <span class="change change-none">new</span>;
   const by = mean(known.map((trial) => baseline.change(trial) ?? NaN));
   const ways = known.map((trial) => baseline.changed(trial));
-  const way = (["regressed", "improved"] as const).find((each) => ways.includes(each));
+  const times = (sought: Changed): number => ways.filter((each) => each === sought).length;
+  const more = times("improved") - times("regressed");
+  const way = more > 0 ? "improved" : more < 0 ? "regressed" : undefined;
   const kind = way ?? (by < -1e-9 ? "regressed" : by > 1e-9 ? "improved" : "none");
   const before = baseline.before(known[0]!);
   const said = `before: ${before?.outcome.replace("_", " ") ?? ""} ${number(before?.score)}`;

@@ -67,8 +67,10 @@ function whisker(low: number, high: number, y: number): string {
   return `M${low} ${y}H${high}M${low} ${y - 4}V${y + 4}M${high} ${y - 4}V${y + 4}`;
 }
 
-/** A name cut to about so many pixels. */
+/** A name cut to about so many pixels, in its middle: what tells names apart often stands at the end. */
 function fitted(name: string, width: number): string {
   const most = Math.max(6, Math.floor((width - 90) / 6.6));
-  return name.length > most ? `${name.slice(0, most - 1)}…` : name;
+  if (name.length <= most) return name;
+  const end = Math.floor(most / 3);
+  return `${name.slice(0, most - 1 - end)}…${name.slice(-end)}`;
 }

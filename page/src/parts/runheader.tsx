@@ -1,7 +1,7 @@
 /** What a run is and what it came to: title, verdict, totals, and what its data can say. */
 import type { Head } from "../data/source";
 import { Menu } from "./menu";
-import { count, grouped, money, rate, seconds, tokens } from "./marks";
+import { count, grouped, money, passed, seconds, sentences, tokens, when } from "./marks";
 import { shown } from "./text";
 import { Verdict } from "./verdict";
 
@@ -16,12 +16,14 @@ export function RunTitle({ head, blind }: { head: Head; blind: boolean }) {
 
 export function RunTotals({ head, blind }: { head: Head; blind: boolean }) {
   const { totals } = head;
+  const all = totals.trials >= head.planned;
+  const far = all ? count(totals.trials, "trial") : `${grouped(totals.trials)} of ${count(head.planned, "trial")}`;
   const facts = blind
-    ? [count(totals.trials, "trial")]
+    ? [far]
     : [
-        head.rate === null ? "" : `${rate(head.rate)} passed`,
-        `${count(totals.trials, "trial")}: ${outcomes(head)}`,
-        totals.calls > 0 ? `${count(totals.calls, "call")}${totals.cached > 0 ? `, ${grouped(totals.cached)} from the cache` : ""}` : "",
+        head.rate === null ? "" : passed(head.rate),
+        [far, outcomes(head)].filter((part) => part !== "").join(": "),
+        totals.calls > 0 ? `${count(totals.calls, "call")}${totals.cached > 0 ? `, ${grouped(totals.cached)} replayed` : ""}` : "",
         totals.tokens_in + totals.tokens_out > 0 ? tokens(totals.tokens_in, totals.tokens_out) : "",
         money(totals.cost_usd) === "unknown" ? "cost unknown" : money(totals.cost_usd),
         head.finished_at === null ? "" : seconds(head.finished_at - head.created_at),
@@ -29,15 +31,18 @@ export function RunTotals({ head, blind }: { head: Head; blind: boolean }) {
   return (
     <div class="totals">
       {facts.filter((fact) => fact !== "").map((fact) => <span key={fact}>{fact}</span>)}
-      <span>{new Date(head.created_at * 1000).toLocaleString()}</span>
+      <span>{when(head.created_at)}</span>
       {!blind && <Notices title="finding" of={head.findings} />}
       <Notices title="warning" of={head.warnings} />
-      {head.message !== "" && <span class="totals-message">{shown(head.message)}</span>}
+      {head.message !== "" && <span class="totals-message">{shown(sentences(head.message))}</span>}
+      {!all && !head.alive && <span class="totals-message">`evenhand resume {head.id}` goes on with it.</span>}
     </div>
   );
 }
 
+/** Nothing where nothing is settled. */
 function outcomes({ totals }: Head): string {
+  if (totals.trials === 0) return "";
   const said = [`${grouped(totals.passed)} passed`, `${grouped(totals.failed)} failed`];
   if (totals.errors > 0) said.push(count(totals.errors, "error"));
   if (totals.not_applicable > 0) said.push(`${grouped(totals.not_applicable)} not applicable`);

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { RunSummary } from "../data/source";
 import { START, write } from "../state/url";
-import { grouped, interval, money, percent, RateBar, seconds } from "./marks";
+import { grouped, interval, money, percent, RateBar, seconds, when } from "./marks";
 import { shown } from "./text";
 import { Verdict } from "./verdict";
 
@@ -92,13 +92,9 @@ function OneRun({ run, picked, toggle }: { run: RunSummary; picked: boolean; tog
       <td class="n run-size">{grouped(run.cases)} × {grouped(run.variants)}{repeats}</td>
       <td class="n run-cost">{money(run.totals.cost_usd)}</td>
       <td class="n run-took">{run.finished_at === null ? "–" : seconds(run.finished_at - run.created_at)}</td>
-      <td class="n run-date"><time dateTime={new Date(run.created_at * 1000).toISOString()}>{day(run.created_at)}</time></td>
+      <td class="n run-date"><time dateTime={new Date(run.created_at * 1000).toISOString()}>{when(run.created_at)}</time></td>
     </tr>
   );
-}
-
-function day(at: number): string {
-  return new Date(at * 1000).toLocaleString(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 }
 
 function compared(a: number | string, b: number | string): number {

@@ -1,6 +1,7 @@
 /** What the page says instead of data: that it is being read, that there is none, that it cannot be had. */
 import type { ComponentChildren } from "preact";
 import type { Problem } from "../data/problem";
+import { sentences } from "../model/words";
 import { shown } from "./text";
 
 export function Waiting({ children }: { children: ComponentChildren }) {
@@ -24,4 +25,9 @@ export function Trouble({ problem, children }: { problem: Problem; children?: Co
       {children}
     </div>
   );
+}
+
+/** What went wrong with a part of the page, in a line. */
+export function TroubleLine({ problem }: { problem: Problem | undefined }) {
+  return problem === undefined ? null : <p class="line-problem" role="alert">{shown(sentences(problem.message, problem.hint))}</p>;
 }

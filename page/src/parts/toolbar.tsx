@@ -5,6 +5,8 @@ import type { Column } from "../model/columns";
 import { KEYS, readSort, writeSort } from "../model/order";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
+import { visible } from "../model/visible";
+import { when } from "../model/words";
 import type { Selection } from "../state/selection";
 import { SHOWS, type Go, type RunState, type Show, type Size } from "../state/url";
 import { FilterBox } from "./filterbox";
@@ -112,7 +114,7 @@ function BaseSelect({ state, go, runs }: Props) {
     <select id="baseline" class="control" aria-label="Baseline" value={state.base} onChange={(event) => go({ base: event.currentTarget.value })}>
       <option value="">No baseline</option>
       {others.map((run) => (
-        <option key={run.id} value={run.id}>{`vs ${run.title || run.id}, ${new Date(run.created_at * 1000).toLocaleString()}`}</option>
+        <option key={run.id} value={run.id}>{`vs ${visible(run.title || run.id)}, ${when(run.created_at)}`}</option>
       ))}
     </select>
   );

@@ -6,7 +6,7 @@ import { ThemeSwitch } from "./theme";
 export function TopBar({ source, children, help }: { source: DataSource; children?: ComponentChildren; help: () => void }) {
   return (
     <header class="topbar">
-      <a class="brand" href="#/" title="List of runs (g r)">Evenhand</a>
+      <a class="brand" href="#/" title={source.live ? "List of runs (g r)" : "This run, as the report opens (g r)"}>Evenhand</a>
       {children}
       <span class="topbar-end">
         {!source.live && <span class="topbar-note">report in one file</span>}

@@ -10,7 +10,7 @@ const VERDICTS = {
 
 export function Verdict({ run }: { run: RunSummary }) {
   const [sign, words, state] = VERDICTS[run.verdict];
-  if (run.status === "running" && run.alive) return <Status run={run} />;
+  if ((run.status === "running" && run.alive) || (run.verdict === "undecided" && run.status !== "finished")) return <Status run={run} />;
   return (
     <span class="run-state">
       <span class={`badge badge-${state}`}><span aria-hidden="true">{sign}</span> {words}</span>

@@ -23,6 +23,8 @@ export interface Cursor {
   /** The place among the rows that are shown; -1 before the first move. */
   readonly row: number;
   readonly column: number;
+  /** The place in the plan of the trial that the cell shows; -1 for none. */
+  readonly index: number;
   /** Of the active cell's element. */
   readonly id: string | undefined;
   readonly click: (target: Element) => void;
@@ -48,10 +50,14 @@ export function useCursor({ table, order, chosen, columns, state, go, box, revea
     reveal(next);
     if (state.cell !== undefined) show(next, there);
   };
-  const show = (to: number, across: number): void => {
+  const indexAt = (to: number, across: number): number => {
     const variant = columns[across]?.variant.index;
     const trial = variant === undefined || to < 0 ? -1 : shownTrial(table, order[to]!, variant, chosen);
-    if (trial >= 0) go({ cell: table.index[trial]! });
+    return trial < 0 ? -1 : table.index[trial]!;
+  };
+  const show = (to: number, across: number): void => {
+    const index = indexAt(to, across);
+    if (index >= 0) go({ cell: index });
   };
   const beside = (by: 1 | -1): void => {
     if (step !== undefined) step(by);
@@ -105,7 +111,7 @@ export function useCursor({ table, order, chosen, columns, state, go, box, revea
     set({ row: order[to]!, column: across });
     show(to, across);
   };
-  return { row: place, column, id: place < 0 ? undefined : cellId(row, column), click, swipe: useSwipe(step) };
+  return { row: place, column, index: indexAt(place, column), id: place < 0 ? undefined : cellId(row, column), click, swipe: useSwipe(step) };
 }
 
 /** When the drawer closes, the keyboard is back in the matrix. */

@@ -21,6 +21,7 @@ export interface LoadedRun {
 const NOTHING: Progress = { cells: 0, done: false };
 const EMPTY: LoadedRun = { head: undefined, table: undefined, progress: NOTHING, problem: undefined };
 const DRAWN_EVERY = 250; // ms between two drawings while blocks come in
+const LOOK_EVERY = 10_000; // ms, while a run is being written
 const REST = 4; // a live run is read again after so many times as long as the last reading took
 
 export function useRun(source: DataSource, run: string): LoadedRun {
@@ -41,21 +42,38 @@ class Reader {
   private reading = true;
   private again = false;
   private timer: number | undefined;
-  private unwatch: () => void = () => undefined;
+  private looking: number | undefined;
+  /** Set while the run file is being watched. */
+  private unwatch: (() => void) | undefined;
 
   constructor(
     private readonly source: DataSource,
     private readonly run: string,
     private readonly show: (loaded: LoadedRun) => void,
   ) {
+    if (source.live) document.addEventListener("visibilitychange", this.look);
     void this.read();
   }
 
   stop(): void {
     this.stopped = true;
     clearTimeout(this.timer);
-    this.unwatch();
+    this.unwatch?.();
+    clearInterval(this.looking);
+    document.removeEventListener("visibilitychange", this.look);
   }
+
+  /** Whoever comes back to the page sees what was resumed, labelled or killed meanwhile. */
+  private readonly look = (): void => {
+    const { head } = this.shown;
+    if (document.visibilityState !== "visible" || head === undefined || this.reading) return;
+    this.source.head(this.run).then(
+      ({ seq, alive }) => {
+        if (!this.stopped && !this.reading && (seq !== head.seq || alive !== head.alive)) void this.read();
+      },
+      () => undefined, // the server was stopped: what is shown stays
+    );
+  };
 
   private async read(): Promise<void> {
     this.reading = true;
@@ -66,8 +84,8 @@ class Reader {
       if (this.stopped) return;
       if (this.shown.table === undefined) {
         this.put({ head, table: new Table(head.columns.length), progress: NOTHING, problem: undefined });
-        if (this.source.live && head.alive) this.follow(head.seq);
       }
+      this.follow(head);
       await this.readCells(head);
       if (head.partial) await this.readNotes(head);
     } catch (thrown) {
@@ -100,7 +118,16 @@ class Reader {
     this.put({ ...this.shown, head: { ...head, ...notes, partial: false } });
   }
 
-  private follow(seq: number): void {
+  /** As long as a process writes it. A killed one says nothing: so a look is taken, too, now and then. */
+  private follow({ alive, seq }: Head): void {
+    if (!this.source.live || alive === (this.unwatch !== undefined)) return;
+    if (!alive) {
+      this.unwatch?.();
+      this.unwatch = undefined;
+      clearInterval(this.looking);
+      return;
+    }
+    this.looking = setInterval(this.look, LOOK_EVERY);
     this.unwatch = this.source.watch(this.run, (newest) => {
       if (newest <= seq) return;
       seq = newest;

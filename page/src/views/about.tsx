@@ -1,14 +1,14 @@
 /** What a run was made of and what it used: variants, models, configuration, settings. */
 import type { Head } from "../data/source";
 import { Json } from "../parts/json";
-import { count, grouped, money } from "../parts/marks";
+import { count, grouped, money, when } from "../parts/marks";
 import { shown } from "../parts/text";
 
 export function About({ head }: { head: Head }) {
   const facts: readonly (readonly [string, string])[] = [
     ["Run", head.id],
     ["Made from", head.source],
-    ["Started", new Date(head.created_at * 1000).toLocaleString()],
+    ["Started", when(head.created_at)],
     ["Plan", `${count(head.cases, "case")} × ${count(head.variants, "variant")}${head.repeats > 1 ? ` × ${count(head.repeats, "repeat")}` : ""} = ${count(head.planned, "trial")}`],
     ["Passes at", `${Math.round(head.pass_rate * 100)} %`],
     ["Fingerprint", head.fingerprint],
@@ -56,7 +56,7 @@ function UsageTable({ head }: { head: Head }) {
     <div class="table-box">
       <table class="list">
         <thead>
-          <tr><th>Role</th><th>Model</th><th class="n">Calls</th><th class="n">From the cache</th><th class="n">Tokens in</th><th class="n">Tokens out</th><th class="n">Cost</th></tr>
+          <tr><th>Role</th><th>Model</th><th class="n">Calls</th><th class="n" title="From the cache or the journal: nothing was sent">Replayed</th><th class="n">Tokens in</th><th class="n">Tokens out</th><th class="n">Cost</th></tr>
         </thead>
         <tbody>
           {head.usage.map((used) => (

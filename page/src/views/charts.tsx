@@ -10,7 +10,7 @@ import { measuresOf, rowsOf, seriesOf } from "../model/series";
 import { summaries } from "../model/summary";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
-import { count } from "../model/words";
+import { count, grouped } from "../model/words";
 import { ColumnScatter, MeasureChoice } from "../parts/columnscatter";
 import { HistogramChart } from "../parts/histogramchart";
 import { RateChart } from "../parts/ratechart";
@@ -45,7 +45,7 @@ export function Charts({ head, table, chosen, go, state }: Props) {
       <div class="chart-bar">
         <MeasureChoice measures={measures} measure={measure} change={(key) => go({ plot: `${key}.${x}.${y}` })} />
         <span class="chart-count">
-          {n === table.rows.length ? count(n, "case") : `${count(n, "case")} of ${table.rows.length.toLocaleString("en-US")}`}
+          {n === table.rows.length ? count(n, "case") : `${count(n, "case")} of ${grouped(table.rows.length)}`}
         </span>
         {brush !== undefined && (
           <span class="chart-chips">
@@ -56,7 +56,7 @@ export function Charts({ head, table, chosen, go, state }: Props) {
         )}
       </div>
       {n === 0 || columns.length === 0 ? (
-        <p class="chart-empty">{columns.length === 0 ? "All columns are hidden." : "The filter chooses no case."}</p>
+        <p class="chart-empty">{table.rows.length === 0 ? "Nothing is settled yet: there is nothing to draw." : columns.length === 0 ? "All columns are hidden." : "The filter chooses no case."}</p>
       ) : (
         <div class="chart-grid">
           <RateChart columns={columns} summaries={sums} />

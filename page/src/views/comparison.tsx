@@ -1,36 +1,34 @@
 /** Two runs held against each other; or, without a baseline, two columns of one. */
-import type { Compared, Comparison, DataSource, Head, RunSummary } from "../data/source";
+import type { Compared, Comparison, Head, RunSummary } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
-import { count } from "../model/words";
+import { count, when } from "../model/words";
 import { Changes, Kinds } from "../parts/changes";
 import { ColumnPair } from "../parts/columnpair";
 import { Forest } from "../parts/forest";
-import { useBaseline } from "../state/baseline";
+import { TroubleLine } from "../parts/told";
+import type { Against } from "../state/baseline";
 import type { Go, RunState } from "../state/url";
 
 interface Props {
-  source: DataSource;
   head: Head;
   table: Table;
+  against: Against;
   state: RunState;
   go: Go;
   runs: readonly RunSummary[];
 }
 
-export function ComparisonView({ source, head, table, state, go, runs }: Props) {
-  const done = table.size > 0 && table.size >= head.totals.trials;
-  const { comparison, baseline, problem } = useBaseline(source, head, table, done, state.base);
+export function ComparisonView({ head, table, against, state, go, runs }: Props) {
+  const { comparison, baseline, problem } = against;
   return (
     <div class="comparison">
       <div class="chart-bar">
         <BaselinePicker head={head} runs={runs} base={state.base} go={go} />
       </div>
       {state.base === "" && <ColumnPair head={head} table={table} state={state} go={go} />}
-      {state.base !== "" && problem !== undefined && (
-        <p class="problem" role="alert">{visible(problem.message)} {visible(problem.hint)}</p>
-      )}
+      {state.base !== "" && <TroubleLine problem={problem} />}
       {state.base !== "" && problem === undefined && (comparison === undefined || baseline === undefined) && (
         <p class="chart-empty" role="status">Comparing…</p>
       )}
@@ -58,17 +56,13 @@ function BaselinePicker({ head, runs, base, go }: { head: Head; runs: readonly R
         {groups.map(([name, members]) => members.length > 0 && (
           <optgroup key={name} label={name}>
             {[...members].sort((a, b) => b.created_at - a.created_at).map((run) => (
-              <option key={run.id} value={run.id}>{`${when(run)} · ${run.totals.passed}/${run.totals.trials} passed · ${visible(run.title)}`}</option>
+              <option key={run.id} value={run.id}>{`${when(run.created_at)} · ${run.totals.passed}/${run.totals.trials} passed · ${visible(run.title)}`}</option>
             ))}
           </optgroup>
         ))}
       </select>
     </label>
   );
-}
-
-function when({ created_at }: RunSummary): string {
-  return new Date(created_at * 1000).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" });
 }
 
 const SIGNS: Readonly<Record<string, string>> = { better: "▲", worse: "▼", undecided: "?", "no detectable difference": "=", "non-inferior": "≥" };
@@ -79,7 +73,7 @@ function Runs({ head, table, comparison, baseline, go }: { head: Head; table: Ta
     <>
       <section aria-labelledby="verdicts">
         <h2 id="verdicts" class="chart-title">Is it better than the baseline?</h2>
-        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${when(comparison.baseline)}: each column on the cases that both have. ${tally(comparison.results)}`}</p>
+        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${when(comparison.baseline.created_at)}: each column on the cases that both have. ${tally(comparison.results)}`}</p>
         <ul class="verdicts">
           {comparison.results.map((each, i) => <VerdictLine key={i} of={each} />)}
         </ul>

@@ -6,17 +6,18 @@ import type { Cell, DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { neighbour } from "../model/neighbour";
 import type { Table } from "../model/table";
-import { useAuthor } from "../parts/author";
 import { Calls } from "../parts/calls";
 import { CellHead } from "../parts/cellhead";
 import { Copy } from "../parts/copy";
 import { Expectations, InShort } from "../parts/expectations";
 import { useKeys } from "../parts/keyboard";
-import { useLabels } from "../parts/labelling";
+import { useLabelKeys, useLabels } from "../parts/labelling";
 import { AgreementLine, History, LabelBar, Standing } from "../parts/labels";
 import { MoreTab, PromptTab } from "../parts/more";
 import { formsOf, Output, usualForm, useBefore, type Form } from "../parts/output";
 import { Tabs, type Tab } from "../parts/tabs";
+import { shown } from "../parts/text";
+import type { RunLabels } from "../state/labelled";
 import { link, read, type Go } from "../state/url";
 
 export interface DrawerProps {
@@ -30,16 +31,20 @@ export interface DrawerProps {
   readonly baseline?: Baseline | undefined;
   readonly blind: boolean;
   readonly go: Go;
-  /** Who labels where nobody has been named in this browser. */
+  readonly labels: RunLabels;
+  /** Who labels, and how somebody else begins to. */
   readonly author: string;
-  readonly labelled: () => void;
+  readonly name: (author: string) => void;
+  /** A note is to be written. */
+  readonly noting: boolean;
+  readonly note: (noting: boolean) => void;
 }
 
 export function Drawer(p: DrawerProps) {
-  const { cell, problem } = useCell(p.source, p.head.id, p.index);
+  const { cell, problem } = useCell(p.source, p.head.id, p.index, stamp(p.table, p.index));
   const panel = useRef<HTMLDivElement>(null);
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
-  useEffect(() => panel.current?.scrollTo(0, 0), [cell]);
+  useEffect(() => panel.current?.scrollTo(0, 0), [cell?.index]);
   const close = (): void => p.go({ cell: undefined });
   useKeys({ Escape: close });
   return (
@@ -47,8 +52,8 @@ export function Drawer(p: DrawerProps) {
       <Bar {...p} close={close} />
       {problem !== undefined && (
         <div class="drawer-head" role="alert">
-          <h2 class="drawer-title" id="drawer-title">{problem.message}</h2>
-          <p class="note">{problem.hint}</p>
+          <h2 class="drawer-title" id="drawer-title">{shown(problem.message)}</h2>
+          <p class="note">{shown(problem.hint)}</p>
         </div>
       )}
       {problem === undefined && cell === undefined && <p class="note" id="drawer-title" role="status">Reading the cell…</p>}
@@ -57,8 +62,14 @@ export function Drawer(p: DrawerProps) {
   );
 }
 
+/** What another reading of the run tells of this trial: where it is the same, so is the cell. */
+function stamp(table: Table, index: number): string {
+  const at = table.at(index);
+  return at < 0 ? "" : [table.outcome, table.score, table.latency, table.calls].map((column) => column[at]).join();
+}
+
 /** The cell before stays until the next one is here. */
-function useCell(source: DataSource, run: string, index: number): { readonly cell?: Cell; readonly problem?: Problem } {
+function useCell(source: DataSource, run: string, index: number, stamp: string): { readonly cell?: Cell; readonly problem?: Problem } {
   const [loaded, set] = useState<{ readonly cell?: Cell; readonly problem?: Problem }>({});
   useEffect(() => {
     let on = true;
@@ -69,7 +80,7 @@ function useCell(source: DataSource, run: string, index: number): { readonly cel
     return () => {
       on = false;
     };
-  }, [source, run, index]);
+  }, [source, run, index, stamp]);
   return loaded;
 }
 
@@ -102,13 +113,11 @@ function Bar({ table, index, go, close }: DrawerProps & { close: () => void }) {
 }
 
 function Loaded(p: DrawerProps & { cell: Cell }) {
-  const { source, head, table, cell, go } = p;
+  const { source, head, table, cell, author, go } = p;
   const trial = table.at(cell.index);
-  const [author, name] = useAuthor(p.author);
-  const [noting, setNoting] = useState(0);
   const [revealed, reveal] = useState(-1);
   const veiled = p.blind && revealed !== cell.index;
-  const labels = useLabels({ source, run: head.id, index: cell.index, author, blind: veiled, labelled: p.labelled });
+  const labels = useLabels(p.labels, cell.index, author, veiled);
   const hidden = veiled && labels.mine?.verdict === undefined && labels.mine?.score === undefined;
   const [tab = "", chosen = ""] = p.tab.split(".");
   const before = useBefore(source, hidden ? undefined : p.baseline, cell.index, chosen === "baseline");
@@ -125,25 +134,15 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
     const next = trials[trials.indexOf(trial) + step];
     if (next !== undefined) go({ cell: table.index[next]! });
   };
-  const say = (field: "verdict" | "score" | "star", value: string | number | boolean) => () => {
-    const { verdict, score, star } = labels.mine ?? {};
-    labels.say(field, { verdict, score, star }[field] === value ? null : value);
-  };
   useKeys({ d: turn("diff"), b: turn("baseline"), "[": repeat(-1), "]": repeat(1) });
-  useKeys(
-    {
-      p: say("verdict", "pass"), f: say("verdict", "fail"), s: say("star", true), u: labels.undo, n: () => setNoting(noting + 1),
-      ...Object.fromEntries([1, 2, 3, 4, 5].map((score) => [String(score), say("score", score)])),
-    },
-    source.writable,
-  );
+  useLabelKeys(labels, () => p.note(true), source.writable);
   const tabs = tabsOf(cell, hidden, labels.events.length);
   const now = tabs.some(({ id }) => id === tab) ? tab : "output";
   return (
     <>
       <div class="drawer-head">
         <CellHead head={head} table={table} cell={cell} trial={trial} baseline={p.baseline} hidden={hidden} reveal={() => reveal(cell.index)} open={(index) => go({ cell: index })} />
-        {source.writable && <LabelBar labels={labels} author={author} name={name} noting={noting} />}
+        {source.writable && <LabelBar labels={labels} author={author} name={p.name} noting={p.noting} noted={() => p.note(false)} />}
         {!hidden && <Standing said={source.writable ? labels.said.filter((one) => one.author !== author) : labels.said} />}
       </div>
       <Tabs tabs={tabs} chosen={now} choose={(id) => go({ tab: id === "output" ? "" : id })}>
@@ -156,7 +155,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
         {now === "expectations" && <Expectations key={cell.index} cell={cell} />}
         {now === "prompt" && <PromptTab key={cell.index} cell={cell} hidden={hidden} />}
         {now === "calls" && <Calls key={cell.index} calls={cell.calls} all={trial < 0 ? 0 : table.calls[trial]!} />}
-        {now === "labels" && <><AgreementLine table={table} labels={labels.all} /><History events={labels.events} /></>}
+        {now === "labels" && <><AgreementLine table={table} labels={p.labels.all} /><History events={labels.events} /></>}
         {now === "more" && <MoreTab key={cell.index} cell={cell} />}
       </Tabs>
     </>

@@ -7,12 +7,14 @@ import type { Baseline } from "../model/baseline";
 import type { Column } from "../model/columns";
 import { ColumnHead, sortedAs } from "../parts/columnhead";
 import { useCursor } from "../state/cursor";
+import { useLabelKeys, useLabels } from "../parts/labelling";
 import { MatrixRow, type RowGiven, shownTrial } from "../parts/matrixrow";
 import { useVirtual } from "../parts/virtual";
 import { quoted } from "../model/filter";
 import { readSort, writeSort } from "../model/order";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
+import type { RunLabels } from "../state/labelled";
 import type { Progress } from "../state/run";
 import type { Selection } from "../state/selection";
 import { link, type Go, type RunState, type Size } from "../state/url";
@@ -30,8 +32,10 @@ interface Props {
   readonly selection: Selection;
   readonly summaries: readonly ColumnSummary[];
   readonly baseline: Baseline | undefined;
-  /** Changes with the labels. */
-  readonly labels: number;
+  readonly labels: RunLabels;
+  readonly author: string;
+  /** Begins a note in the drawer. */
+  readonly note: () => void;
   readonly unfolded: boolean;
   /** How many cases these are. */
   readonly shown: ComponentChildren;
@@ -50,6 +54,12 @@ export function Matrix(p: Props) {
   useEffect(() => () => previews.stop(), [previews]);
   useEffect(() => previews.forget(), [previews, table]);
   const cursor = useCursor({ table, order, chosen, columns, state, go, box, reveal, step: p.step });
+  const mine = useLabels(p.labels, cursor.index, p.author, state.blind);
+  const note = (): void => {
+    p.note();
+    go({ cell: cursor.index });
+  };
+  useLabelKeys(mine, note, source.writable && state.cell === undefined && cursor.index >= 0);
   useEffect(() => {
     const seen: number[] = [];
     for (let at = first; at < last && at < order.length; at++) {
@@ -60,9 +70,10 @@ export function Matrix(p: Props) {
     }
     previews.want(seen);
   });
+  const missing = head.status === "finished" ? "not planned" : head.alive ? "not run yet" : "not run";
   const given = useMemo<RowGiven>(
-    () => ({ table, columns, chosen, previews, baseline: p.baseline, state }),
-    [table, columns, chosen, previews, p.baseline, state.blind, state.md, state.size, came, progress, p.labels],
+    () => ({ table, columns, chosen, previews, baseline: p.baseline, state, missing }),
+    [missing, table, columns, chosen, previews, p.baseline, state.blind, state.md, state.size, came, progress, p.labels.version],
   );
   const click = (event: MouseEvent): void => {
     if (!(event.target instanceof Element)) return;

@@ -14,6 +14,7 @@ import { Told } from "../parts/told";
 import { Toolbar } from "../parts/toolbar";
 import { useMedia } from "../state/media";
 import { useLate } from "../state/late";
+import type { RunLabels } from "../state/labelled";
 import type { Progress } from "../state/run";
 import type { Selection } from "../state/selection";
 import type { Go, RunState } from "../state/url";
@@ -29,7 +30,10 @@ interface Props {
   readonly selection: Selection;
   readonly summaries: readonly ColumnSummary[];
   readonly baseline: Baseline | undefined;
-  readonly labels: number;
+  readonly labels: RunLabels;
+  /** Who labels, and what begins a note in the drawer. */
+  readonly author: string;
+  readonly note: () => void;
   readonly runs: readonly RunSummary[];
 }
 
@@ -76,7 +80,7 @@ export function MatrixView(p: Props) {
         ) : (
           <Matrix
             source={p.source} head={head} table={table} progress={p.progress} state={state} go={go} columns={columns} selection={selection}
-            summaries={p.summaries} baseline={p.baseline} labels={p.labels} unfolded={unfolded} toggle={toggle} step={narrow ? step : undefined}
+            summaries={p.summaries} baseline={p.baseline} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} step={narrow ? step : undefined}
             shown={<ShownOf table={table} selection={selection} />}
           />
         )}
@@ -110,7 +114,7 @@ function Nothing({ table, head, state, go }: Props) {
   if (table.rows.length === 0) {
     return (
       <Told title={head.alive ? "Nothing is settled yet" : "This run has no results"}>
-        <p>{head.alive ? "Cases appear here as they are settled." : "It ended before its first case was settled. `evenhand resume` takes it up again."}</p>
+        <p>{head.alive ? "Cases appear here as they are settled." : "It ended before its first case was settled."}</p>
       </Told>
     );
   }

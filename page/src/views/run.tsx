@@ -3,14 +3,15 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { DataSource, Head, RunSummary } from "../data/source";
 import { summaries as summariesOf } from "../model/summary";
 import type { Table } from "../model/table";
+import { visible } from "../model/visible";
 import { useAuthor } from "../parts/author";
 import { Help } from "../parts/help";
 import { useKeys } from "../parts/keyboard";
 import { RunTitle, RunTotals } from "../parts/runheader";
-import { Told, Trouble, Waiting } from "../parts/told";
+import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
 import { useBaseline } from "../state/baseline";
-import { useLabelled } from "../state/labelled";
+import { useRunLabels } from "../state/labelled";
 import { useLate } from "../state/late";
 import { useRun, type Progress } from "../state/run";
 import { useSelection } from "../state/selection";
@@ -38,12 +39,13 @@ export function RunPage({ source, state, go }: Props) {
     "g c": () => go({ view: "charts" }),
   });
   useEffect(() => {
-    if (head !== undefined) document.title = `${head.title || head.id} · Evenhand`;
-  }, [head]);
+    const view = VIEWS.find(([each]) => each === state.view && each !== "matrix")?.[1];
+    if (head !== undefined) document.title = [view, visible(head.title || head.id), "Evenhand"].filter((part) => part !== undefined).join(" · ");
+  }, [head, state.view]);
   return (
     <div class="run-page">
       <TopBar source={source} help={() => setHelp(true)}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
-      {problem !== undefined && <Trouble problem={problem}><a href="#/">Back to the list of runs</a></Trouble>}
+      {problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} />}
       {help && <Help close={() => setHelp(false)} />}
@@ -52,35 +54,38 @@ export function RunPage({ source, state, go }: Props) {
 }
 
 function Views({ source, state, go, head, table, progress }: Props & { head: Head; table: Table; progress: Progress }) {
-  const [labels, again] = useLabelled(source, head.id, table, progress);
-  const [author] = useAuthor("me");
+  const labels = useRunLabels(source, head.id, table, progress);
+  const [author, name] = useAuthor("me");
+  const [noting, note] = useState(false);
   const runs = useRuns(source);
   const against = useBaseline(source, head, table, progress.done, state.base);
   const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline });
   const { rows } = selection;
-  const summaries = useLate(() => summariesOf(table, rows), [table, rows], []);
+  const summaries = useLate(() => (table.size === 0 ? [] : summariesOf(table, rows)), [table, rows], []);
   const hidden = state.hide.join();
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, hidden]);
   return (
     <main class="run-main">
       <RunTotals head={head} blind={state.blind} />
       <Tabs state={state} />
-      {against.problem !== undefined && state.view === "matrix" && <p class="line-problem" role="alert">{against.problem.message} {against.problem.hint}</p>}
+      {state.view === "matrix" && <TroubleLine problem={against.problem} />}
+      {state.cell === undefined && <TroubleLine problem={labels.problem} />}
       {state.view === "matrix" && (
         <MatrixView
           source={source} head={head} table={table} progress={progress} state={state} go={go} selection={selection} summaries={summaries}
-          baseline={against.baseline} labels={labels} runs={runs}
+          baseline={against.baseline} runs={runs} labels={labels} author={author} note={() => note(true)}
         />
       )}
       <div class={state.view === "matrix" ? "unused" : "page-scroll"} aria-busy={!progress.done}>
         {state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} go={go} state={state} />}
-        {state.view === "comparison" && <ComparisonView source={source} head={head} table={table} state={state} go={go} runs={runs} />}
+        {state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} />}
         {state.view === "about" && (state.blind ? <Told title="Hidden while you label blind">It names models and prompts.</Told> : <About head={head} />)}
       </div>
       {state.cell !== undefined && table.at(state.cell) >= 0 && (
         <Drawer
-          source={source} head={head} table={table} index={state.cell} tab={state.tab} blind={state.blind} go={go} author={author} labelled={again}
+          source={source} head={head} table={table} index={state.cell} tab={state.tab} blind={state.blind} go={go}
+          labels={labels} author={author} name={name} noting={noting} note={note}
           {...(against.baseline === undefined ? {} : { baseline: against.baseline })}
         />
       )}

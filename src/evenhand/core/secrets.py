@@ -19,6 +19,7 @@ _KEY = re.compile(
     r"|(?<=[?&])(?i:[\w-]*(?:key|token|secret|password|sig|signature))=[^&#\s]+"
 )
 _VARIABLE = re.compile(r"[A-Z0-9_]*(KEY|PAT)")  # of an environment
+_FOLDERS = frozenset({"PWD", "OLDPWD"})  # where the shell stands and stood: no password
 _ANYWHERE = re.compile(
     r"key|secret|token|pass(word|wd|phrase|code)|pass$|pwd|auth|credential|cookie|session|signature|private|\bpat\b|_pat_?|dsn",
     re.IGNORECASE,
@@ -59,7 +60,9 @@ def values_in(env: Mapping[str, str]) -> re.Pattern[bytes] | None:
     found = {
         value
         for name, value in env.items()
-        if (_SECRET.search(name) or _VARIABLE.fullmatch(name)) and _PIECE.fullmatch(value)
+        if (_SECRET.search(name) or _VARIABLE.fullmatch(name))
+        and name not in _FOLDERS
+        and _PIECE.fullmatch(value)
     }
     longest = sorted(found, key=lambda value: (-len(value), value))
     return re.compile(b"|".join(re.escape(value.encode()) for value in longest)) if found else None

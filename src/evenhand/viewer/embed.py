@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from html import escape
-from itertools import islice
 from typing import Any, TextIO
 
 from evenhand.core.encoding import encode
@@ -39,7 +39,7 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
     Args:
         run: The run.
         out: Where to.
-        baseline: A run to hold it against: the comparison is in the page, too.
+        baseline: A run to hold it against: it is in the page, too, and what is said of the two.
 
     Raises:
         UsageError: The two cannot be compared.
@@ -65,17 +65,23 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
     line = writer(out)
     line(_start(safe(top.title) or "Evenhand", script, style))
     line(_element("data-head", [encode(data, ordered=False)]))
-    line(_element("data-blocks", (block for block, *_ in blocks(run))))
+    count = _write_run(run, "data", line)
     if baseline is not None:
-        line(_element("data-baseline-blocks", (block for block, *_ in blocks(baseline))))
+        _write_run(baseline, "data-baseline", line)
+    line(f"<script>{script}</script>\n</body>\n</html>\n")
+    return count
+
+
+def _write_run(run: RunFile, name: str, line: Callable[[str], object]) -> int:
+    """A run's cells: their numbers in one element, and all there is of them in chunks; how many there are."""
+    line(_element(f"{name}-blocks", (block for block, *_ in blocks(run))))
     trials, count = run.trials(), 0
-    for number in range(1 << 31):
-        cells = [cell(run, trial) for trial in islice(trials, CHUNK)]
+    for number in itertools.count():
+        cells = [cell(run, trial) for trial in itertools.islice(trials, CHUNK)]
         if not cells:
             break
         count += len(cells)
-        line(_element(f"data-cells-{number}", [encode(cells, ordered=False)]))
-    line(f"<script>{script}</script>\n</body>\n</html>\n")
+        line(_element(f"{name}-cells-{number}", [encode(cells, ordered=False)]))
     return count
 
 

@@ -97,7 +97,9 @@ class Server:
             return _error(400, error.slug, error.message, error.hint)
         except EvenhandError as error:
             return _error(500, error.slug, error.message, error.hint)
-        except (ConnectionError, asyncio.CancelledError):  # whoever asked has gone
+        except ConnectionError:  # whoever asked has gone: nobody reads it, and nothing is wrong
+            return web.Response()
+        except asyncio.CancelledError:
             raise
         except Exception:  # noqa: BLE001 (the page is told that it is ours; the terminal is told what)
             traceback.print_exc()

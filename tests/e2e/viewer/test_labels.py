@@ -108,3 +108,39 @@ def test_a_blind_label_says_so_and_shows_what_it_was_about(
         assert [(label.field, label.value, label.blind) for label in found.labels()] == [
             ("verdict", "pass", True)
         ]
+
+
+def test_a_cell_is_labelled_where_the_keyboard_is_in_the_matrix(
+    own_home: Path, runs: list[str], serve: Any, watch: Any
+):
+    """Without opening it; only a note opens it, and the next cell that is opened is not written into."""
+    with serve(own_home) as viewer:
+        seen = watch(viewer.link)
+        page, press = seen.page, seen.page.keyboard.press
+        seen.turn(runs[1])
+        page.get_by_role("gridcell").first.wait_for()
+        press("f")  # there is no cursor yet
+        press("j")
+        for key in ("p", "3", "u"):
+            with page.expect_response(lambda answer: answer.request.method == "POST"):
+                press(key)
+        page.locator(".active .said").get_by_text("label").wait_for()
+        assert page.get_by_role("dialog").count() == 0
+        press("n")
+        page.wait_for_function("() => document.activeElement.matches('textarea')")
+        page.keyboard.type("see page 2")
+        with page.expect_response(lambda answer: answer.request.method == "POST"):
+            press("Enter")
+        press("Escape")
+        press("j")
+        press("Enter")
+        page.get_by_role("tab").first.wait_for()
+        assert page.evaluate("() => document.activeElement.matches('textarea')") is False
+        seen.close()
+    with RunFile.open(own_home / "runs" / f"{runs[1]}.db") as found:
+        assert [(label.field, label.value) for label in found.labels()] == [
+            ("verdict", "pass"),
+            ("score", 3),
+            ("score", None),
+            ("note", "see page 2"),
+        ]

@@ -80,3 +80,25 @@ def test_a_report_of_three_thousand_cells_is_small_and_opens_at_once(
     seen.page.get_by_role("gridcell").first.wait_for()
     assert time.perf_counter() - started < 6
     assert seen.page.get_by_role("grid").get_attribute("aria-rowcount") == "1001"
+
+
+def test_a_report_with_a_baseline_opens_on_the_run_and_answers_for_both(
+    home: Path, runs: list[str], command: Any, watch: Any, tmp_path: Path
+):
+    """No list before it and nothing to go back to; the comparison, and an output against the earlier one, offline."""
+    report = tmp_path / "report.html"
+    command(
+        "export", runs[1], "--baseline", runs[0], "--to", report, EVENHAND_HOME=str(home)
+    )  # fmt: skip
+    seen = watch(report.as_uri(), offline=True)
+    page = seen.page
+    page.get_by_role("gridcell").first.wait_for()
+    assert seen.hash == f"#/run/{runs[1]}?base={runs[0]}"
+    page.get_by_text("regressed").first.wait_for()
+    page.get_by_role("navigation").get_by_role("link", name="Comparison").click()
+    page.get_by_text("Is it better than the baseline?").wait_for()
+    page.get_by_role("button", name="passed before, fail now").click()
+    page.get_by_role("gridcell").get_by_text("regressed").first.click()
+    page.get_by_role("tab").first.wait_for()
+    page.keyboard.press("b")
+    page.get_by_text("only in the baseline").wait_for()

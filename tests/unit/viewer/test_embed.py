@@ -104,6 +104,7 @@ async def test_labels_and_a_comparison_travel_with_it(make_run: Make) -> None:
     assert top["baseline_head"]["id"] == before.path.stem
     assert len(top["runs"]) == 2
     assert json.loads(data(page, "data-baseline-blocks"))["outcome"] == "pfpfpfpf"
+    assert len(json.loads(data(page, "data-baseline-cells-0"))) == 8
 
 
 async def test_the_same_run_gives_the_same_page(make_run: Make) -> None:
