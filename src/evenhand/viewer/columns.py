@@ -17,14 +17,17 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from zlib import crc32
 
 import msgspec
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError
-from evenhand.store.runfile import RunFile
+from evenhand.report.findings import Marked
+from evenhand.report.outcome import UNSURE
+from evenhand.scorers.triggers import MEASURES
+from evenhand.store.runfile import RunFile, metric_sign, warning_sign
 from evenhand.viewer.shapes import Block, Row
 
 FIRST, BLOCK = 400, 5_000
@@ -41,10 +44,16 @@ class _Error(msgspec.Struct, gc=False):
     message: str
 
 
+_NONE = msgspec.Raw(b"{}")
+_UNSURE, _TRIGGERS = warning_sign(UNSURE), metric_sign(MEASURES)
+
+
 class _Outcome(msgspec.Struct, gc=False):
     name: str
     outcome: str
     reason: str = ""
+    named: msgspec.Raw = _NONE
+    metadata: msgspec.Raw = _NONE
 
 
 class _Trial(msgspec.Struct, gc=False):
@@ -67,18 +76,38 @@ class _Trial(msgspec.Struct, gc=False):
     tokens_out: int | None = None
     calls: int = 0
     cached: int = 0
-    vars: dict[str, Any] = {}
-    input: Any = None
+    vars: msgspec.Raw = _NONE
     description: str = ""
-    metadata: dict[str, Any] = {}
+    metadata: msgspec.Raw = _NONE
+    input: Any = None
 
 
 _trials = msgspec.json.Decoder(_Trial)
 _blocks = msgspec.json.Encoder()
 
 
-def blocks(run: RunFile) -> Iterator[tuple[bytes, bytes, list[int], list[int]]]:
-    """The run's cells: each block as a line of JSON, the text of its trials, where each begins in it, and their places.
+class Part(NamedTuple):
+    """Some cells, in the plan's order.
+
+    Attributes:
+        line: The block, a line of JSON.
+        text: What is searched of its trials, one after the other.
+        starts: Where each begins in it.
+        places: Their places in the plan.
+        unsure: The places of those with a judgement of low confidence.
+        triggers: The places of those of trigger tests.
+    """
+
+    line: bytes
+    text: bytes
+    starts: Sequence[int]
+    places: Sequence[int]
+    unsure: Sequence[int]
+    triggers: Sequence[int]
+
+
+def parts(run: RunFile) -> Iterator[Part]:
+    """The run's cells, a block at a time.
 
     Raises:
         StoreError: The file cannot be read.
@@ -86,11 +115,12 @@ def blocks(run: RunFile) -> Iterator[tuple[bytes, bytes, list[int], list[int]]]:
     rows: dict[str, int] = {}
     chunk: list[_Trial] = []
     most = FIRST
+    decoded = _trials.decode
     for result in run.results():
         try:
-            chunk.append(_trials.decode(result))
+            chunk.append(decoded(result))
         except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
-            chunk.append(msgspec.convert(decode(result), _Trial))
+            chunk.append(_whole(result))
         if len(chunk) == most:
             yield _made(chunk, rows)
             chunk, most = [], BLOCK
@@ -98,61 +128,67 @@ def blocks(run: RunFile) -> Iterator[tuple[bytes, bytes, list[int], list[int]]]:
         yield _made(chunk, rows)
 
 
-def _made(chunk: list[_Trial], rows: dict[str, int]) -> tuple[bytes, bytes, list[int], list[int]]:
-    parts: list[bytes] = []
+def _whole(result: bytes) -> _Trial:
+    """A result with half a character in it."""
+    value = cast("dict[str, Any]", decode(result))
+    for inside, *names in (
+        (value, "vars", "metadata"),
+        *((o, "named", "metadata") for o in value["outcomes"]),
+    ):
+        inside.update({name: msgspec.Raw(encode(inside.get(name, {}))) for name in names})
+    return msgspec.convert(value, _Trial)
+
+
+def _made(chunk: list[_Trial], rows: dict[str, int]) -> Part:
+    """A block and its text, in one loop: what is in it is done for each of hundreds of thousands of trials."""
+    texts: list[bytes] = []
     starts: list[int] = []
     outputs: list[int] = []
-    at = 0
-    known: _Trial | None = None
-    about = ""
-    for trial in chunk:
-        if known is None or trial.case != known.case or trial.vars != known.vars:
-            known, about = trial, _about(trial)
-        output = text_of(trial.output)
-        outputs.append(crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF)
-        fields = [about, output, trial.reason, *[o.reason for o in trial.outcomes if o.reason]]
-        if trial.error:
-            fields.append(trial.error.message)
-        text = f"{_FIELD.join(fields).lower()}{_TRIAL}".encode("utf-8", "surrogatepass")
-        starts.append(at)
-        at += len(text)
-        parts.append(text)
-    block = _block(chunk, rows, outputs)
-    try:
-        line = _blocks.encode(block)
-    except UnicodeEncodeError:  # half a character, as above
-        line = encode(block, ordered=False)
-    return line + b"\n", b"".join(parts), starts, [trial.index for trial in chunk]
-
-
-def _about(trial: _Trial) -> str:
-    """What is searched of a case, whoever answers it."""
-    values = trial.vars.values() if trial.input is None else (trial.input, *trial.vars.values())
-    return _FIELD.join((trial.case, trial.description, *map(text_of, values)))
-
-
-def _block(chunk: list[_Trial], rows: dict[str, int], outputs: list[int]) -> Block:
+    unsure: list[int] = []
+    triggers: list[int] = []
     named: list[Row] = []
     places: list[int] = []
     met: list[int] = []
     asked: list[int] = []
     failing: list[Sequence[str]] = []
     metrics: dict[str, list[float | None]] = {}
+    at = 0
+    case, vars_, about = "", _NONE, ""
     for i, trial in enumerate(chunk):
-        place = rows.get(trial.case)
+        if trial.case != case or trial.vars != vars_ or not i:
+            case, vars_ = trial.case, trial.vars
+            about = _about(trial).lower()
+        place = rows.get(case)
         if place is None:
-            place = rows[trial.case] = len(rows)
+            place = rows[case] = len(rows)
             named.append(_row(trial))
         places.append(place)
+        output = trial.output if isinstance(trial.output, str) else text_of(trial.output)
+        outputs.append(crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF)
+        told = [output, trial.reason]
         passed = missed = 0
         names: Sequence[str] = ()
         for outcome in trial.outcomes:
-            if outcome.outcome == "pass":
+            if outcome.reason:
+                told.append(outcome.reason)
+            if outcome.metadata != _NONE and _UNSURE in bytes(outcome.metadata):
+                unsure.append(trial.index)
+            if outcome.named != _NONE and _TRIGGERS in bytes(outcome.named):
+                triggers.append(trial.index)
+            state = outcome.outcome
+            if state == "pass":
                 passed += 1
-                continue
-            missed += outcome.outcome == "fail"
-            if outcome.outcome != "not_applicable":
+            elif state != "not_applicable":
+                missed += state == "fail"
                 names = (*names, outcome.name)
+        if trial.error:
+            told.append(trial.error.message)
+        text = f"{about}{_FIELD}{_FIELD.join(told).lower()}{_TRIAL}".encode(
+            "utf-8", "surrogatepass"
+        )
+        starts.append(at)
+        at += len(text)
+        texts.append(text)
         met.append(passed)
         asked.append(passed + missed)
         failing.append(names)
@@ -160,7 +196,7 @@ def _block(chunk: list[_Trial], rows: dict[str, int], outputs: list[int]) -> Blo
             if name not in metrics:
                 metrics[name] = [None] * len(chunk)
             metrics[name][i] = score
-    return Block(
+    block = Block(
         rows=named,
         index=[t.index for t in chunk],
         row=places,
@@ -181,13 +217,31 @@ def _block(chunk: list[_Trial], rows: dict[str, int], outputs: list[int]) -> Blo
         output=outputs,
         metrics=metrics,
     )
+    try:
+        line = _blocks.encode(block)
+    except UnicodeEncodeError:  # half a character
+        line = encode(block, ordered=False)
+    return Part(line + b"\n", b"".join(texts), starts, block.index, unsure, triggers)
+
+
+def _about(trial: _Trial) -> str:
+    """What is searched of a case, whoever answers it."""
+    values = list(_decoded(trial.vars).values())
+    if trial.input is not None:
+        values.insert(0, trial.input)
+    return _FIELD.join((trial.case, trial.description, *map(text_of, values)))
+
+
+def _decoded(raw: msgspec.Raw) -> dict[str, Any]:
+    return cast("dict[str, Any]", decode(bytes(raw)))
 
 
 def _row(trial: _Trial) -> Row:
-    tags = trial.metadata.get("tags")
+    given = _decoded(trial.metadata)
+    tags = given.get("tags")
     metadata = {
         key: text_of(value)[:METADATA]
-        for key, value in trial.metadata.items()
+        for key, value in given.items()
         if key != "tags" and isinstance(value, (str, int, float))
     }
     told = [str(tag) for tag in cast("list[object]", tags)] if isinstance(tags, list) else ()
@@ -221,6 +275,7 @@ class Pass:
         self._starts = array("Q")
         self._places = array("Q")
         self._end = 0
+        self._unsure, self._triggers = array("Q"), array("Q")
         self._files = tempfile.TemporaryFile(buffering=0), tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (for as long as this lives)
         for file in self._files:
             weakref.finalize(self, file.close)
@@ -243,20 +298,32 @@ class Pass:
             most = min(self._written - at, CHUNK)
         return os.pread(self._files[0].fileno(), most, at)
 
+    def marked(self) -> Marked:
+        """The trials that findings are about. Waits for the pass.
+
+        Raises:
+            StoreError: The run file cannot be read.
+        """
+        self._wait()
+        return Marked(*(sorted(set(each)) for each in (self._unsure, self._triggers)))
+
     def search(self, text: str) -> list[int]:
         """The places in the plan of the trials in which this text stands, whatever its case. Waits for the pass.
 
         Raises:
             StoreError: The run file cannot be read.
         """
-        with self._more:
-            self._more.wait_for(lambda: self.took is not None)
-        if self._error:
-            raise self._error
+        self._wait()
         needle = text.lower().encode("utf-8", "surrogatepass")
         if not needle or _FIELD in text or _TRIAL in text:
             return []
         return list(self._found(needle))
+
+    def _wait(self) -> None:
+        with self._more:
+            self._more.wait_for(lambda: self.took is not None)
+        if self._error:
+            raise self._error
 
     def _found(self, needle: bytes) -> Iterator[int]:
         starts, places, file = self._starts, self._places, self._files[1].fileno()
@@ -280,10 +347,10 @@ class Pass:
         began = time.perf_counter()
         try:
             with RunFile.open(self._path) as run:
-                for line, text, starts, places in blocks(run):
+                for part in parts(run):
                     if self._stopped:
                         raise StoreError("the run is being read anew")  # noqa: TRY301 (told like the others)
-                    self._put(line, text, starts, places)
+                    self._put(part)
         except EvenhandError as error:
             self._error = error
         except Exception as error:  # noqa: BLE001 (whoever waits has to be told)
@@ -292,14 +359,16 @@ class Pass:
             self.took = time.perf_counter() - began
             self._more.notify_all()
 
-    def _put(self, line: bytes, text: bytes, starts: list[int], places: list[int]) -> None:
-        _write(self._files[1].fileno(), text)
-        self._starts.extend([self._end + start for start in starts])
-        self._places.extend(places)
-        self._end += len(text)
-        _write(self._files[0].fileno(), line)
+    def _put(self, part: Part) -> None:
+        _write(self._files[1].fileno(), part.text)
+        self._starts.extend([self._end + start for start in part.starts])
+        self._places.extend(part.places)
+        self._end += len(part.text)
+        self._unsure.extend(part.unsure)
+        self._triggers.extend(part.triggers)
+        _write(self._files[0].fileno(), part.line)
         with self._more:
-            self._written += len(line)
+            self._written += len(part.line)
             self._more.notify_all()
 
 

@@ -22,7 +22,7 @@ from evenhand.report.document import writer
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.cell import cell
-from evenhand.viewer.columns import blocks
+from evenhand.viewer.columns import parts
 from evenhand.viewer.compared import comparison
 from evenhand.viewer.head import head
 from evenhand.viewer.page import ICON, static
@@ -65,9 +65,9 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
     line = writer(out)
     line(_start(safe(top.title) or "Evenhand", script, style))
     line(_element("data-head", [encode(data, ordered=False)]))
-    line(_element("data-blocks", (block for block, *_ in blocks(run))))
+    line(_element("data-blocks", (part.line for part in parts(run))))
     if baseline is not None:
-        line(_element("data-baseline-blocks", (block for block, *_ in blocks(baseline))))
+        line(_element("data-baseline-blocks", (part.line for part in parts(baseline))))
     trials, count = run.trials(), 0
     for number in range(1 << 31):
         cells = [cell(run, trial) for trial in islice(trials, CHUNK)]

@@ -120,7 +120,8 @@ class Server:
         return _json(await self._read(request, lambda run: head(run, known)))
 
     async def _notes(self, request: web.Request) -> web.Response:
-        return _json(await self._read(request, notes))
+        made = await asyncio.to_thread(self._passes.of, self._path(request))
+        return _json(await self._read(request, lambda run: notes(run, made.marked)))
 
     async def _blocks(self, request: web.Request) -> web.StreamResponse:
         path = self._path(request)
