@@ -322,7 +322,9 @@ class RunFile:
         with _readable(self.path):
             (version,) = self._db.execute("pragma data_version").fetchone()
             if self._sums is None or self._sums[0] != (version, self.narrowed):
-                rows = self._db.execute(f"select {SUMMED} from {self._table()} order by idx")
+                rows = self._db.execute(
+                    f"select {SUMMED} from {self._table()} order by idx"  # noqa: S608 (fixed names)
+                )
                 self._sums = (version, self.narrowed), CaseSums(rows)
         return self._sums[1]
 

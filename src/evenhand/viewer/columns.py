@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -151,7 +151,6 @@ def _made(chunk: list[_Trial], rows: dict[str, int]) -> Part:
     met: list[int] = []
     asked: list[int] = []
     failing: list[Sequence[str]] = []
-    metrics: dict[str, list[float | None]] = {}
     at = 0
     case, vars_, about = "", _NONE, ""
     for i, trial in enumerate(chunk):
@@ -192,10 +191,6 @@ def _made(chunk: list[_Trial], rows: dict[str, int]) -> Part:
         met.append(passed)
         asked.append(passed + missed)
         failing.append(names)
-        for name, score in trial.named_scores.items():
-            if name not in metrics:
-                metrics[name] = [None] * len(chunk)
-            metrics[name][i] = score
     block = Block(
         rows=named,
         index=[t.index for t in chunk],
@@ -215,13 +210,26 @@ def _made(chunk: list[_Trial], rows: dict[str, int]) -> Part:
         error=[t.error.slug if t.error else "" for t in chunk],
         failing=failing,
         output=outputs,
-        metrics=metrics,
+        metrics=_metrics(chunk),
     )
+    return Part(_line(block), b"".join(texts), starts, block.index, unsure, triggers)
+
+
+def _metrics(chunk: list[_Trial]) -> dict[str, list[float | None]]:
+    found: dict[str, list[float | None]] = {}
+    for i, trial in enumerate(chunk):
+        for name, score in trial.named_scores.items():
+            if name not in found:
+                found[name] = [None] * len(chunk)
+            found[name][i] = score
+    return found
+
+
+def _line(block: Block) -> bytes:
     try:
-        line = _blocks.encode(block)
+        return _blocks.encode(block) + b"\n"
     except UnicodeEncodeError:  # half a character
-        line = encode(block, ordered=False)
-    return Part(line + b"\n", b"".join(texts), starts, block.index, unsure, triggers)
+        return encode(block, ordered=False) + b"\n"
 
 
 def _about(trial: _Trial) -> str:
@@ -317,31 +325,58 @@ class Pass:
         needle = text.lower().encode("utf-8", "surrogatepass")
         if not needle or _FIELD in text or _TRIAL in text:
             return []
-        return list(self._found(needle))
+        found: list[int] = []
+        first, room = 0, bytearray(CHUNK)
+        many = False
+        while first < len(self._starts):
+            after = self._chunk(first)
+            base = self._starts[first]
+            end = self._starts[after] if after < len(self._starts) else self._end
+            if end - base > len(room):
+                room = bytearray(end - base)  # one trial alone may be longer
+            os.preadv(self._files[1].fileno(), [memoryview(room)[: end - base]], base)
+            hits = (self._many if many else self._few)(needle, room, first, after, end)
+            found += hits
+            many = len(hits) > (after - first) // 8
+            first = after
+        return found
+
+    def _chunk(self, first: int) -> int:
+        """The trial that begins the chunk after that which this one begins."""
+        starts = self._starts
+        return max(first + 1, bisect_right(starts, starts[first] + CHUNK, first) - 1)
+
+    def _few(self, needle: bytes, room: bytearray, first: int, after: int, end: int) -> list[int]:
+        """The hits among trials of which hardly any has the text: each hit says whose it is."""
+        starts, places, base = self._starts, self._places, self._starts[first]
+        found: list[int] = []
+        at = room.find(needle, 0, end - base)
+        while at >= 0:
+            trial = bisect_right(starts, base + at, first, after) - 1
+            found.append(places[trial])
+            if trial + 1 == after:
+                break
+            at = room.find(needle, starts[trial + 1] - base, end - base)
+        return found
+
+    def _many(self, needle: bytes, room: bytearray, first: int, after: int, end: int) -> list[int]:
+        """The same where many have it: each is looked into."""
+        base = self._starts[first]
+        edges = [start - base for start in self._starts[first:after]]
+        there = room.find
+        return [
+            place
+            for place, begins, ends in zip(
+                self._places[first:after], edges, (*edges[1:], end - base), strict=True
+            )
+            if there(needle, begins, ends) >= 0
+        ]
 
     def _wait(self) -> None:
         with self._more:
             self._more.wait_for(lambda: self.took is not None)
         if self._error:
             raise self._error
-
-    def _found(self, needle: bytes) -> Iterator[int]:
-        starts, places, file = self._starts, self._places, self._files[1].fileno()
-        first = 0
-        while first < len(starts):
-            base = starts[first]
-            after = max(first + 1, bisect_left(starts, base + CHUNK, first))
-            end = starts[after] if after < len(starts) else self._end
-            data = os.pread(file, end - base, base)
-            at = data.find(needle)
-            while at >= 0:
-                trial = bisect_right(starts, base + at, first, after) - 1
-                yield places[trial]
-                first = trial + 1
-                if first == after:
-                    break
-                at = data.find(needle, starts[first] - base)
-            first = after
 
     def _run(self) -> None:
         began = time.perf_counter()

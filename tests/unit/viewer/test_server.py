@@ -9,8 +9,9 @@ import pytest
 from tests.unit.report.conftest import Make, result, summaries
 from tests.unit.viewer.conftest import Asking
 
+from evenhand.core.run import CallEnd, CallStart
 from evenhand.viewer import page
-from evenhand.viewer.cell import MOST
+from evenhand.viewer.cell import BODY, MOST, call, cell
 
 
 async def test_runs_are_listed_with_what_they_came_to(ask: Asking) -> None:
@@ -59,6 +60,33 @@ async def test_cells_are_previewed_and_shown_whole(ask: Asking) -> None:
     assert cell["outcomes"][0]["reason"].startswith("average 3.67")
 
 
+async def test_a_long_call_is_sent_in_part_and_fetched_whole(make_run: Make) -> None:
+    """With its cell come the starts of what was sent and of what came back; a short reply is whole all the same."""
+    long = (b'"' + b"\xc3\xa9" * BODY + b'"', b"{}")
+    calls = [
+        (CallStart(0, "k", n, "subject", "m", identity, None), CallEnd(b"reply", "provider"))
+        for n, identity in enumerate(long)
+    ]
+    run = await make_run([result(0)], calls=calls)
+    (trial,) = run.trials()
+    first, second = cell(run, trial, BODY)["calls"]
+    assert first.sizes == (2 * BODY + 2, 5)
+    assert first.request.startswith('"éé')
+    assert len(first.request.encode()) <= BODY // 2 + 3
+    assert first.response == "reply"
+    assert (second.sizes, second.request) == (None, {})
+    whole = call(run, 0, 0)
+    assert whole is not None
+    assert (whole.request, whole.sizes) == ("é" * BODY, None)
+    assert cell(run, trial)["calls"][0] == whole
+
+
+async def test_a_call_is_asked_for_by_its_place(ask: Asking) -> None:
+    """Among its trial's."""
+    found = await ask.json("/cells/0/calls/1")
+    assert (found["role"], found["request"], found["sizes"]) == ("judge", {}, None)
+
+
 async def test_a_search_finds_trials_whatever_the_case(ask: Asking) -> None:
     """In descriptions and reasons, too."""
     assert await ask.json("/search?text=TIDES") == [0, 1, 2]
@@ -72,6 +100,8 @@ async def test_a_search_finds_trials_whatever_the_case(ask: Asking) -> None:
         ("/api/runs/01NOSUCHRUN", 404),
         ("/api/runs/{run}/cells/24", 404),
         ("/api/runs/{run}/cells/x", 400),
+        ("/api/runs/{run}/cells/0/calls/2", 404),
+        ("/api/runs/{run}/cells/0/calls/x", 400),
         ("/api/runs/{run}/cells/-1", 400),
         ("/api/runs/{run}/previews?cells=1,x", 400),
         ("/api/runs/{run}/previews?cells=" + ",".join(["1"] * (MOST + 1)), 400),
