@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()", "view", "--no-open"]
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()", "view", "--no-browser"]
 TICKS = os.sysconf("SC_CLK_TCK")
 
 

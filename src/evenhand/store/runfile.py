@@ -297,11 +297,13 @@ class RunFile:
 
     def outcomes(self) -> Iterator[TrialOutcome]:
         """What became of each settled trial, in the plan's order, without the rest of it."""
+        before = ""
         with _readable(self.path):
-            for row in self._db.execute(
+            for index, case, *rest in self._db.execute(
                 f"select idx, case_id, variant, repeat, outcome, score from {self._table()} order by idx"  # noqa: S608 (one of two names)
             ):
-                yield TrialOutcome(*row)
+                before = before if case == before else case  # one text for all trials of a case
+                yield TrialOutcome(index, before, *rest)
 
     def tallies(self) -> Iterator[Tally]:
         """What the trials with a verdict came to, variant by variant, the cases in the plan's order."""

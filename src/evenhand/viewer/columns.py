@@ -15,7 +15,8 @@ import time
 import weakref
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 from zlib import crc32
@@ -112,60 +113,52 @@ def parts(run: RunFile) -> Iterator[Part]:
     Raises:
         StoreError: The file cannot be read.
     """
+    trials = map(_read, run.results())
     rows: dict[str, int] = {}
-    chunk: list[_Trial] = []
-    most = FIRST
-    decoded = _trials.decode
-    for result in run.results():
-        try:
-            chunk.append(decoded(result))
-        except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
-            chunk.append(_whole(result))
-        if len(chunk) == most:
-            yield _made(chunk, rows)
-            chunk, most = [], BLOCK
-    if chunk:
-        yield _made(chunk, rows)
+    part = _made(islice(trials, FIRST), rows)
+    while part.places:
+        yield part
+        part = _made(islice(trials, BLOCK), rows)
 
 
-def _whole(result: bytes) -> _Trial:
-    """A result with half a character in it."""
-    value = cast("dict[str, Any]", decode(result))
-    for inside, *names in (
-        (value, "vars", "metadata"),
-        *((o, "named", "metadata") for o in value["outcomes"]),
-    ):
-        inside.update({name: msgspec.Raw(encode(inside.get(name, {}))) for name in names})
-    return msgspec.convert(value, _Trial)
+def _read(result: bytes) -> _Trial:
+    try:
+        return _trials.decode(result)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
+        value = cast("dict[str, Any]", decode(result))
+        _kept_raw(value, "vars", "metadata")
+        for outcome in value["outcomes"]:
+            _kept_raw(outcome, "named", "metadata")
+        return msgspec.convert(value, _Trial)
 
 
-def _made(chunk: list[_Trial], rows: dict[str, int]) -> Part:
-    """A block and its text, in one loop: what is in it is done for each of hundreds of thousands of trials."""
+def _kept_raw(value: dict[str, Any], *names: str) -> None:
+    value.update({name: msgspec.Raw(encode(value.get(name, {}))) for name in names})
+
+
+def _made(trials: Iterable[_Trial], rows: dict[str, int]) -> Part:
+    """A block and its text, in one loop: it runs for hundreds of thousands of trials, and keeps numbers only."""
+    numbers: list[tuple[Any, ...]] = []
     texts: list[bytes] = []
     starts: list[int] = []
-    outputs: list[int] = []
     unsure: list[int] = []
     triggers: list[int] = []
     named: list[Row] = []
-    places: list[int] = []
-    met: list[int] = []
-    asked: list[int] = []
     failing: list[Sequence[str]] = []
+    scores: list[dict[str, float]] = []
     at = 0
-    case, vars_, about = "", _NONE, ""
-    for i, trial in enumerate(chunk):
-        if trial.case != case or trial.vars != vars_ or not i:
+    case, vars_, about, place = None, _NONE, "", 0
+    for trial in trials:
+        if trial.case != case or trial.vars != vars_:
             case, vars_ = trial.case, trial.vars
             about = _about(trial).lower()
-        place = rows.get(case)
-        if place is None:
-            place = rows[case] = len(rows)
-            named.append(_row(trial))
-        places.append(place)
+            place = rows.get(case, -1)
+            if place < 0:
+                place = rows[case] = len(rows)
+                named.append(_row(trial))
         output = trial.output if isinstance(trial.output, str) else text_of(trial.output)
-        outputs.append(crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF)
         told = [output, trial.reason]
-        passed = missed = 0
+        met = missed = 0
         names: Sequence[str] = ()
         for outcome in trial.outcomes:
             if outcome.reason:
@@ -176,7 +169,7 @@ def _made(chunk: list[_Trial], rows: dict[str, int]) -> Part:
                 triggers.append(trial.index)
             state = outcome.outcome
             if state == "pass":
-                passed += 1
+                met += 1
             elif state != "not_applicable":
                 missed += state == "fail"
                 names = (*names, outcome.name)
@@ -188,39 +181,33 @@ def _made(chunk: list[_Trial], rows: dict[str, int]) -> Part:
         starts.append(at)
         at += len(text)
         texts.append(text)
-        met.append(passed)
-        asked.append(passed + missed)
         failing.append(names)
+        scores.append(trial.named_scores)
+        numbers.append(
+            (
+                *(trial.index, place, trial.variant, trial.repeat, trial.outcome[0]),
+                *(trial.score, trial.latency_s, trial.cost_usd, trial.tokens_in, trial.tokens_out),
+                *(trial.calls, trial.cached, met, met + missed),
+                trial.error.slug if trial.error else "",
+                crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF,
+            )
+        )
+    if not numbers:
+        return Part(b"", b"", (), (), (), ())
+    index, row, variant, repeat, outcomes, *more, error, outputs = zip(*numbers, strict=True)
     block = Block(
-        rows=named,
-        index=[t.index for t in chunk],
-        row=places,
-        variant=[t.variant for t in chunk],
-        repeat=[t.repeat for t in chunk],
-        outcome="".join([t.outcome[0] for t in chunk]),
-        score=[t.score for t in chunk],
-        latency=[t.latency_s for t in chunk],
-        cost=[t.cost_usd for t in chunk],
-        tokens_in=[t.tokens_in for t in chunk],
-        tokens_out=[t.tokens_out for t in chunk],
-        calls=[t.calls for t in chunk],
-        cached=[t.cached for t in chunk],
-        met=met,
-        asked=asked,
-        error=[t.error.slug if t.error else "" for t in chunk],
-        failing=failing,
-        output=outputs,
-        metrics=_metrics(chunk),
-    )
-    return Part(_line(block), b"".join(texts), starts, block.index, unsure, triggers)
+        named, index, row, variant, repeat, "".join(outcomes), *more, error, failing, outputs,
+        _metrics(scores),
+    )  # fmt: skip
+    return Part(_line(block), b"".join(texts), starts, index, unsure, triggers)
 
 
-def _metrics(chunk: list[_Trial]) -> dict[str, list[float | None]]:
+def _metrics(scores: Sequence[dict[str, float]]) -> dict[str, list[float | None]]:
     found: dict[str, list[float | None]] = {}
-    for i, trial in enumerate(chunk):
-        for name, score in trial.named_scores.items():
+    for i, each in enumerate(scores):
+        for name, score in each.items():
             if name not in found:
-                found[name] = [None] * len(chunk)
+                found[name] = [None] * len(scores)
             found[name][i] = score
     return found
 
@@ -248,7 +235,7 @@ def _row(trial: _Trial) -> Row:
     given = _decoded(trial.metadata)
     tags = given.get("tags")
     metadata = {
-        key: text_of(value)[:METADATA]
+        key: (value if isinstance(value, str) else text_of(value))[:METADATA]
         for key, value in given.items()
         if key != "tags" and isinstance(value, (str, int, float))
     }

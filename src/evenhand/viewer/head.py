@@ -49,22 +49,17 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
         run: The run.
         marked: Gives the trials that findings are about, where somebody else reads them all; asked last.
     """
+    sums = run.sums()
     columns = [
         replace(
             column,
             rate=Interval(rate.rate, rate.low, rate.high, rate.cases)
             if rate.rate is not None
             else None,
-            score=_mean(scores),
-            latency=_mean(latencies),
+            score=_mean(sums.scores(column.index)),
+            latency=_mean(sums.latencies(column.index)),
         )
-        for column, rate, scores, latencies in zip(
-            _columns(run, run.by_variant()),
-            rates(run),
-            run.score_sums(),
-            run.latency_sums(),
-            strict=True,
-        )
+        for column, rate in zip(_columns(run, run.by_variant()), rates(run), strict=True)
     ]
     usage = [UsageRow(**asdict(used)) for used in run.usage()]
     rate, warned = rate_of(run), warnings(run)
