@@ -20,9 +20,9 @@ from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Gate, Refused
 from evenhand.viewer.cell import BODY, MOST, call, cell, previews
 from evenhand.viewer.columns import Passes
-from evenhand.viewer.compared import comparison
+from evenhand.viewer.compared import compared_elsewhere, comparison
 from evenhand.viewer.head import head, notes
-from evenhand.viewer.listing import NoSuchRun, Runs
+from evenhand.viewer.listing import FEW, NoSuchRun, Runs
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
 from evenhand.viewer.shapes import Call, ComparisonShape
@@ -44,6 +44,9 @@ class Server:
         self.gate = gate
         self._runs = runs
         self._passes = Passes()
+        self._large = asyncio.Lock()
+        """Held by what takes much memory for a large run: one at a time."""
+        self._compared: dict[tuple[object, ...], bytes] = {}
         self._closing = asyncio.Event()
 
     def app(self) -> web.Application:
@@ -120,7 +123,8 @@ class Server:
 
     async def _notes(self, request: web.Request) -> web.Response:
         made = await asyncio.to_thread(self._passes.of, self._path(request))
-        return await self._told(request, lambda run: notes(run, made.marked))
+        async with self._large:
+            return await self._told(request, lambda run: notes(run, made.marked))
 
     async def _blocks(self, request: web.Request) -> web.StreamResponse:
         path = self._path(request)
@@ -196,14 +200,21 @@ class Server:
         return _json(asdict(kept))
 
     async def _comparison(self, request: web.Request) -> web.Response:
-        other = self._runs.path(request.query.get("baseline", ""))
+        path, other = self._path(request), self._runs.path(request.query.get("baseline", ""))
+        known = [await asyncio.to_thread(self._runs.known, each) for each in (path, other)]
 
         def compared(run: RunFile) -> ComparisonShape:
             with RunFile.open(other) as baseline:
                 return comparison(run, baseline)
 
         try:
-            return await self._told(request, compared)
+            if all(one.summary.totals.trials <= FEW for one in known):
+                return await self._told(request, compared)
+            key = (path, other, *(one.state for one in known))
+            async with self._large:
+                if key not in self._compared:
+                    self._compared = {key: await compared_elsewhere(path, other)}
+                return _body(self._compared[key])
         except UsageError as error:
             return _error(409, error.slug, error.message, error.hint)
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from tests.unit.report.conftest import Make, result, summaries
 from tests.unit.viewer.conftest import Asking
 
+from evenhand.core.encoding import encode
+from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import CallEnd, CallStart
+from evenhand.store.runfile import RunFile
 from evenhand.viewer import page
 from evenhand.viewer.cell import BODY, MOST, call, cell
+from evenhand.viewer.compared import compared_elsewhere, comparison
 
 
 async def test_runs_are_listed_with_what_they_came_to(ask: Asking) -> None:
@@ -200,3 +206,32 @@ async def test_a_page_that_was_not_built_says_so(
 def test_the_summaries_are_what_these_tests_take_them_for() -> None:
     """Twenty-four trials, fifteen passed."""
     assert sum(trial.outcome == "pass" for trial in summaries()) == 15
+
+
+async def test_large_runs_are_compared_in_a_process_of_their_own(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """It says what this one would, and why it says nothing; a run that cannot be read is told, too."""
+    first, second = [
+        await make_run([result(i, ok=i < good, case=f"c{i}") for i in range(9)]) for good in (3, 8)
+    ]
+    said = json.loads(await compared_elsewhere(second.path, first.path))
+    assert said == json.loads(encode(comparison(second, first)))
+    with pytest.raises(UsageError, match="compared with itself"):
+        await compared_elsewhere(first.path, first.path)
+    with pytest.raises(StoreError, match="no such run file"):
+        await compared_elsewhere(first.path, tmp_path / "none.db")
+
+
+async def test_a_large_comparison_is_made_once(
+    ask: Asking, make_run: Make, summaries_run: RunFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked again, the same answer; another process is not started."""
+    other = await make_run(summaries(), summaries_run.meta.variants)
+    shutil.copy(other.path, summaries_run.path.parent)
+    monkeypatch.setattr("evenhand.viewer.server.FEW", 1)
+    path = f"/comparison?baseline={other.path.stem}"
+    found = await ask.json(path)
+    assert len(found["pairs"]) == 3
+    monkeypatch.setattr("sys.executable", "/nowhere")
+    assert await ask.json(path) == found
