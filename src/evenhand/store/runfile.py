@@ -358,7 +358,10 @@ class RunFile:
 
     def _with(self, sign: bytes) -> Iterator[TrialResult]:
         """The trials in which this is written, in the plan's order. Python looks four times as fast as SQLite."""
-        return (read_result(result) for result in self.results() if sign in result)
+        with _readable(self.path):
+            for result in self.results():
+                if sign in result:
+                    yield read_result(result)
 
     def calls(self, trial: int | None = None) -> Iterator[CallRecord]:
         """The journaled calls in the order in which they were begun; of one trial, or of all."""
