@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Cell, Comparison, DataSource, Head, Label, NewLabel, Notes, Preview, RunSummary } from "./source";
+import type { Block, Call, Cell, Comparison, DataSource, Head, Label, NewLabel, Notes, Preview, RunSummary } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -42,8 +42,11 @@ export class Http implements DataSource {
     return get(`${at(run)}/previews?cells=${cells.join(",")}`, signal);
   }
 
-  cell(run: string, index: number): Promise<Cell> {
-    return get(`${at(run)}/cells/${index}`);
+  async cell(run: string, index: number): Promise<Cell> {
+    const path = `${at(run)}/cells/${index}`;
+    const cell = await get<Cell>(path);
+    const calls = cell.calls.map((call, n) => (call.sizes ? { ...call, whole: () => get<Call>(`${path}/calls/${n}`) } : call));
+    return { ...cell, calls };
   }
 
   search(run: string, text: string): Promise<readonly number[]> {

@@ -203,6 +203,10 @@ export interface Call {
   readonly wasted: number;
   readonly error: string;
   readonly message: string;
+  /** Bytes of request and reply where they are so long that only the first part of each is here, as text. */
+  readonly sizes?: readonly [request: number, response: number] | null;
+  /** Fetches the call whole; there where `sizes` are. */
+  readonly whole?: () => Promise<Call>;
 }
 
 /** One trial, whole. */

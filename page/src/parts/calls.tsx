@@ -1,8 +1,9 @@
 /** What was sent to models for a trial, and what came back: from the journal, each call with its origin and its price. */
 import { useState } from "preact/hooks";
+import { Problem, problemOf } from "../data/problem";
 import type { Call } from "../data/source";
 import { answerIn, messagesOf } from "../model/conversation";
-import { asJson } from "../model/visible";
+import { asJson, asText } from "../model/visible";
 import { Copy } from "./copy";
 import { Json } from "./json";
 import { Messages } from "./conversation";
@@ -40,7 +41,7 @@ export function CallCard({ call, nth, open = false }: { call: Call; nth?: number
         <Origin call={call} />
         <span class="card-facts">{facts(call).join(" · ")}</span>
       </summary>
-      {unfolded && <CallBody call={call} />}
+      {unfolded && (call.whole === undefined ? <CallBody call={call} /> : <FirstPart call={call} whole={call.whole} />)}
     </details>
   );
 }
@@ -63,6 +64,30 @@ function facts(call: Call): readonly string[] {
   if (call.attempts > 1) found.push(count(call.attempts, "attempt"));
   if (call.wasted > 0) found.push(`${call.wasted} may have been charged for in vain`);
   return found;
+}
+
+/** A call so long that it comes in two parts: how it begins, and the whole when it is asked for. */
+function FirstPart({ call, whole }: { call: Call; whole: () => Promise<Call> }) {
+  const [all, set] = useState<Call | "coming" | Problem>();
+  if (all !== undefined && all !== "coming" && !(all instanceof Problem)) return <CallBody call={all} />;
+  const [sent, came] = call.sizes ?? [0, 0];
+  const fetchIt = (): void => {
+    set("coming");
+    whole().then(set, (thrown: unknown) => set(problemOf(thrown)));
+  };
+  return (
+    <div class="card-body">
+      <p class="note">{`${bytes(sent)} were sent, and ${bytes(came)} came back. This is how they begin.`}</p>
+      <button type="button" class="button small" disabled={all === "coming"} onClick={fetchIt}>{all === "coming" ? "Reading…" : "Show all of it"}</button>
+      {all instanceof Problem && <p class="note" role="alert">{all.message}</p>}
+      <TextBox title="Request as sent" text={asText(call.request)} />
+      <TextBox title="Reply as it came" text={call.response} />
+    </div>
+  );
+}
+
+function bytes(n: number): string {
+  return n < 1e6 ? `${grouped(Math.ceil(n / 1e3))} kB` : `${(n / 1e6).toFixed(1)} MB`;
 }
 
 function CallBody({ call }: { call: Call }) {

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import cast
 
 HIDDEN = "[redacted]"
+_HIDDEN = HIDDEN.encode()
 _SECRET = re.compile(
     r"(api[-_]?key|(access|private|secret)[-_]?key|secret|token|pass(word|wd|phrase)?|pwd|auth(orization)?|"
     r"credential|cookie)s?$",
@@ -51,21 +52,40 @@ def redacted(value: object) -> object:
     return value
 
 
-def values_in(env: Mapping[str, str]) -> re.Pattern[bytes] | None:
-    """Finds the secrets of an environment wherever they stand; None where it has none.
+class Secrets:
+    """The secrets of some environments, to be taken out of all that is written, whoever repeats them there.
 
     A variable whose name says that it is a key, a token or a password has one, if it is in one piece and has 16
     characters or more: shorter ones could be words.
+
+    Args:
+        environments: Variables by name.
     """
-    found = {
-        value
-        for name, value in env.items()
-        if (_SECRET.search(name) or _VARIABLE.fullmatch(name))
-        and name not in _FOLDERS
-        and _PIECE.fullmatch(value)
-    }
-    longest = sorted(found, key=lambda value: (-len(value), value))
-    return re.compile(b"|".join(re.escape(value.encode()) for value in longest)) if found else None
+
+    def __init__(self, *environments: Mapping[str, str]) -> None:
+        found = {
+            value
+            for variables in environments
+            for name, value in variables.items()
+            if (_SECRET.search(name) or _VARIABLE.fullmatch(name))
+            and name not in _FOLDERS
+            and _PIECE.fullmatch(value)
+        }
+        found |= {value.replace("/", "\\/") for value in found}  # as some programs write it in JSON
+        longest = sorted(found, key=lambda value: (-len(value), value))
+        self._values = tuple(value.encode() for value in longest)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def without(self, data: bytes) -> bytes:
+        """The data with HIDDEN in their place; itself where they are not in it."""
+        for (
+            value
+        ) in self._values:  # several times as fast as one regular expression for all of them
+            if value in data:
+                data = data.replace(value, _HIDDEN)
+        return data
 
 
 def _environment(variables: Mapping[str, object]) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
-from evenhand.core.secrets import redacted
+from evenhand.core.secrets import Secrets, redacted
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.around import Around
@@ -60,8 +61,10 @@ class PromptfooPlan:
 
     @property
     def title(self) -> str:
-        """Its description, or the name of its folder."""
-        return str(self._config.value.get("description") or self._config.base.name)
+        """Its description, without keys that were filled in; or the name of its folder."""
+        told = str(self._config.value.get("description") or "").encode("utf-8", "surrogatepass")
+        hidden = Secrets(os.environ, *self._models.environments).without(told)
+        return hidden.decode("utf-8", "surrogatepass") or self._config.base.name
 
     @property
     def source(self) -> str:
@@ -126,7 +129,12 @@ class PromptfooPlan:
     @property
     def options(self) -> RunOptions:
         """How it wants to be run."""
-        return replace(self._config.options, some_alone=self._survey.alone, closing=self._closing())
+        return replace(
+            self._config.options,
+            some_alone=self._survey.alone,
+            closing=self._closing(),
+            environments=tuple(self._models.environments),
+        )
 
     def _closing(self) -> Callable[[Path], None] | None:
         """Calls the extensions that want to know how the run came out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from evenhand.report.comparison import sentences
 from evenhand.report.grid import Grid
@@ -17,11 +18,31 @@ NAME = 40
 _ROLES = {"setup": "set-up"}
 
 
-def findings(run: RunFile, grid: Grid) -> list[str]:
-    """The sentences below the table. Columns are not compared by trials that were chosen: the choice decides."""
-    found = [f"{grid.names[one.variant]}: {one}" for one in found_by_triggers(run)]
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Where in the plan the trials are that some findings are about, for those who have looked at all of them anyway.
+
+    Attributes:
+        unsure: Those with a judgement of low confidence, and maybe others.
+        triggers: Those of trigger tests, and maybe others.
+    """
+
+    unsure: Sequence[int] = ()
+    triggers: Sequence[int] = ()
+
+
+def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str]:
+    """The sentences below the table. Columns are not compared by trials that were chosen: the choice decides.
+
+    Args:
+        run: The run.
+        grid: Its cells.
+        marked: Where to look; without it every trial is looked at, twice.
+    """
+    told = found_by_triggers(run, marked.triggers if marked else None)
+    found = [f"{grid.names[one.variant]}: {one}" for one in told]
     compared = [] if run.narrowed else sentences(grid)
-    return [*found, *compared, *_repeats(run, grid), *_unsure(run, grid)]
+    return [*found, *compared, *_repeats(run, grid), *_unsure(run, grid, marked)]
 
 
 def warnings(run: RunFile) -> list[str]:
@@ -116,8 +137,8 @@ def _tally(run: RunFile, tally: Tally) -> str:
     return f"{clip(safe(name), NAME)} ({tally.passed} of {tally.n} passed)"
 
 
-def _unsure(run: RunFile, grid: Grid) -> list[str]:
-    number, first = low_confidence(run)
+def _unsure(run: RunFile, grid: Grid, marked: Marked | None) -> list[str]:
+    number, first = low_confidence(run, marked.unsure if marked else None)
     if first is None:
         return []
     trial = run.trial(first)
@@ -125,10 +146,15 @@ def _unsure(run: RunFile, grid: Grid) -> list[str]:
     return [f"{count(number, 'judgement')} of low confidence, the first at {place}"]
 
 
-def low_confidence(run: RunFile) -> tuple[int, int | None]:
-    """How many judgements their judge was not sure of, and the place in the plan of the first."""
+def low_confidence(run: RunFile, places: Sequence[int] | None = None) -> tuple[int, int | None]:
+    """How many judgements their judge was not sure of, and the place in the plan of the first.
+
+    Args:
+        run: The run.
+        places: Where in the plan such trials are, and maybe others; without them every trial is looked at.
+    """
     number, first = 0, None
-    for trial in run.warned(UNSURE):
+    for trial in run.warned(UNSURE) if places is None else run.at(places):
         found = sum(map(unsure, trial.outcomes))
         number += found
         if found and first is None:

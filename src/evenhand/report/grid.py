@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.words import clip, safe
+from evenhand.store.counted import TrialOutcome
 from evenhand.store.runfile import RunFile
 
 NAME = 44
@@ -44,19 +45,22 @@ class Grid:
         if run.narrowed:  # a case keeps its number, whatever is left out
             self.numbers = {case: number for number, case in enumerate(run.cases(), 1)}
         for row in run.outcomes():
-            self.numbers.setdefault(row.case, len(self.numbers) + 1)
-            if row.outcome in ("error", "not_applicable"):
-                self._others[row.variant, row.case] = row.outcome
-                if row.outcome == "error" and len(self.errors[row.variant]) < KEPT_ERRORS:
-                    self.errors[row.variant].append(row.index)
-                continue
-            before = self.passed[row.variant].get(row.case, (0, 0))
-            won = row.outcome == "pass"
-            self.passed[row.variant][row.case] = _TALLIES.get(
-                (before[0] + won, before[1] + 1), (before[0] + won, before[1] + 1)
-            )
-            if not won:
-                self._fail(row.variant, row.index, row.score)
+            self._add(row)
+
+    def _add(self, row: TrialOutcome) -> None:
+        index, case, variant, outcome = row.index, row.case, row.variant, row.outcome
+        self.numbers.setdefault(case, len(self.numbers) + 1)
+        if outcome in ("error", "not_applicable"):
+            self._others[variant, case] = outcome
+            if outcome == "error" and len(self.errors[variant]) < KEPT_ERRORS:
+                self.errors[variant].append(index)
+            return
+        passed = self.passed[variant]
+        won, n = passed.get(case, (0, 0))
+        pair = won + (outcome == "pass"), n + 1
+        passed[case] = _TALLIES.get(pair, pair)
+        if outcome != "pass":
+            self._fail(variant, index, row.score)
 
     def _fail(self, variant: int, index: int, score: float | None) -> None:
         if len(self.failed[variant]) < KEPT:

@@ -52,7 +52,7 @@ class Side:
         return f"{name}:{column_names(self.run.meta.variants)[self.column]}"
 
 
-@dataclass
+@dataclass(slots=True)
 class Tally:
     """What one case came to in one metric, over its repeats."""
 
@@ -63,6 +63,8 @@ class Tally:
     @property
     def mean(self) -> float | None:
         """The mean over the repeats that have a value; None where none has."""
+        if len(self.values) == 1:
+            return self.values[0]
         return fmean(self.values) if self.values else None
 
 
@@ -197,7 +199,10 @@ def read(
         for metric in wanted or dict.fromkeys(every):
             value = _value(trial, metric, asked.get(metric, ()))
             if value is not None:
-                tally = found.metrics.setdefault(metric, {}).setdefault(trial.case, Tally())
+                cases = found.metrics.setdefault(metric, {})
+                tally = cases.get(trial.case)
+                if tally is None:
+                    tally = cases[trial.case] = Tally()
                 _count(tally, value)
             for outcome in trial.outcomes if metric == PASSED else asked.get(metric, ()):
                 _note(found, metric, outcome)

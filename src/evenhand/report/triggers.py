@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evenhand.report.words import interval, percent
@@ -75,10 +75,15 @@ class Found:
         )
 
 
-def found_by_triggers(run: RunFile) -> list[Found]:
-    """Precision and recall of each column that has trigger tests, in the columns' order."""
+def found_by_triggers(run: RunFile, places: Sequence[int] | None = None) -> list[Found]:
+    """Precision and recall of each column that has trigger tests, in the columns' order.
+
+    Args:
+        run: The run.
+        places: Where in the plan such trials are, and maybe others; without them every trial is looked at.
+    """
     found: dict[int, Found] = {}
-    for trial in run.measuring(MEASURES):
+    for trial in run.measuring(MEASURES) if places is None else run.at(places):
         for outcome in trial.outcomes:
             for name in outcome.named.keys() & {PRECISION, RECALL}:
                 one = found.setdefault(trial.variant, Found(trial.variant))

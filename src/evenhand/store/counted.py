@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from evenhand.core.message import CallRole
 from evenhand.core.score import State
 
@@ -52,8 +54,7 @@ class Usage:
     cost_usd: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True, gc=False):
     """How many of a case's `n` trials passed, in one variant; `first` is the place in the plan of one of them."""
 
     variant: int
@@ -63,8 +64,7 @@ class Tally:
     n: int
 
 
-@dataclass(frozen=True, slots=True)
-class TrialOutcome:
+class TrialOutcome(Struct, frozen=True, gc=False):
     """What became of one trial. `case` may differ from the case's id where that is not ASCII."""
 
     index: int

@@ -17,6 +17,7 @@ import queue
 import sqlite3
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -24,8 +25,8 @@ from typing import Final
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
-from evenhand.core.secrets import HIDDEN, values_in
-from evenhand.store.encoding import keep, write_text
+from evenhand.core.secrets import Secrets
+from evenhand.store.encoding import keep, read_result, write_text
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
@@ -78,7 +79,9 @@ class Settled:
 class Journal:
     """Writes one run file. Made by `create` or `reopen`, ended by `finish`."""
 
-    def __init__(self, path: Path, meta: RunMeta, lock: Lock, db: sqlite3.Connection) -> None:
+    def __init__(
+        self, path: Path, meta: RunMeta, lock: Lock, db: sqlite3.Connection, secrets: Secrets
+    ) -> None:
         self.path = path
         self.meta = meta
         self.failed: StoreError | None = None
@@ -86,7 +89,7 @@ class Journal:
         self.spent_usd = 0.0
         self._lock = lock
         self._db = db
-        self._secrets = values_in(os.environ)
+        self._secrets = secrets
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._spool: list[tuple[int, _Row]] = []
         self._next_call = 1
@@ -103,13 +106,21 @@ class Journal:
         self._thread.start()
 
     @classmethod
-    def create(cls, folder: Path, meta: RunMeta) -> Journal:
+    def create(
+        cls, folder: Path, meta: RunMeta, environments: Sequence[Mapping[str, str]] = ()
+    ) -> Journal:
         """Makes a new run file in this folder, and sees to it that it can be written before anything is paid for.
+
+        Args:
+            folder: The one that keeps runs.
+            meta: What the run is.
+            environments: Variables that are known beside the process's: the keys in any are written nowhere.
 
         Raises:
             StoreError: The folder or the file cannot be written.
         """
         path = folder / f"{meta.id}.db"
+        secrets = Secrets(os.environ, *environments)
         lock: Lock | None = None
         db: sqlite3.Connection | None = None
         made = False
@@ -120,7 +131,10 @@ class Journal:
             made = True
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
-            db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
+            db.execute(
+                "insert into run values (?, ?)",
+                (meta.id, secrets.without(encode(meta))),
+            )
         except (OSError, sqlite3.Error) as error:
             if db is not None:
                 db.close()
@@ -132,14 +146,18 @@ class Journal:
                 f"runs cannot be kept in {folder}: {error}",
                 hint="Free some space, or name another folder with EVENHAND_HOME. Nothing was sent.",
             ) from error
-        return cls(path, meta, lock, db)
+        return cls(path, meta, lock, db, secrets)
 
     @classmethod
-    def reopen(cls, path: Path, *, anew: bool = False) -> Journal:
+    def reopen(
+        cls, path: Path, *, anew: bool = False, environments: Sequence[Mapping[str, str]] = ()
+    ) -> Journal:
         """Opens an unfinished run to go on with it.
 
         Args:
+            path: Its file.
             anew: What trials in error were answered is forgotten: they ask again, and it is paid for again.
+            environments: As for `create`.
 
         Raises:
             StoreError: It cannot be read or written, or another process is writing it.
@@ -161,7 +179,7 @@ class Journal:
             if lock is not None:
                 lock.release()
             raise
-        journal = cls(path, meta, lock, db)
+        journal = cls(path, meta, lock, db, Secrets(os.environ, *environments))
         try:
             journal._remember(anew=anew)
         except (StoreError, sqlite3.Error) as error:
@@ -309,12 +327,15 @@ class Journal:
         """Records a result. Returns at once, unless the disk is far behind.
 
         Returns:
-            The result as it is kept: an error, where what it holds cannot be written.
+            The result as it is kept: without secrets, and an error, where what it holds cannot be written.
 
         Raises:
             StoreError: Nothing can be written any more.
         """
         kept, data = keep(result)
+        clean = self._secrets.without(data)
+        if clean is not data:
+            kept, data = read_result(clean), clean
         row = self._trial_row(kept, data)
         if self.failed is not None:
             self._spool.append((_TRIAL, row))
@@ -445,7 +466,11 @@ class Journal:
         db = self._db
         by_kind: dict[int, list[_Row]] = {}
         for kind, row, _ in items:
-            by_kind.setdefault(kind, []).append(self._without_secrets(row))
+            by_kind.setdefault(kind, []).append(
+                row
+                if kind == _TRIAL
+                else self._clean(row)  # a result was cleaned before it was told
+            )
         db.execute("begin immediate")
         try:
             for kind, rows in sorted(by_kind.items()):
@@ -461,17 +486,12 @@ class Journal:
                 db.execute("rollback")
             raise
 
-    def _without_secrets(self, row: _Row) -> _Row:
-        """The row without keys and tokens of this process's environment, whoever repeated them: here all is written."""
-        secrets = self._secrets
-        if secrets is None or not any(
-            isinstance(value, bytes) and secrets.search(value) for value in row
-        ):
+    def _clean(self, row: _Row) -> _Row:
+        """The row without secrets: here all is written."""
+        if not self._secrets:
             return row
-        return tuple(
-            secrets.sub(HIDDEN.encode(), value) if isinstance(value, bytes) else value
-            for value in row
-        )
+        without = self._secrets.without
+        return tuple(without(value) if isinstance(value, bytes) else value for value in row)
 
     def _explain(self, error: Exception) -> StoreError:
         return StoreError(

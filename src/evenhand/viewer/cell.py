@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from itertools import islice
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
@@ -16,6 +17,8 @@ OUTPUT, REASON, VARIABLE = 1_200, 400, 300
 """Characters that a cell of the matrix is sent."""
 MOST = 2_000
 """Cells that are sent at once."""
+BODY = 100_000
+"""Bytes of a call's request and reply together that are sent with its cell; of more, the first part of each."""
 
 
 def previews(run: RunFile, places: Iterable[int]) -> list[Preview]:
@@ -60,8 +63,14 @@ def expected(trial: TrialResult) -> object:
     return None
 
 
-def cell(run: RunFile, trial: TrialResult) -> dict[str, Any]:
-    """A trial whole, with its calls: the page's `Cell`."""
+def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> dict[str, Any]:
+    """A trial whole, with its calls: the page's `Cell`.
+
+    Args:
+        run: Its run.
+        trial: It.
+        body: Bytes of each call that are enough for now; without it calls are whole, too.
+    """
     judged = trial.judged
     return {
         "index": trial.index,
@@ -89,18 +98,27 @@ def cell(run: RunFile, trial: TrialResult) -> dict[str, Any]:
         "answer": trial.answer,
         "test": trial.test,
         "log": trial.log,
-        "calls": [_call(record) for record in run.calls(trial.index)],
+        "calls": [_call(record, body) for record in run.calls(trial.index)],
     }
 
 
-def _call(record: CallRecord) -> Call:
+def call(run: RunFile, index: int, number: int) -> Call | None:
+    """A trial's call, whole, by its place among them; None where it has no such call."""
+    record = next(islice(run.calls(index), number, None), None)
+    return _call(record, None) if record else None
+
+
+def _call(record: CallRecord, most: int | None) -> Call:
     start, end = record.start, record.end
+    answer = end.body if end else b""
+    sizes = len(start.identity), len(answer)
+    clipped = most is not None and sum(sizes) > most
     return Call(
         role=start.role,
         provider=start.provider,
         model=end.model if end else "",
-        request=_request(start.identity),
-        response=end.body.decode("utf-8", "replace") if end else "",
+        request=_first(start.identity, most) if clipped else _request(start.identity),
+        response=_first(answer, most) if clipped else answer.decode("utf-8", "replace"),
         origin=end.origin if end else None,
         latency_s=end.latency_s if end else None,
         tokens_in=end.tokens_in if end else None,
@@ -110,7 +128,12 @@ def _call(record: CallRecord) -> Call:
         wasted=end.wasted if end else 0,
         error=end.error if end else "",
         message=end.message if end else "",
+        sizes=sizes if clipped else None,
     )
+
+
+def _first(data: bytes, most: int | None) -> str:
+    return data[: most and most // 2].decode("utf-8", "replace")
 
 
 def _request(identity: bytes) -> object:

@@ -14,17 +14,21 @@ import threading
 import time
 import weakref
 from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from zlib import crc32
 
 import msgspec
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError
-from evenhand.store.runfile import RunFile
+from evenhand.report.findings import Marked
+from evenhand.report.outcome import UNSURE
+from evenhand.scorers.triggers import MEASURES
+from evenhand.store.runfile import RunFile, metric_sign, warning_sign
 from evenhand.viewer.shapes import Block, Row
 
 FIRST, BLOCK = 400, 5_000
@@ -41,10 +45,16 @@ class _Error(msgspec.Struct, gc=False):
     message: str
 
 
+_NONE = msgspec.Raw(b"{}")
+_UNSURE, _TRIGGERS = warning_sign(UNSURE), metric_sign(MEASURES)
+
+
 class _Outcome(msgspec.Struct, gc=False):
     name: str
     outcome: str
     reason: str = ""
+    named: msgspec.Raw = _NONE
+    metadata: msgspec.Raw = _NONE
 
 
 class _Trial(msgspec.Struct, gc=False):
@@ -67,127 +77,169 @@ class _Trial(msgspec.Struct, gc=False):
     tokens_out: int | None = None
     calls: int = 0
     cached: int = 0
-    vars: dict[str, Any] = {}
-    input: Any = None
+    vars: msgspec.Raw = _NONE
     description: str = ""
-    metadata: dict[str, Any] = {}
+    metadata: msgspec.Raw = _NONE
+    input: Any = None
 
 
+_NUMBERS = (
+    *("index", "row", "variant", "repeat", "outcome", "score", "latency", "cost"),
+    *("tokens_in", "tokens_out", "calls", "cached", "met", "asked", "error", "output"),
+)
 _trials = msgspec.json.Decoder(_Trial)
 _blocks = msgspec.json.Encoder()
 
 
-def blocks(run: RunFile) -> Iterator[tuple[bytes, bytes, list[int], list[int]]]:
-    """The run's cells: each block as a line of JSON, the text of its trials, where each begins in it, and their places.
+class Part(NamedTuple):
+    """Some cells, in the plan's order.
+
+    Attributes:
+        line: The block, a line of JSON.
+        text: What is searched of its trials, one after the other.
+        starts: Where each begins in it.
+        places: Their places in the plan.
+        unsure: The places of those with a judgement of low confidence.
+        triggers: The places of those of trigger tests.
+    """
+
+    line: bytes
+    text: bytes
+    starts: Sequence[int]
+    places: Sequence[int]
+    unsure: Sequence[int]
+    triggers: Sequence[int]
+
+
+def parts(run: RunFile) -> Iterator[Part]:
+    """The run's cells, a block at a time.
 
     Raises:
         StoreError: The file cannot be read.
     """
+    trials = map(_read, run.results())
     rows: dict[str, int] = {}
-    chunk: list[_Trial] = []
-    most = FIRST
-    for result in run.results():
-        try:
-            chunk.append(_trials.decode(result))
-        except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
-            chunk.append(msgspec.convert(decode(result), _Trial))
-        if len(chunk) == most:
-            yield _made(chunk, rows)
-            chunk, most = [], BLOCK
-    if chunk:
-        yield _made(chunk, rows)
+    part = _made(islice(trials, FIRST), rows)
+    while part.places:
+        yield part
+        part = _made(islice(trials, BLOCK), rows)
 
 
-def _made(chunk: list[_Trial], rows: dict[str, int]) -> tuple[bytes, bytes, list[int], list[int]]:
-    parts: list[bytes] = []
+def _read(result: bytes) -> _Trial:
+    try:
+        return _trials.decode(result)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
+        value = cast("dict[str, Any]", decode(result))
+        _kept_raw(value, "vars", "metadata")
+        for outcome in value["outcomes"]:
+            _kept_raw(outcome, "named", "metadata")
+        return msgspec.convert(value, _Trial)
+
+
+def _kept_raw(value: dict[str, Any], *names: str) -> None:
+    value.update({name: msgspec.Raw(encode(value.get(name, {}))) for name in names})
+
+
+def _made(trials: Iterable[_Trial], rows: dict[str, int]) -> Part:
+    """A block and its text, in one loop: it runs for hundreds of thousands of trials, and keeps numbers only."""
+    numbers: list[tuple[Any, ...]] = []
+    texts: list[bytes] = []
     starts: list[int] = []
-    outputs: list[int] = []
+    unsure: list[int] = []
+    triggers: list[int] = []
+    named: list[Row] = []
+    failing: list[Sequence[str]] = []
+    scores: list[dict[str, float]] = []
     at = 0
-    known: _Trial | None = None
-    about = ""
-    for trial in chunk:
-        if known is None or trial.case != known.case or trial.vars != known.vars:
-            known, about = trial, _about(trial)
-        output = text_of(trial.output)
-        outputs.append(crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF)
-        fields = [about, output, trial.reason, *[o.reason for o in trial.outcomes if o.reason]]
+    case, vars_, about, place = None, _NONE, "", 0
+    for trial in trials:
+        if trial.case != case or trial.vars != vars_:
+            case, vars_ = trial.case, trial.vars
+            about = _about(trial).lower()
+            place = rows.get(case, -1)
+            if place < 0:
+                place = rows[case] = len(rows)
+                named.append(_row(trial))
+        output = trial.output if isinstance(trial.output, str) else text_of(trial.output)
+        told = [output, trial.reason]
+        met = missed = 0
+        names: Sequence[str] = ()
+        for outcome in trial.outcomes:
+            if outcome.reason:
+                told.append(outcome.reason)
+            if outcome.metadata != _NONE and _UNSURE in bytes(outcome.metadata):
+                unsure.append(trial.index)
+            if outcome.named != _NONE and _TRIGGERS in bytes(outcome.named):
+                triggers.append(trial.index)
+            state = outcome.outcome
+            if state == "pass":
+                met += 1
+            elif state != "not_applicable":
+                missed += state == "fail"
+                names = (*names, outcome.name)
         if trial.error:
-            fields.append(trial.error.message)
-        text = f"{_FIELD.join(fields).lower()}{_TRIAL}".encode("utf-8", "surrogatepass")
+            told.append(trial.error.message)
+        text = f"{about}{_FIELD}{_FIELD.join(told).lower()}{_TRIAL}".encode(
+            "utf-8", "surrogatepass"
+        )
         starts.append(at)
         at += len(text)
-        parts.append(text)
-    block = _block(chunk, rows, outputs)
+        texts.append(text)
+        failing.append(names)
+        scores.append(trial.named_scores)
+        numbers.append(
+            (
+                *(trial.index, place, trial.variant, trial.repeat, trial.outcome[0]),
+                *(trial.score, trial.latency_s, trial.cost_usd, trial.tokens_in, trial.tokens_out),
+                *(trial.calls, trial.cached, met, met + missed),
+                trial.error.slug if trial.error else "",
+                crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF,
+            )
+        )
+    if not numbers:
+        return Part(b"", b"", (), (), (), ())
+    columns: dict[str, Any] = dict(zip(_NUMBERS, zip(*numbers, strict=True), strict=True))
+    index = cast("Sequence[int]", columns["index"])
+    columns["outcome"] = "".join(columns["outcome"])
+    block = Block(rows=named, failing=failing, metrics=_metrics(scores), **columns)
+    return Part(_line(block), b"".join(texts), starts, index, unsure, triggers)
+
+
+def _metrics(scores: Sequence[dict[str, float]]) -> dict[str, list[float | None]]:
+    found: dict[str, list[float | None]] = {}
+    for i, each in enumerate(scores):
+        for name, score in each.items():
+            if name not in found:
+                found[name] = [None] * len(scores)
+            found[name][i] = score
+    return found
+
+
+def _line(block: Block) -> bytes:
     try:
-        line = _blocks.encode(block)
-    except UnicodeEncodeError:  # half a character, as above
-        line = encode(block, ordered=False)
-    return line + b"\n", b"".join(parts), starts, [trial.index for trial in chunk]
+        return _blocks.encode(block) + b"\n"
+    except UnicodeEncodeError:  # half a character
+        return encode(block, ordered=False) + b"\n"
 
 
 def _about(trial: _Trial) -> str:
     """What is searched of a case, whoever answers it."""
-    values = trial.vars.values() if trial.input is None else (trial.input, *trial.vars.values())
+    values = list(_decoded(trial.vars).values())
+    if trial.input is not None:
+        values.insert(0, trial.input)
     return _FIELD.join((trial.case, trial.description, *map(text_of, values)))
 
 
-def _block(chunk: list[_Trial], rows: dict[str, int], outputs: list[int]) -> Block:
-    named: list[Row] = []
-    places: list[int] = []
-    met: list[int] = []
-    asked: list[int] = []
-    failing: list[Sequence[str]] = []
-    metrics: dict[str, list[float | None]] = {}
-    for i, trial in enumerate(chunk):
-        place = rows.get(trial.case)
-        if place is None:
-            place = rows[trial.case] = len(rows)
-            named.append(_row(trial))
-        places.append(place)
-        passed = missed = 0
-        names: Sequence[str] = ()
-        for outcome in trial.outcomes:
-            if outcome.outcome == "pass":
-                passed += 1
-                continue
-            missed += outcome.outcome == "fail"
-            if outcome.outcome != "not_applicable":
-                names = (*names, outcome.name)
-        met.append(passed)
-        asked.append(passed + missed)
-        failing.append(names)
-        for name, score in trial.named_scores.items():
-            if name not in metrics:
-                metrics[name] = [None] * len(chunk)
-            metrics[name][i] = score
-    return Block(
-        rows=named,
-        index=[t.index for t in chunk],
-        row=places,
-        variant=[t.variant for t in chunk],
-        repeat=[t.repeat for t in chunk],
-        outcome="".join([t.outcome[0] for t in chunk]),
-        score=[t.score for t in chunk],
-        latency=[t.latency_s for t in chunk],
-        cost=[t.cost_usd for t in chunk],
-        tokens_in=[t.tokens_in for t in chunk],
-        tokens_out=[t.tokens_out for t in chunk],
-        calls=[t.calls for t in chunk],
-        cached=[t.cached for t in chunk],
-        met=met,
-        asked=asked,
-        error=[t.error.slug if t.error else "" for t in chunk],
-        failing=failing,
-        output=outputs,
-        metrics=metrics,
-    )
+def _decoded(raw: msgspec.Raw) -> dict[str, Any]:
+    return cast("dict[str, Any]", decode(bytes(raw)))
 
 
 def _row(trial: _Trial) -> Row:
-    tags = trial.metadata.get("tags")
+    given = _decoded(trial.metadata)
+    tags = given.get("tags")
     metadata = {
-        key: text_of(value)[:METADATA]
-        for key, value in trial.metadata.items()
+        key: (value if isinstance(value, str) else text_of(value))[:METADATA]
+        for key, value in given.items()
         if key != "tags" and isinstance(value, (str, int, float))
     }
     told = [str(tag) for tag in cast("list[object]", tags)] if isinstance(tags, list) else ()
@@ -221,6 +273,7 @@ class Pass:
         self._starts = array("Q")
         self._places = array("Q")
         self._end = 0
+        self._unsure, self._triggers = array("Q"), array("Q")
         self._files = tempfile.TemporaryFile(buffering=0), tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (for as long as this lives)
         for file in self._files:
             weakref.finalize(self, file.close)
@@ -243,47 +296,86 @@ class Pass:
             most = min(self._written - at, CHUNK)
         return os.pread(self._files[0].fileno(), most, at)
 
+    def marked(self) -> Marked:
+        """The trials that findings are about. Waits for the pass.
+
+        Raises:
+            StoreError: The run file cannot be read.
+        """
+        self._wait()
+        return Marked(*(sorted(set(each)) for each in (self._unsure, self._triggers)))
+
     def search(self, text: str) -> list[int]:
         """The places in the plan of the trials in which this text stands, whatever its case. Waits for the pass.
 
         Raises:
             StoreError: The run file cannot be read.
         """
+        self._wait()
+        needle = text.lower().encode("utf-8", "surrogatepass")
+        if not needle or _FIELD in text or _TRIAL in text:
+            return []
+        found: list[int] = []
+        first, room = 0, bytearray(CHUNK)
+        many = False
+        while first < len(self._starts):
+            after = self._chunk(first)
+            base = self._starts[first]
+            end = self._starts[after] if after < len(self._starts) else self._end
+            if end - base > len(room):
+                room = bytearray(end - base)  # one trial alone may be longer
+            os.preadv(self._files[1].fileno(), [memoryview(room)[: end - base]], base)
+            hits = (self._many if many else self._few)(needle, room, first, after, end)
+            found += hits
+            many = len(hits) > (after - first) // 8
+            first = after
+        return found
+
+    def _chunk(self, first: int) -> int:
+        """The trial that begins the chunk after that which this one begins."""
+        starts = self._starts
+        return max(first + 1, bisect_right(starts, starts[first] + CHUNK, first) - 1)
+
+    def _few(self, needle: bytes, room: bytearray, first: int, after: int, end: int) -> list[int]:
+        """The hits among trials of which hardly any has the text: each hit says whose it is."""
+        starts, places, base = self._starts, self._places, self._starts[first]
+        found: list[int] = []
+        at = room.find(needle, 0, end - base)
+        while at >= 0:
+            trial = bisect_right(starts, base + at, first, after) - 1
+            found.append(places[trial])
+            if trial + 1 == after:
+                break
+            at = room.find(needle, starts[trial + 1] - base, end - base)
+        return found
+
+    def _many(self, needle: bytes, room: bytearray, first: int, after: int, end: int) -> list[int]:
+        """The same where many have it: each is looked into."""
+        base = self._starts[first]
+        edges = [start - base for start in self._starts[first:after]]
+        there = room.find
+        return [
+            place
+            for place, begins, ends in zip(
+                self._places[first:after], edges, (*edges[1:], end - base), strict=True
+            )
+            if there(needle, begins, ends) >= 0
+        ]
+
+    def _wait(self) -> None:
         with self._more:
             self._more.wait_for(lambda: self.took is not None)
         if self._error:
             raise self._error
-        needle = text.lower().encode("utf-8", "surrogatepass")
-        if not needle or _FIELD in text or _TRIAL in text:
-            return []
-        return list(self._found(needle))
-
-    def _found(self, needle: bytes) -> Iterator[int]:
-        starts, places, file = self._starts, self._places, self._files[1].fileno()
-        first = 0
-        while first < len(starts):
-            base = starts[first]
-            after = max(first + 1, bisect_left(starts, base + CHUNK, first))
-            end = starts[after] if after < len(starts) else self._end
-            data = os.pread(file, end - base, base)
-            at = data.find(needle)
-            while at >= 0:
-                trial = bisect_right(starts, base + at, first, after) - 1
-                yield places[trial]
-                first = trial + 1
-                if first == after:
-                    break
-                at = data.find(needle, starts[first] - base)
-            first = after
 
     def _run(self) -> None:
         began = time.perf_counter()
         try:
             with RunFile.open(self._path) as run:
-                for line, text, starts, places in blocks(run):
+                for part in parts(run):
                     if self._stopped:
                         raise StoreError("the run is being read anew")  # noqa: TRY301 (told like the others)
-                    self._put(line, text, starts, places)
+                    self._put(part)
         except EvenhandError as error:
             self._error = error
         except Exception as error:  # noqa: BLE001 (whoever waits has to be told)
@@ -292,14 +384,16 @@ class Pass:
             self.took = time.perf_counter() - began
             self._more.notify_all()
 
-    def _put(self, line: bytes, text: bytes, starts: list[int], places: list[int]) -> None:
-        _write(self._files[1].fileno(), text)
-        self._starts.extend([self._end + start for start in starts])
-        self._places.extend(places)
-        self._end += len(text)
-        _write(self._files[0].fileno(), line)
+    def _put(self, part: Part) -> None:
+        _write(self._files[1].fileno(), part.text)
+        self._starts.extend([self._end + start for start in part.starts])
+        self._places.extend(part.places)
+        self._end += len(part.text)
+        self._unsure.extend(part.unsure)
+        self._triggers.extend(part.triggers)
+        _write(self._files[0].fileno(), part.line)
         with self._more:
-            self._written += len(line)
+            self._written += len(part.line)
             self._more.notify_all()
 
 

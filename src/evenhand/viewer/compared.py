@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import math
+import sys
+from pathlib import Path
+from typing import cast
 
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.report.compare_report import headline, lines
 from evenhand.report.comparing import compare
 from evenhand.report.sides import Side, matched
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.listing import summary_of
 from evenhand.viewer.shapes import ComparedRow, ComparisonShape
+
+_REFUSALS: dict[int, type[EvenhandError]] = {3: UsageError, 4: StoreError}
+"""What a process that compares ends with, and what it means."""
 
 
 def comparison(run: RunFile, baseline: RunFile) -> ComparisonShape:
@@ -48,3 +58,48 @@ def comparison(run: RunFile, baseline: RunFile) -> ComparisonShape:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+async def compared_elsewhere(run: Path, baseline: Path) -> bytes:
+    """The comparison of two large runs as JSON, made in a process of its own, whose memory ends with it.
+
+    Raises:
+        UsageError: They cannot be compared.
+        StoreError: One of them cannot be read.
+    """
+    command = (sys.executable, "-P", "-m", "evenhand.viewer.compared", str(run), str(baseline))
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    try:
+        said, _ = await process.communicate()
+    finally:
+        if process.returncode is None:  # whoever asked has gone
+            process.kill()
+            await process.wait()
+    if process.returncode == 0:
+        return said
+    if process.returncode not in _REFUSALS:
+        raise StoreError(f"the process that compared the runs ended with {process.returncode}")
+    told = cast("dict[str, str]", decode(said))
+    raise _REFUSALS[process.returncode](told["message"], hint=told["hint"])
+
+
+def main(run: str, baseline: str) -> int:
+    """Writes the comparison of two run files, or why there is none, to stdout.
+
+    Returns:
+        The exit code: 0, or one of `_REFUSALS`.
+    """
+    gc.disable()  # millions of objects that last, and no cycles: looking for them takes half of the time
+    code = 0
+    try:
+        with RunFile.open(Path(run)) as after, RunFile.open(Path(baseline)) as before:
+            said = encode(comparison(after, before), ordered=False)
+    except (UsageError, StoreError) as error:
+        code = next(code for code, kind in _REFUSALS.items() if isinstance(error, kind))
+        said = encode({"message": error.message, "hint": error.hint})
+    sys.stdout.buffer.write(said)
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(*sys.argv[1:]))

@@ -22,7 +22,7 @@ from evenhand.report.document import writer
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.cell import cell
-from evenhand.viewer.columns import blocks
+from evenhand.viewer.columns import parts
 from evenhand.viewer.compared import comparison
 from evenhand.viewer.head import head
 from evenhand.viewer.page import ICON, static
@@ -74,7 +74,7 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
 
 def _write_run(run: RunFile, name: str, line: Callable[[str], object]) -> int:
     """A run's cells: their numbers in one element, and all there is of them in chunks; how many there are."""
-    line(_element(f"{name}-blocks", (block for block, *_ in blocks(run))))
+    line(_element(f"{name}-blocks", (part.line for part in parts(run))))
     trials, count = run.trials(), 0
     for number in itertools.count():
         cells = [cell(run, trial) for trial in itertools.islice(trials, CHUNK)]

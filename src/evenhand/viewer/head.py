@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
 from evenhand.core.run import Totals
-from evenhand.report.findings import findings, warnings
+from evenhand.report.findings import Marked, findings, warnings
 from evenhand.report.grid import Grid, column_names
 from evenhand.report.rates import rates
 from evenhand.stats.interval import mean_of_sums
@@ -42,28 +42,30 @@ def head(run: RunFile, known: Known | None = None) -> Head:
     return found if partial else replace(found, **_shallow(notes(run)))
 
 
-def notes(run: RunFile) -> Notes:
-    """Intervals, usage, findings and warnings."""
+def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
+    """Intervals, usage, findings and warnings.
+
+    Args:
+        run: The run.
+        marked: Gives the trials that findings are about, where somebody else reads them all; asked last.
+    """
+    sums = run.sums()
     columns = [
         replace(
             column,
             rate=Interval(rate.rate, rate.low, rate.high, rate.cases)
             if rate.rate is not None
             else None,
-            score=_mean(scores),
-            latency=_mean(latencies),
+            score=_mean(sums.scores(column.index)),
+            latency=_mean(sums.latencies(column.index)),
         )
-        for column, rate, scores, latencies in zip(
-            _columns(run, run.by_variant()),
-            rates(run),
-            run.score_sums(),
-            run.latency_sums(),
-            strict=True,
-        )
+        for column, rate in zip(_columns(run, run.by_variant()), rates(run), strict=True)
     ]
-    told = findings(run, Grid(run)) if run.totals().trials else []
     usage = [UsageRow(**asdict(used)) for used in run.usage()]
-    return Notes(rate_of(run), columns, usage, told, warnings(run))
+    rate, warned = rate_of(run), warnings(run)
+    grid = Grid(run)
+    told = findings(run, grid, marked() if marked else None) if run.totals().trials else []
+    return Notes(rate, columns, usage, told, warned)
 
 
 def _shallow(found: Notes) -> dict[str, Any]:

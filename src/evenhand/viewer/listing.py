@@ -164,12 +164,9 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
 
 def rate_of(run: RunFile) -> Interval | None:
     """The pass rate over all columns; the trials of a case, in whichever column, are not taken for more cases."""
-    cases: dict[str, tuple[int, int]] = {}
-    for tally in run.tallies():
-        passed, n = cases.get(tally.case, (0, 0))
-        cases[tally.case] = passed + tally.passed, n + tally.n
-    n = sum(n for _, n in cases.values())
+    cases = run.sums().over_columns()
+    n = sum(n for _, n in cases)
     if not n:
         return None
-    value = sum(passed for passed, _ in cases.values()) / n
-    return Interval(value, *wilson_of_clusters(list(cases.values())), len(cases))
+    value = sum(passed for passed, _ in cases) / n
+    return Interval(value, *wilson_of_clusters(cases), len(cases))

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from aiohttp import web
 
@@ -18,16 +18,14 @@ from evenhand.core.label import NewLabel
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Gate, Refused
-from evenhand.viewer.cell import MOST, cell, previews
+from evenhand.viewer.cell import BODY, MOST, call, cell, previews
 from evenhand.viewer.columns import Passes
-from evenhand.viewer.compared import comparison
+from evenhand.viewer.compared import compared_elsewhere, comparison
 from evenhand.viewer.head import head, notes
-from evenhand.viewer.listing import NoSuchRun, Runs, State
+from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
-from evenhand.viewer.shapes import ComparisonShape, Notes
-
-T = TypeVar("T")
+from evenhand.viewer.shapes import Call, ComparisonShape
 
 LONGEST_BODY = 1 << 20
 LONGEST_SEARCH = 10_000
@@ -46,9 +44,11 @@ class Server:
         self.gate = gate
         self._runs = runs
         self._passes = Passes()
+        self._large = asyncio.Lock()
+        """Held by what takes much memory for a large run: one at a time."""
+        self._compared: dict[tuple[object, ...], bytes] = {}
         self._closing = asyncio.Event()
-        self._noting = asyncio.Lock()
-        self._noted: dict[Path, tuple[State, Notes]] = {}
+        self._noted: dict[Path, tuple[State, bytes]] = {}
 
     def app(self) -> web.Application:
         """The application, with every route behind the gate."""
@@ -64,6 +64,7 @@ class Server:
         app.router.add_get(run + "/blocks", self._blocks)
         app.router.add_get(run + "/previews", self._previews)
         app.router.add_get(run + "/cells/{index}", self._cell)
+        app.router.add_get(run + "/cells/{index}/calls/{number}", self._call)
         app.router.add_get(run + "/search", self._search)
         app.router.add_get(run + "/labels", self._labels)
         app.router.add_post(run + "/labels", self._label)
@@ -115,21 +116,25 @@ class Server:
 
     async def _list(self, request: web.Request) -> web.Response:
         del request
-        return _json(await asyncio.to_thread(self._runs.list))
+        return await _in_thread(self._runs.list)
 
     async def _head(self, request: web.Request) -> web.Response:
         known = await asyncio.to_thread(self._runs.known, self._path(request))
         if known.summary.problem:
             raise StoreError(known.summary.problem)
-        return _json(await self._read(request, lambda run: head(run, known)))
+        return await self._told(request, lambda run: head(run, known))
 
     async def _notes(self, request: web.Request) -> web.Response:
         path = self._path(request)
-        async with self._noting:  # they take the whole file, and memory: one at a time, and once
+        made = await asyncio.to_thread(self._passes.of, path)
+        async with self._large:  # they take the whole file, and memory: once for what it holds now
             state = State.of(path)
             if path not in self._noted or self._noted[path][0] != state:
-                self._noted[path] = state, await self._read(request, notes)
-            return _json(self._noted[path][1])
+                self._noted[path] = (
+                    state,
+                    await self._found(path, lambda run: notes(run, made.marked)),
+                )
+            return _body(self._noted[path][1])
 
     async def _blocks(self, request: web.Request) -> web.StreamResponse:
         path = self._path(request)
@@ -149,7 +154,7 @@ class Server:
         places = [_place(text) for text in filter(None, request.query.get("cells", "").split(","))]
         if len(places) > MOST:
             raise UsageError(f"cells: {len(places):,} at once; at most {MOST:,}")
-        return _json(await self._read(request, lambda run: previews(run, places)))
+        return await self._told(request, lambda run: previews(run, places))
 
     async def _cell(self, request: web.Request) -> web.Response:
         index = _place(request.match_info["index"])
@@ -158,18 +163,29 @@ class Server:
             trial = run.trial(index)
             if trial is None:
                 raise NoSuchRun(f"the run has no trial {index}", hint="It may not be settled yet.")
-            return cell(run, trial)
+            return cell(run, trial, BODY)
 
-        return _json(await self._read(request, found))
+        return await self._told(request, found)
+
+    async def _call(self, request: web.Request) -> web.Response:
+        index, number = (_place(request.match_info[name]) for name in ("index", "number"))
+
+        def found(run: RunFile) -> Call:
+            made = call(run, index, number)
+            if made is None:
+                raise NoSuchRun(f"trial {index} has no call {number}")
+            return made
+
+        return await self._told(request, found)
 
     async def _search(self, request: web.Request) -> web.Response:
         path, text = self._path(request), request.query.get("text", "")
         if len(text) > LONGEST_SEARCH:
             raise UsageError(f"text: at most {LONGEST_SEARCH:,} characters")
-        return _json(await asyncio.to_thread(lambda: self._passes.of(path).search(text)))
+        return await _in_thread(lambda: self._passes.of(path).search(text))
 
     async def _labels(self, request: web.Request) -> web.Response:
-        return _json(await self._read(request, lambda run: [asdict(it) for it in run.labels()]))
+        return await self._told(request, lambda run: [asdict(it) for it in run.labels()])
 
     async def _label(self, request: web.Request) -> web.Response:
         path, body = self._path(request), await request.read()
@@ -194,17 +210,23 @@ class Server:
         return _json(asdict(kept))
 
     async def _comparison(self, request: web.Request) -> web.Response:
-        other = self._runs.path(request.query.get("baseline", ""))
+        path, other = self._path(request), self._runs.path(request.query.get("baseline", ""))
+        known = [await asyncio.to_thread(self._runs.known, each) for each in (path, other)]
 
         def compared(run: RunFile) -> ComparisonShape:
             with RunFile.open(other) as baseline:
                 return comparison(run, baseline)
 
         try:
-            found = await self._read(request, compared)
+            if all(one.summary.totals.trials <= FEW for one in known):
+                return await self._told(request, compared)
+            key = (path, other, *(one.state for one in known))
+            async with self._large:
+                if key not in self._compared:
+                    self._compared = {key: await compared_elsewhere(path, other)}
+                return _body(self._compared[key])
         except UsageError as error:
             return _error(409, error.slug, error.message, error.hint)
-        return _json(found)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         return await follow(request, self._path(request), self._closing)
@@ -212,13 +234,16 @@ class Server:
     def _path(self, request: web.Request) -> Path:
         return self._runs.path(request.match_info["run"])
 
-    async def _read(self, request: web.Request, look: Callable[[RunFile], T]) -> T:
-        """What a look into the run gives, in a thread of its own."""
-        path = self._path(request)
+    async def _told(self, request: web.Request, look: Callable[[RunFile], object]) -> web.Response:
+        """What a look into the run gives."""
+        return _body(await self._found(self._path(request), look))
 
-        def looked() -> T:
+    async def _found(self, path: Path, look: Callable[[RunFile], object]) -> bytes:
+        """The same as JSON, made and written in a thread of its own: others are answered meanwhile."""
+
+        def looked() -> bytes:
             with RunFile.open(path) as run:
-                return look(run)
+                return encode(look(run), ordered=False)
 
         return await asyncio.to_thread(looked)
 
@@ -229,12 +254,17 @@ def _place(text: str) -> int:
     return int(text)
 
 
+async def _in_thread(made: Callable[[], object]) -> web.Response:
+    """An answer that is made, and written, in a thread of its own: others are answered meanwhile."""
+    return _body(await asyncio.to_thread(lambda: encode(made(), ordered=False)))
+
+
 def _json(value: object, status: int = 200) -> web.Response:
-    return web.Response(
-        status=status,
-        body=encode(value, ordered=False),
-        headers={"Content-Type": "application/json"},
-    )
+    return _body(encode(value, ordered=False), status)
+
+
+def _body(data: bytes, status: int = 200) -> web.Response:
+    return web.Response(status=status, body=data, headers={"Content-Type": "application/json"})
 
 
 def _error(status: int, slug: str, message: str, hint: str) -> web.Response:

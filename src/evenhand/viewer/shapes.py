@@ -152,7 +152,10 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One model call of a trial. `origin` is None for one in flight, or in doubt."""
+    """One model call of a trial. `origin` is None for one in flight, or in doubt.
+
+    With `sizes`, the bytes of request and reply, only the first part of each is here, as text.
+    """
 
     role: str
     provider: str
@@ -168,6 +171,7 @@ class Call:
     wasted: int
     error: str
     message: str
+    sizes: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from tests.unit.report.conftest import Make, result, summaries
 from tests.unit.viewer.conftest import Asking
 
+from evenhand.core.encoding import encode
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.run import CallEnd, CallStart
+from evenhand.store.runfile import RunFile
 from evenhand.viewer import page
-from evenhand.viewer.cell import MOST
+from evenhand.viewer.cell import BODY, MOST, call, cell
+from evenhand.viewer.compared import compared_elsewhere, comparison
 
 
 async def test_runs_are_listed_with_what_they_came_to(ask: Asking) -> None:
@@ -59,6 +66,33 @@ async def test_cells_are_previewed_and_shown_whole(ask: Asking) -> None:
     assert cell["outcomes"][0]["reason"].startswith("average 3.67")
 
 
+async def test_a_long_call_is_sent_in_part_and_fetched_whole(make_run: Make) -> None:
+    """With its cell come the starts of what was sent and of what came back; a short reply is whole all the same."""
+    long = (b'"' + b"\xc3\xa9" * BODY + b'"', b"{}")
+    calls = [
+        (CallStart(0, "k", n, "subject", "m", identity, None), CallEnd(b"reply", "provider"))
+        for n, identity in enumerate(long)
+    ]
+    run = await make_run([result(0)], calls=calls)
+    (trial,) = run.trials()
+    first, second = cell(run, trial, BODY)["calls"]
+    assert first.sizes == (2 * BODY + 2, 5)
+    assert first.request.startswith('"éé')
+    assert len(first.request.encode()) <= BODY // 2 + 3
+    assert first.response == "reply"
+    assert (second.sizes, second.request) == (None, {})
+    whole = call(run, 0, 0)
+    assert whole is not None
+    assert (whole.request, whole.sizes) == ("é" * BODY, None)
+    assert cell(run, trial)["calls"][0] == whole
+
+
+async def test_a_call_is_asked_for_by_its_place(ask: Asking) -> None:
+    """Among its trial's."""
+    found = await ask.json("/cells/0/calls/1")
+    assert (found["role"], found["request"], found["sizes"]) == ("judge", {}, None)
+
+
 async def test_a_search_finds_trials_whatever_the_case(ask: Asking) -> None:
     """In descriptions and reasons, too."""
     assert await ask.json("/search?text=TIDES") == [0, 1, 2]
@@ -72,6 +106,8 @@ async def test_a_search_finds_trials_whatever_the_case(ask: Asking) -> None:
         ("/api/runs/01NOSUCHRUN", 404),
         ("/api/runs/{run}/cells/24", 404),
         ("/api/runs/{run}/cells/x", 400),
+        ("/api/runs/{run}/cells/0/calls/2", 404),
+        ("/api/runs/{run}/cells/0/calls/x", 400),
         ("/api/runs/{run}/cells/-1", 400),
         ("/api/runs/{run}/previews?cells=1,x", 400),
         ("/api/runs/{run}/previews?cells=" + ",".join(["1"] * (MOST + 1)), 400),
@@ -170,3 +206,32 @@ async def test_a_page_that_was_not_built_says_so(
 def test_the_summaries_are_what_these_tests_take_them_for() -> None:
     """Twenty-four trials, fifteen passed."""
     assert sum(trial.outcome == "pass" for trial in summaries()) == 15
+
+
+async def test_large_runs_are_compared_in_a_process_of_their_own(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """It says what this one would, and why it says nothing; a run that cannot be read is told, too."""
+    first, second = [
+        await make_run([result(i, ok=i < good, case=f"c{i}") for i in range(9)]) for good in (3, 8)
+    ]
+    said = json.loads(await compared_elsewhere(second.path, first.path))
+    assert said == json.loads(encode(comparison(second, first)))
+    with pytest.raises(UsageError, match="compared with itself"):
+        await compared_elsewhere(first.path, first.path)
+    with pytest.raises(StoreError, match="no such run file"):
+        await compared_elsewhere(first.path, tmp_path / "none.db")
+
+
+async def test_a_large_comparison_is_made_once(
+    ask: Asking, make_run: Make, summaries_run: RunFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked again, the same answer; another process is not started."""
+    other = await make_run(summaries(), summaries_run.meta.variants)
+    shutil.copy(other.path, summaries_run.path.parent)
+    monkeypatch.setattr("evenhand.viewer.server.FEW", 1)
+    path = f"/comparison?baseline={other.path.stem}"
+    found = await ask.json(path)
+    assert len(found["pairs"]) == 3
+    monkeypatch.setattr("sys.executable", "/nowhere")
+    assert await ask.json(path) == found

@@ -1,0 +1,98 @@
+"""What each case came to in each column: one look at a run's small rows, from which rates and means are worked out."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+
+from evenhand.store.counted import Tally
+
+Sums = list[tuple[float, int]]
+"""For each case, a sum over its trials, and how many they are."""
+
+SUMMED = "idx, case_id, variant, outcome, score, latency_s"
+"""The columns that sums are made of."""
+Row = tuple[int, str, int, str, float | None, float | None]
+
+
+class _Column:
+    """One column's sums, at each case's number. Arrays: a large run has hundreds of thousands of them."""
+
+    def __init__(self) -> None:
+        self.first = array("q")
+        self.passed, self.decided = array("I"), array("I")
+        self.score, self.scores = array("d"), array("I")
+        self.latency, self.latencies = array("d"), array("I")
+
+    def grow(self, cases: int) -> None:
+        """Makes room for so many cases, and some more."""
+        size = cases + cases // 8 + 64
+        for each in (self.first, self.score, self.latency):
+            each.frombytes(bytes((size - len(each)) * each.itemsize))
+        for each in (self.passed, self.decided, self.scores, self.latencies):
+            each.frombytes(bytes((size - len(each)) * each.itemsize))
+
+
+class CaseSums:
+    """The sums of a run's cases, column by column, the cases in the plan's order.
+
+    Args:
+        rows: SUMMED of the trials that count, in the plan's order.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._numbers: dict[str, int] = {}
+        self._columns: dict[int, _Column] = {}
+        for place, case, variant, outcome, score, latency in rows:
+            number = self._numbers.setdefault(case, len(self._numbers))
+            column = self._columns.get(variant)
+            if column is None:
+                column = self._columns[variant] = _Column()
+            if number >= len(column.first):
+                column.grow(len(self._numbers))
+            if outcome in ("pass", "fail"):
+                if not column.decided[number]:
+                    column.first[number] = place
+                column.decided[number] += 1
+                if outcome == "pass":
+                    column.passed[number] += 1
+            if score is not None:
+                column.score[number] += score
+                column.scores[number] += 1
+            if latency is not None:
+                column.latency[number] += latency
+                column.latencies[number] += 1
+
+    def tallies(self) -> Iterator[Tally]:
+        """What the trials with a verdict came to, case by case."""
+        for variant, column in sorted(self._columns.items()):
+            for case, first, passed, n in zip(
+                self._numbers, column.first, column.passed, column.decided, strict=False
+            ):  # a column may lack the last cases
+                if n:
+                    yield Tally(variant, case, first, passed, n)
+
+    def over_columns(self) -> list[tuple[int, int]]:
+        """For each case with a verdict in whichever column: how many of its trials passed, and how many have one."""
+        passed, decided = [0] * len(self._numbers), [0] * len(self._numbers)
+        for column in self._columns.values():
+            for number, (won, n) in enumerate(
+                zip(column.passed[: len(passed)], column.decided, strict=False)
+            ):
+                passed[number] += won
+                decided[number] += n
+        return [(won, n) for won, n in zip(passed, decided, strict=True) if n]
+
+    def scores(self, variant: int) -> Sums:
+        """The scores of a column's cases."""
+        column = self._columns.get(variant)
+        return _pairs(column.score, column.scores) if column else []
+
+    def latencies(self, variant: int) -> Sums:
+        """The latencies of a column's cases, in seconds."""
+        column = self._columns.get(variant)
+        return _pairs(column.latency, column.latencies) if column else []
+
+
+def _pairs(totals: array[float], counts: array[int]) -> Sums:
+    return [(total, n) for total, n in zip(totals, counts, strict=True) if n]
