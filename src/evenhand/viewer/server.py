@@ -22,10 +22,10 @@ from evenhand.viewer.cell import MOST, cell, previews
 from evenhand.viewer.columns import Passes
 from evenhand.viewer.compared import comparison
 from evenhand.viewer.head import head, notes
-from evenhand.viewer.listing import NoSuchRun, Runs
+from evenhand.viewer.listing import NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
-from evenhand.viewer.shapes import ComparisonShape
+from evenhand.viewer.shapes import ComparisonShape, Notes
 
 T = TypeVar("T")
 
@@ -47,6 +47,8 @@ class Server:
         self._runs = runs
         self._passes = Passes()
         self._closing = asyncio.Event()
+        self._noting = asyncio.Lock()
+        self._noted: dict[Path, tuple[State, Notes]] = {}
 
     def app(self) -> web.Application:
         """The application, with every route behind the gate."""
@@ -122,7 +124,12 @@ class Server:
         return _json(await self._read(request, lambda run: head(run, known)))
 
     async def _notes(self, request: web.Request) -> web.Response:
-        return _json(await self._read(request, notes))
+        path = self._path(request)
+        async with self._noting:  # they take the whole file, and memory: one at a time, and once
+            state = State.of(path)
+            if path not in self._noted or self._noted[path][0] != state:
+                self._noted[path] = state, await self._read(request, notes)
+            return _json(self._noted[path][1])
 
     async def _blocks(self, request: web.Request) -> web.StreamResponse:
         path = self._path(request)

@@ -35,7 +35,7 @@ TELL_REFUSALS = """addEventListener("securitypolicyviolation", (event) =>
 SETTLED = """() => document.querySelector("#app h1, #app h2") !== null
     && document.querySelector("[aria-busy=true]") === null
     && ![...document.querySelectorAll("[role=status], .cell-none")]
-      .some((at) => /^(Reading|…$)/.test(at.textContent))"""
+      .some((at) => /^(Reading|Comparing|…$)/.test(at.textContent))"""
 START_S = 20
 
 
@@ -165,6 +165,29 @@ def report(home: Path, runs: list[str], tmp_path_factory: pytest.TempPathFactory
 def own_home(home: Path, tmp_path: Path) -> Path:
     """A copy of the home for a test that writes."""
     return Path(shutil.copytree(home, tmp_path / "home"))
+
+
+@pytest.fixture(scope="session")
+def page() -> Path:
+    """The folder of the page's source, with what it is built and looked at with installed."""
+    folder = ROOT / "page"
+    if not shutil.which("npm"):
+        if os.environ.get("REQUIRE_NODE"):
+            pytest.fail("REQUIRE_NODE is set, but there is no npm")
+        pytest.skip(
+            "there is no npm to build the page with (on Debian: apt-get install nodejs npm)"
+        )
+    lock, installed = folder / "package-lock.json", folder / "node_modules" / ".package-lock.json"
+    if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
+        done = subprocess.run(
+            ["npm", "ci", "--ignore-scripts"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder
 
 
 def no_browser(what: str) -> None:

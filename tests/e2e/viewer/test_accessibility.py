@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-AXE = Path(__file__).parents[3] / "page" / "node_modules" / "axe-core" / "axe.min.js"
 LOOK = """async () => {
   const found = await axe.run(document, {
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
@@ -31,12 +30,10 @@ VIEWS: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def axe() -> str:
+@pytest.fixture(scope="session")
+def axe(page: Path) -> str:
     """The script that looks."""
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed (cd page && npm ci)")
-    return AXE.read_text("utf-8")
+    return (page / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

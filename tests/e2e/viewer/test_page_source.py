@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 PAGE = Path(__file__).parents[3] / "page"
-
-
-@pytest.fixture(scope="module")
-def page() -> Path:
-    """The folder of the page's source, with what it is built with installed."""
-    if not shutil.which("npm"):
-        if os.environ.get("REQUIRE_NODE"):
-            pytest.fail("REQUIRE_NODE is set, but there is no npm")
-        pytest.skip(
-            "there is no npm to build the page with (on Debian: apt-get install nodejs npm)"
-        )
-    lock, installed = PAGE / "package-lock.json", PAGE / "node_modules" / ".package-lock.json"
-    if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
-        _run("npm", "ci", "--ignore-scripts")
-    return PAGE
 
 
 def _run(*command: str) -> None:
