@@ -1,5 +1,5 @@
 /** Keys without modifiers, alone (`j`) or in turn (`g m`). They rest while somebody writes. */
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** What a key does; false leaves it to the browser and to whoever else listens. */
 export type Keys = Readonly<Record<string, () => void | boolean>>;
@@ -9,7 +9,8 @@ const PATIENCE = 1200; // ms between the two of a pair
 export function useKeys(keys: Keys, active = true): void {
   const now = useRef(keys);
   now.current = keys;
-  useEffect(() => {
+  // With the drawing, not after it: what is seen has its keys.
+  useLayoutEffect(() => {
     if (!active) return undefined;
     let first = "";
     let at = 0;

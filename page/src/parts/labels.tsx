@@ -83,8 +83,7 @@ function Note({ note, noting, noted, say }: { note: string; noting: boolean; not
 }
 
 function Author({ author, name }: { author: string; name: (author: string) => void }) {
-  const [text, setText] = useState(author); // what is typed stays, whatever comes in meanwhile
-  useEffect(() => setText(author), [author]);
+  const [text, setText] = useState(author); // what is being written outlives a drawing of the page
   return (
     <label class="author">
       as{" "}
