@@ -229,7 +229,8 @@ async def test_a_file_that_cannot_be_imported_says_why_each_time_it_is_asked(
                 await host.load(path, name)
             assert says in caught.value.message
             assert hint in caught.value.hint
-    assert not [n for n in sys.modules if n.startswith("evenhand_user_") and n.endswith("_half")]
+    files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    assert str(path.resolve()) not in files
 
 
 async def test_a_file_that_is_not_there_or_not_python_is_named(tmp_path, write):
