@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.refused import CONFIGS, EVALS, PROMPTS, refuse
-from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.plan import Selection
 from evenhand.promptfoo.overrides import Overrides
 
@@ -73,13 +73,23 @@ class Asked:
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:
-        """What an earlier session was asked."""
-        asked = _with_tuples(record["asked"])
-        asked["selection"] = Selection(**_with_tuples(asked["selection"]))
-        asked["over"] = Overrides(**_with_tuples(asked["over"]))
-        if asked["failing"]:
-            asked["failing"] = Failing(**_with_tuples(asked["failing"]))
-        return Asked(**asked)
+        """What an earlier session was asked.
+
+        Raises:
+            UsageError: Another version of Evenhand wrote it down, with options that this one does not know.
+        """
+        try:
+            asked = _with_tuples(record["asked"])
+            asked["selection"] = Selection(**_with_tuples(asked["selection"]))
+            asked["over"] = Overrides(**_with_tuples(asked["over"]))
+            if asked["failing"]:
+                asked["failing"] = Failing(**_with_tuples(asked["failing"]))
+            return Asked(**asked)
+        except (KeyError, TypeError) as error:
+            raise UsageError(
+                "this run cannot be resumed: another version of Evenhand began it, with other options",
+                hint="Run it again: answers that the cache has are not paid for twice.",
+            ) from error
 
     def record(self) -> dict[str, Any]:
         """For the run's file."""
