@@ -6,11 +6,13 @@ import pytest
 
 from evenhand.cli.asked import Asked
 from evenhand.core.errors import UsageError
+from evenhand.core.plan import Selection
+from evenhand.promptfoo.overrides import Overrides
 
 
 def test_what_was_asked_is_read_back_as_it_was() -> None:
     """A resumed run selects what the first session selected."""
-    asked = Asked(paths=("/evals",), offline=True)
+    asked = Asked(("/evals",), Selection(pattern="money"), Overrides(), offline=True)
     assert Asked.again({"asked": asked.record()}) == asked
 
 

@@ -49,8 +49,8 @@ async def test_a_key_of_the_environment_is_in_no_byte_of_the_file(
         ("PATH", "/usr/local/bin:/usr/bin"),
         ("SHOP_KEY", "short"),
         ("SHOP_TOKEN", "two words of it all"),
-        ("PWD", "/home/ada/evaluations/of-a-shop"),
-        ("OLDPWD", "/home/ada/evaluations"),
+        ("PWD", "/srv/ada/evaluations/of-a-shop"),
+        ("OLDPWD", "/srv/ada/evaluations"),
     ],
 )
 def test_what_is_no_secret_stays(name: str, value: str) -> None:
