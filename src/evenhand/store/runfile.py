@@ -309,6 +309,13 @@ class RunFile:
         """What the trials with a verdict came to, variant by variant, the cases in the plan's order."""
         return self.sums().tallies()
 
+    def over_columns(self) -> list[tuple[int, int]]:
+        """For each case with a verdict in whichever column: how many of its trials passed, and how many have one."""
+        with _readable(self.path):
+            return self._db.execute(
+                f"select sum(outcome = 'pass'), count(*) from {self._table()} where outcome in ('pass', 'fail') group by case_id"  # noqa: S608 (one of two names)
+            ).fetchall()
+
     def score_sums(self) -> list[Sums]:
         """For each variant, in the order of `meta.variants`, each case's sum of scores, and of how many trials."""
         sums = self.sums()
