@@ -184,21 +184,52 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int]) -> Part:
         failing.append(names)
         scores.append(trial.named_scores)
         numbers.append(
-            (
-                *(trial.index, place, trial.variant, trial.repeat, trial.outcome[0]),
-                *(trial.score, trial.latency_s, trial.cost_usd, trial.tokens_in, trial.tokens_out),
-                *(trial.calls, trial.cached, met, met + missed),
+            (  # flat: it is made in one step
+                trial.index,
+                place,
+                trial.variant,
+                trial.repeat,
+                trial.outcome[0],
+                trial.score,
+                trial.latency_s,
+                trial.cost_usd,
+                trial.tokens_in,
+                trial.tokens_out,
+                trial.calls,
+                trial.cached,
+                met,
+                met + missed,
                 trial.error.slug if trial.error else "",
                 crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF,
-            )
+            )  # fmt: skip
         )
     if not numbers:
         return Part(b"", b"", (), (), (), ())
-    index, row, variant, repeat, outcomes, *more, error, outputs = zip(*numbers, strict=True)
+    found = [*zip(*numbers, strict=True)]
+    index, row, variant, repeat, outcomes = found[:5]
+    score, latency, cost, tokens_in, tokens_out, calls, cached = found[5:12]
+    met_each, asked, error, outputs = found[12:]
     block = Block(
-        named, index, row, variant, repeat, "".join(outcomes), *more, error, failing, outputs,
-        _metrics(scores),
-    )  # fmt: skip
+        rows=named,
+        index=index,
+        row=row,
+        variant=variant,
+        repeat=repeat,
+        outcome="".join(outcomes),
+        score=score,
+        latency=latency,
+        cost=cost,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        calls=calls,
+        cached=cached,
+        met=met_each,
+        asked=asked,
+        error=error,
+        failing=failing,
+        output=outputs,
+        metrics=_metrics(scores),
+    )
     return Part(_line(block), b"".join(texts), starts, index, unsure, triggers)
 
 
