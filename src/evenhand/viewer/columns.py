@@ -201,7 +201,7 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int]) -> Part:
                 met + missed,
                 trial.error.slug if trial.error else "",
                 crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF,
-            )  # fmt: skip
+            )
         )
     if not numbers:
         return Part(b"", b"", (), (), (), ())
