@@ -11,7 +11,8 @@ from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.rates import rates
 from evenhand.report.triggers import found_by_triggers
 from evenhand.report.words import clip, count, interval, money, near, percent, safe, tokens
-from evenhand.store.runfile import RunFile, Tally, Usage, added
+from evenhand.store.counted import Tally, Usage, added
+from evenhand.store.runfile import RunFile
 
 NAMED = 3
 NAME = 40

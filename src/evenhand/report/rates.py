@@ -10,7 +10,8 @@ from evenhand.report.words import interval, money, percent, seconds
 from evenhand.stats.interval import mean_of_sums, wilson_of_clusters
 from evenhand.stats.paired import FEWEST
 from evenhand.stats.repeats import OfTries, of_tries
-from evenhand.store.runfile import RunFile, Tally
+from evenhand.store.counted import Tally
+from evenhand.store.runfile import RunFile
 
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 

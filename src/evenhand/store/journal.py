@@ -1,9 +1,5 @@
 """The one writer of a run file: every call before it is sent, every reply before anybody sees it, every result.
 
-How this works: the loop's thread puts rows on a queue; a writer thread takes all that is there, writes it in one
-transaction, syncs it to disk (WAL, synchronous=FULL), and then wakes everybody whose row was in it, all with one
-message to the loop. The more callers wait, the more rows share a sync, so the cost of a call falls as the load grows.
-
 The first write that fails is the last: money must not be spent on replies that cannot be kept. From then on `begin`
 raises, so nothing more is sent; what was received is held in memory and written once more when the run ends.
 """
@@ -13,14 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import queue
 import sqlite3
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
@@ -30,26 +23,11 @@ from evenhand.store.encoding import keep, read_result, write_text
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
+from evenhand.store.writer import CALL, META, REPLY, TRIAL, Row, Writer
 
 BACKLOG = 2_000
 GIVEN_UP = "given-up"
 """In place of an error's slug: the run was stopped before the call was sent, or between two attempts."""
-
-_CALL, _REPLY, _TRIAL, _META = range(4)
-
-_SQL: Final = {
-    _CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    _REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    _TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    _META: "update run set meta = ? where id = ?",
-}
-_CARRIED: Final = {  # what lies beside the rows above: by how many leading columns, and the row's last one
-    _REPLY: (1, "insert or ignore into body values (?, ?)"),
-    _TRIAL: (2, "insert into result values (?, ?, ?)"),
-}
-
-_Row = tuple[object, ...]
-_Item = tuple[int, _Row, "asyncio.Future[None] | None"]
 
 
 class Settled:
@@ -84,14 +62,12 @@ class Journal:
     ) -> None:
         self.path = path
         self.meta = meta
-        self.failed: StoreError | None = None
         self.resumed = False
         self.spent_usd = 0.0
         self._lock = lock
         self._db = db
         self._secrets = secrets
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
-        self._spool: list[tuple[int, _Row]] = []
+        self._writer = Writer(path, db, secrets)
         self._next_call = 1
         self._pending = 0
         self._takes: dict[int, int] = {}
@@ -101,9 +77,6 @@ class Journal:
         self._recorded: dict[tuple[int, str, int], int] = {}
         self._answers: dict[tuple[str, str], int] = {}
         self._in_doubt: list[CallRecord] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=self._write, name="evenhand-journal", daemon=True)
-        self._thread.start()
 
     @classmethod
     def create(
@@ -262,19 +235,9 @@ class Journal:
         """
         call = self._next_call
         self._next_call = call + 1
-        row = (
-            call,
-            start.trial,
-            start.key,
-            start.nth,
-            start.role,
-            start.provider,
-            start.identity,
-            start.cost_bound_usd,
-            start.draw,
-        )
+        row = _call_row(call, start, start.cost_bound_usd)
         try:
-            await self._durable(_CALL, row)
+            await self._writer.durable(CALL, row)
         except asyncio.CancelledError:  # the row may be written all the same
             self.drop(call, 0, 0)
             raise
@@ -286,7 +249,7 @@ class Journal:
         Raises:
             StoreError: It cannot be written now; it is kept in memory and written once more at the end.
         """
-        await self._durable(_REPLY, _reply_row(call, end))
+        await self._writer.durable(REPLY, _reply_row(call, end))
 
     def drop(self, call: int, attempts: int, wasted: int) -> None:
         """Records, when there is time, that a call was given up while nothing of it was under way: it is not in doubt.
@@ -297,31 +260,15 @@ class Journal:
             wasted: How many of those may have been charged for.
         """
         end = CallEnd(b"", "provider", attempts=attempts, wasted=wasted, error=GIVEN_UP)
-        if self.failed is None:
-            self._queue.put((_REPLY, _reply_row(call, end), None))
+        if self._writer.failed is None:
+            self._writer.put(REPLY, _reply_row(call, end))
 
     def note(self, start: CallStart, end: CallEnd) -> None:
         """Records a call that cost nothing, when there is time."""
         call = self._next_call
         self._next_call = call + 1
-        self._queue.put(
-            (
-                _CALL,
-                (
-                    call,
-                    start.trial,
-                    start.key,
-                    start.nth,
-                    start.role,
-                    start.provider,
-                    start.identity,
-                    None,
-                    start.draw,
-                ),
-                None,
-            )
-        )
-        self._queue.put((_REPLY, _reply_row(call, end), None))
+        self._writer.put(CALL, _call_row(call, start, None))
+        self._writer.put(REPLY, _reply_row(call, end))
 
     async def settle(self, result: TrialResult) -> TrialResult:
         """Records a result. Returns at once, unless the disk is far behind.
@@ -337,14 +284,14 @@ class Journal:
         if clean is not data:
             kept, data = read_result(clean), clean
         row = self._trial_row(kept, data)
-        if self.failed is not None:
-            self._spool.append((_TRIAL, row))
-            raise self.failed
+        if self._writer.failed is not None:
+            self._writer.spool.append((TRIAL, row))
+            raise self._writer.failed
         self._pending += 1
         if self._pending < BACKLOG:
-            self._queue.put((_TRIAL, row, None))
+            self._writer.put(TRIAL, row)
             return kept
-        await self._durable(_TRIAL, row)
+        await self._writer.durable(TRIAL, row)
         self._pending = 0
         return kept
 
@@ -355,9 +302,9 @@ class Journal:
             StoreError: Something could not be written, even now.
         """
         self.meta = replace(self.meta, status=status, message=message, finished_at=time.time())
-        if self.failed is None:
+        if self._writer.failed is None:
             with contextlib.suppress(StoreError):
-                await self._durable(_META, (encode(self.meta), self.meta.id))
+                await self._writer.durable(META, (encode(self.meta), self.meta.id))
         self.close()
 
     def close(self) -> None:
@@ -366,22 +313,20 @@ class Journal:
         Raises:
             StoreError: Something could not be written, even now.
         """
-        if not self._thread.is_alive():
+        if not self._writer.alive:
             return
-        self._queue.put(None)
-        self._thread.join()
+        self._writer.stop()
         for reader in (self._earlier, self._reader):
             if reader is not None:
                 reader.close()
         error: Exception | None = None
         try:
-            ending: tuple[int, _Row] = (_META, (encode(self.meta), self.meta.id))
-            if self._spool:
-                self._store([(kind, row, None) for kind, row in (*self._spool, ending)])
-                self._spool.clear()
-            elif self.failed is not None:
+            ending: tuple[int, Row] = (META, (encode(self.meta), self.meta.id))
+            if self._writer.spool:
+                self._writer.end(ending)
+            elif self._writer.failed is not None:
                 with contextlib.suppress(sqlite3.Error):  # nothing is lost but how it ended
-                    self._store([(*ending, None)])
+                    self._writer.end(ending)
             self._db.execute("pragma wal_checkpoint(truncate)")
             with contextlib.suppress(
                 sqlite3.Error
@@ -393,23 +338,13 @@ class Journal:
             self._db.close()
         self._lock.release()
         if error is not None:
-            kept = len(self._spool)
+            kept = len(self._writer.spool)
             raise StoreError(
                 f"{self.path} could not be written to its end: {error}",
                 hint=f"{kept} replies and results are lost; free some space and `evenhand resume`.",
             ) from error
 
-    async def _durable(self, kind: int, row: _Row) -> None:
-        if self.failed is not None:
-            if kind != _CALL:
-                self._spool.append((kind, row))
-            raise self.failed
-        loop = self._loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
-        self._queue.put((kind, row, future))
-        await future
-
-    def _trial_row(self, result: TrialResult, data: bytes) -> _Row:
+    def _trial_row(self, result: TrialResult, data: bytes) -> Row:
         return (
             result.index,
             self._takes.get(result.index, 0),
@@ -429,76 +364,6 @@ class Journal:
             data,
         )
 
-    # The writer's thread
-
-    def _write(self) -> None:
-        items: list[_Item] = []
-        last = False
-        while not last:
-            item = self._queue.get()
-            while item is not None:
-                items.append(item)
-                try:
-                    item = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-            last = item is None
-            if not items:
-                continue
-            error: StoreError | None = self.failed
-            if error is None:
-                try:
-                    self._store(items)
-                except Exception as failure:  # noqa: BLE001 (a writer that died would leave everybody waiting)
-                    error = self.failed = self._explain(failure)
-            if error is not None:
-                # A call that somebody waits to send is not sent, and so leaves no row; one only noted keeps its own.
-                self._spool.extend(
-                    (kind, row) for kind, row, future in items if kind != _CALL or future is None
-                )
-            waiting = [future for _, _, future in items if future is not None]
-            if waiting and self._loop is not None:
-                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    self._loop.call_soon_threadsafe(_wake, waiting, error)
-            items = []
-
-    def _store(self, items: list[_Item]) -> None:
-        db = self._db
-        by_kind: dict[int, list[_Row]] = {}
-        for kind, row, _ in items:
-            by_kind.setdefault(kind, []).append(
-                row
-                if kind == _TRIAL
-                else self._clean(row)  # a result was cleaned before it was told
-            )
-        db.execute("begin immediate")
-        try:
-            for kind, rows in sorted(by_kind.items()):
-                if kind in _CARRIED:
-                    key, sql = _CARRIED[kind]
-                    db.executemany(_SQL[kind], [row[:-1] for row in rows])
-                    db.executemany(sql, [(*row[:key], row[-1]) for row in rows])
-                else:
-                    db.executemany(_SQL[kind], rows)
-            db.execute("commit")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                db.execute("rollback")
-            raise
-
-    def _clean(self, row: _Row) -> _Row:
-        """The row without secrets: here all is written."""
-        if not self._secrets:
-            return row
-        without = self._secrets.without
-        return tuple(without(value) if isinstance(value, bytes) else value for value in row)
-
-    def _explain(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"{self.path} cannot be written: {error}",
-            hint="Nothing more is sent. Free some space and `evenhand resume`: what was received is not paid again.",
-        )
-
 
 def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=32)
@@ -513,7 +378,21 @@ def _forget(path: Path) -> None:
             Path(f"{path}{tail}").unlink()
 
 
-def _reply_row(call: int, end: CallEnd) -> _Row:
+def _call_row(call: int, start: CallStart, bound_usd: float | None) -> Row:
+    return (
+        call,
+        start.trial,
+        start.key,
+        start.nth,
+        start.role,
+        start.provider,
+        start.identity,
+        bound_usd,
+        start.draw,
+    )
+
+
+def _reply_row(call: int, end: CallEnd) -> Row:
     return (
         call,
         end.origin,
@@ -528,13 +407,3 @@ def _reply_row(call: int, end: CallEnd) -> _Row:
         write_text(end.message),
         end.body,
     )
-
-
-def _wake(waiting: list[asyncio.Future[None]], error: StoreError | None) -> None:
-    for future in waiting:
-        if future.done():
-            continue
-        if error is None:
-            future.set_result(None)
-        else:
-            future.set_exception(error)

@@ -72,17 +72,6 @@ class CaseSums:
                 if n:
                     yield Tally(variant, case, first, passed, n)
 
-    def over_columns(self) -> list[tuple[int, int]]:
-        """For each case with a verdict in whichever column: how many of its trials passed, and how many have one."""
-        passed, decided = [0] * len(self._numbers), [0] * len(self._numbers)
-        for column in self._columns.values():
-            for number, (won, n) in enumerate(
-                zip(column.passed[: len(passed)], column.decided, strict=False)
-            ):
-                passed[number] += won
-                decided[number] += n
-        return [(won, n) for won, n in zip(passed, decided, strict=True) if n]
-
     def scores(self, variant: int) -> Sums:
         """The scores of a column's cases."""
         column = self._columns.get(variant)

@@ -188,10 +188,21 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int]) -> Part:
         failing.append(names)
         scores.append(trial.named_scores)
         numbers.append(
-            (
-                *(trial.index, place, trial.variant, trial.repeat, trial.outcome[0]),
-                *(trial.score, trial.latency_s, trial.cost_usd, trial.tokens_in, trial.tokens_out),
-                *(trial.calls, trial.cached, met, met + missed),
+            (  # flat: it is made in one step
+                trial.index,
+                place,
+                trial.variant,
+                trial.repeat,
+                trial.outcome[0],
+                trial.score,
+                trial.latency_s,
+                trial.cost_usd,
+                trial.tokens_in,
+                trial.tokens_out,
+                trial.calls,
+                trial.cached,
+                met,
+                met + missed,
                 trial.error.slug if trial.error else "",
                 crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF,
             )

@@ -164,7 +164,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
 
 def rate_of(run: RunFile) -> Interval | None:
     """The pass rate over all columns; the trials of a case, in whichever column, are not taken for more cases."""
-    cases = run.sums().over_columns()
+    cases = run.over_columns()
     n = sum(n for _, n in cases)
     if not n:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
@@ -307,6 +308,10 @@ async def serve(
             listening.bind((host, 0))
         gate = Gate(host, listening.getsockname()[1])
         server = Server(runs, gate)
+        gc.freeze()
+        gc.set_threshold(
+            50_000, 20, 100
+        )  # a pass over a run makes millions of objects, and no cycles
         runner = web.AppRunner(
             server.app(), access_log=None, shutdown_timeout=_SOON_S, handle_signals=False
         )

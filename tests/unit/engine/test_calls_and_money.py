@@ -12,8 +12,8 @@ from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.engine.limits import Account
 from evenhand.engine.retry import RetryPolicy
-from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
+from evenhand.store.writer import Writer
 from evenhand.testing import Example, Scripted, example
 
 
@@ -109,7 +109,7 @@ async def test_a_call_given_up_between_two_attempts_is_not_in_doubt(tmp_path, mo
 async def test_a_call_given_up_before_it_was_sent_is_not_in_doubt(tmp_path, monkeypatch):
     """Neither while its intent is written, nor while it waits for a gate that has closed meanwhile."""
     writing, waiting = asyncio.Event(), asyncio.Event()
-    plain = Journal._durable
+    plain = Writer.durable
 
     async def slow(self, kind, row):
         await plain(self, kind, row)
@@ -121,7 +121,7 @@ async def test_a_call_given_up_before_it_was_sent_is_not_in_doubt(tmp_path, monk
         await asyncio.sleep(60)
 
     for patched, reached in (
-        ((Journal, "_durable", slow), writing),
+        ((Writer, "durable", slow), writing),
         ((Account, "passable", closed), waiting),
     ):
         model = Scripted()

@@ -215,15 +215,15 @@ async def test_after_a_failed_write_nothing_is_begun_and_what_was_received_is_wr
     """A disk that is full for a while costs nothing that was paid for."""
     journal = Journal.create(tmp_path / "runs", meta())
     call = await journal.begin(start(0))
-    plain = journal._store
-    monkeypatch.setattr(journal, "_store", _full)
+    plain = journal._writer.store
+    monkeypatch.setattr(journal._writer, "store", _full)
     with pytest.raises(StoreError, match="disk is full"):
         await journal.end(call, end(b"paid for"))
     with pytest.raises(StoreError):
         await journal.begin(start(1))
     with pytest.raises(StoreError):
         await journal.settle(result(0))
-    monkeypatch.setattr(journal, "_store", plain)
+    monkeypatch.setattr(journal._writer, "store", plain)
     await journal.finish("stopped", "the disk is full")
     with RunFile.open(journal.path) as run:
         assert [c.end.body for c in run.calls() if c.end] == [b"paid for"]
@@ -237,7 +237,7 @@ async def test_what_cannot_be_written_even_at_the_end_is_said(
     """With the number of replies that are lost."""
     journal = Journal.create(tmp_path / "runs", meta())
     call = await journal.begin(start(0))
-    monkeypatch.setattr(journal, "_store", _full)
+    monkeypatch.setattr(journal._writer, "store", _full)
     with pytest.raises(StoreError):
         await journal.end(call, end())
     with pytest.raises(StoreError, match="could not be written to its end"):
@@ -359,10 +359,10 @@ def test_settled_places_are_a_bit_each():
 async def test_how_a_run_ended_is_kept_though_its_last_write_failed(tmp_path: Path):
     """A call that could not be recorded was not sent; the run stopped, and was not killed."""
     journal = Journal.create(tmp_path / "runs", meta())
-    store, journal._store = journal._store, _full
+    store, journal._writer.store = journal._writer.store, _full
     with pytest.raises(StoreError, match="full"):
         await journal.begin(start(1))
-    journal._store = store
+    journal._writer.store = store
     await journal.finish("stopped", "the disk was full")
     with RunFile.open(journal.path) as run:
         assert (run.meta.status, run.meta.message) == ("stopped", "the disk was full")
@@ -372,11 +372,11 @@ async def test_how_a_run_ended_is_kept_though_its_last_write_failed(tmp_path: Pa
 async def test_a_replayed_call_noted_on_a_full_disk_never_stands_for_a_later_one(tmp_path: Path):
     """Its reply without its row would be taken for the reply to the next session's call of that number."""
     journal = Journal.create(tmp_path / "runs", meta())
-    store, journal._store = journal._store, _full
+    store, journal._writer.store = journal._writer.store, _full
     journal.note(start(1, "replayed"), CallEnd(b"old", "cache"))
     with pytest.raises(StoreError, match="full"):
         await journal.begin(start(2))
-    journal._store = store
+    journal._writer.store = store
     await journal.finish("stopped")
     again = Journal.reopen(journal.path)
     await again.end(await again.begin(start(3, "asked")), end(b"new"))

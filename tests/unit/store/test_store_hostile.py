@@ -187,13 +187,13 @@ async def test_a_reply_is_on_disk_before_anybody_is_told(tmp_path: Path):
 async def test_many_callers_share_one_sync(tmp_path: Path):
     """The more wait, the more go into one transaction."""
     journal = Journal.create(tmp_path / "runs", meta(200))
-    plain, batches = journal._store, []
+    plain, batches = journal._writer.store, []
 
     def counted(items: list) -> None:
         batches.append(len(items))
         plain(items)
 
-    journal._store = counted
+    journal._writer.store = counted
     numbers = await asyncio.gather(*(journal.begin(start(i)) for i in range(200)))
     await journal.finish("finished")
     assert sorted(numbers) == list(range(1, 201))
@@ -237,8 +237,8 @@ async def test_a_closed_loop_is_no_reason_to_lose_a_row(tmp_path: Path):
     gone = asyncio.new_event_loop()
     future = gone.create_future()
     gone.close()
-    journal._loop = gone
-    journal._queue.put((0, (1, 0, "k", 0, "subject", "m", b"{}", None, "0.0"), future))
+    journal._writer._loop = gone
+    journal._writer._queue.put((0, (1, 0, "k", 0, "subject", "m", b"{}", None, "0.0"), future))
     journal.close()
     with RunFile.open(journal.path) as run:
         assert [c.start.key for c in run.calls()] == ["k"]

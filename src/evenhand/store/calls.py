@@ -1,0 +1,140 @@
+"""The journal of a run's model calls, read back: each of them, what is in doubt, and what they came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from evenhand.core.message import CallRole
+from evenhand.core.run import CallEnd, CallRecord, CallStart
+from evenhand.store.counted import Spend, Usage, added
+from evenhand.store.counts import Counts
+from evenhand.store.encoding import read_text
+from evenhand.store.opened import readable
+
+
+class JournaledCalls(Counts):
+    """A run file that tells of its calls."""
+
+    def calls(self, trial: int | None = None) -> Iterator[CallRecord]:
+        """The journaled calls in the order in which they were begun; of one trial, or of all."""
+        where = "" if trial is None else "where call.trial = ?"
+        with readable(self.path):
+            rows = self._db.execute(
+                f"select {_CALL_COLUMNS} from {_CALLS} {where} order by call.id",  # noqa: S608 (two fixed texts)
+                () if trial is None else (trial,),
+            )
+            for row in rows:
+                yield call_record(row)
+
+    def answers(self) -> Iterator[tuple[int, int, str, int, str]]:
+        """The calls that were answered, as (id, trial, key, nth, draw)."""
+        with readable(self.path):
+            yield from self._db.execute(
+                "select call.id, trial, key, nth, draw from call join reply on reply.call = call.id where error = ''"
+                " order by call.id"
+            )
+
+    def call(self, number: int) -> CallRecord | None:
+        """The call with this id."""
+        with readable(self.path):
+            row = self._db.execute(
+                f"select {_CALL_COLUMNS} from {_CALLS} where call.id = ?",  # noqa: S608 (fixed text)
+                (number,),
+            ).fetchone()
+        return call_record(row) if row else None
+
+    def in_doubt(self) -> list[CallRecord]:
+        """The calls that were begun and have no end."""
+        with readable(self.path):
+            rows = self._db.execute(
+                f"select {_CALL_COLUMNS} from {_CALLS} where reply.call is null"  # noqa: S608 (fixed text)
+            )
+            return [call_record(row) for row in rows]
+
+    def most_spent(self) -> float:
+        """The most that all its calls can have cost, in US dollars, as far as prices are known.
+
+        What is not known, or in doubt, counts at the worst price that was set aside for it: attempts that failed and
+        may have been charged for, calls without an end, answers that did not say how many tokens they took.
+        """
+        with readable(self.path):
+            (most,) = self._db.execute(
+                """
+                select total(
+                    case when reply.call is null then coalesce(bound_usd, 0)
+                         when error = '' then coalesce(cost_usd, bound_usd, 0) else 0 end
+                    + coalesce(wasted, 0) * coalesce(bound_usd, 0)
+                ) from call left join reply on reply.call = call.id
+                where reply.call is null or origin = 'provider'
+                """
+            ).fetchone()
+        return most
+
+    def usage(self) -> list[Usage]:
+        """What each model was asked in each role: subjects first, then judges."""
+        found: dict[tuple[CallRole, str], Usage] = {}
+        with readable(self.path):
+            for role, asked, answered, *numbers, unpriced, cost in self._db.execute(
+                """
+                select role, provider, model, count(*), sum(origin != 'provider'), total(tokens_in), total(tokens_out),
+                       sum(origin = 'provider' and cost_usd is null),
+                       total(case when origin = 'provider' then cost_usd end)
+                from call join reply on reply.call = call.id where error = ''
+                group by role, provider, model order by role = 'subject' desc, role, min(call.id)
+                """
+            ):
+                calls, cached, tokens_in, tokens_out = map(int, numbers)
+                more = Usage(
+                    role,
+                    asked,
+                    (answered,) if answered else (),
+                    calls,
+                    cached,
+                    tokens_in,
+                    tokens_out,
+                    None if unpriced else cost,
+                )
+                before = found.get((role, asked))
+                found[role, asked] = added(before, more) if before else more
+        return list(found.values())
+
+    def spend(self) -> Spend:
+        """What its calls came to, over all sessions. Of one that was settled elsewhere, what its trials say."""
+        if "imported" in self.meta.settings:
+            totals = self.totals()
+            return Spend(totals.calls - totals.cached, totals.cost_usd, 0, 0, 0.0)
+        with readable(self.path):
+            calls, unpriced, cost, wasted = self._db.execute(
+                """
+                select coalesce(sum(attempts > 0), 0), sum(error = '' and cost_usd is null), coalesce(sum(cost_usd), 0),
+                       coalesce(sum(wasted), 0)
+                from reply where origin = 'provider'
+                """
+            ).fetchone()
+        doubtful = self.in_doubt()
+        bounds = [record.start.cost_bound_usd for record in doubtful]
+        return Spend(
+            calls=calls,
+            cost_usd=None if unpriced else cost,
+            wasted=wasted,
+            in_doubt=len(doubtful),
+            in_doubt_usd=None if None in bounds else sum(b for b in bounds if b is not None),
+        )
+
+
+_CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"
+_CALL_COLUMNS = (
+    "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, call.draw, "
+    "body.body, reply.origin, reply.latency_s, reply.tokens_in, reply.tokens_out, reply.cost_usd, "
+    "reply.model, reply.attempts, reply.wasted, reply.error, reply.message"
+)
+
+
+def call_record(row: tuple[object, ...]) -> CallRecord:
+    """A call from the columns above."""
+    start = CallStart(*row[:8])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] (columns in field order)
+    if row[8] is None:
+        return CallRecord(start, None)
+    end = CallEnd(*row[8:18], message=read_text(cast(bytes, row[18])))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] (columns in field order)
+    return CallRecord(start, end)
