@@ -41,7 +41,7 @@ floors:
 
 # The tests that mirror src/
 unit:
-    pytest tests/unit
+    pytest -n auto tests/unit
 
 # Every other test: property, contract, oracle, docs, end to end, faults
 lanes:
