@@ -296,7 +296,9 @@ async def serve(
         gate = Gate(host, listening.getsockname()[1])
         server = Server(runs, gate)
         gc.freeze()
-        gc.set_threshold(50_000, 20, 100)  # a pass over a run makes millions of objects, and no cycles
+        gc.set_threshold(
+            50_000, 20, 100
+        )  # a pass over a run makes millions of objects, and no cycles
         runner = web.AppRunner(
             server.app(), access_log=None, shutdown_timeout=_SOON_S, handle_signals=False
         )
