@@ -5,7 +5,7 @@
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const TALLEST = 12_000_000;
-const SPARE = 6; // rows above and below what is seen
+const SPARE = 400; // px above and below what is seen: what a wheel passes while a frame is drawn
 
 export interface Window {
   /** The rows from `first` to before `last` are drawn, `top` px below the beginning of a body that is `height` px high. */
@@ -79,8 +79,9 @@ function windowOf(count: number, rowHeight: number, box: HTMLElement | null, hea
   const scrolled = Math.max(0, Math.min(box?.scrollTop ?? 0, height - seen));
   const ratio = ratioOf(count, rowHeight, seen);
   const at = Math.floor((scrolled * ratio) / rowHeight);
-  const first = Math.max(0, at - SPARE);
-  const last = Math.min(count, at + Math.ceil(seen / rowHeight) + 1 + SPARE);
+  const spare = Math.ceil(SPARE / rowHeight);
+  const first = Math.max(0, at - spare);
+  const last = Math.min(count, at + Math.ceil(seen / rowHeight) + 1 + spare);
   // Stretched, a row's place depends on how far is scrolled; else it is its own.
   const top = ratio === 1 ? first * rowHeight : scrolled - (scrolled * ratio - first * rowHeight);
   return { first, last, top, height };

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
+import sys
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
@@ -31,6 +33,9 @@ from evenhand.viewer.shapes import Call, ComparisonShape
 LONGEST_BODY = 1 << 20
 LONGEST_SEARCH = 10_000
 _SOON_S = 1.0
+_M_MMAP_THRESHOLD = -3
+_LARGE = 1 << 20
+"""Blocks from here on go back to the system as they are freed; else each thread would keep its own 10 MB texts."""
 
 
 class Server:
@@ -308,10 +313,7 @@ async def serve(
             listening.bind((host, 0))
         gate = Gate(host, listening.getsockname()[1])
         server = Server(runs, gate)
-        gc.freeze()
-        gc.set_threshold(
-            50_000, 20, 100
-        )  # a pass over a run makes millions of objects, and no cycles
+        _spare_memory()
         runner = web.AppRunner(
             server.app(), access_log=None, shutdown_timeout=_SOON_S, handle_signals=False
         )
@@ -323,3 +325,14 @@ async def serve(
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()
+
+
+def _spare_memory() -> None:
+    """Sets how memory is taken and given back, for long texts and passes over large runs."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)  # a pass makes millions of objects, and no cycles
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 (here alone)
+
+        with contextlib.suppress(AttributeError):  # a C library without it does so anyway
+            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
