@@ -1,9 +1,7 @@
 // Requests and replies of the usual shapes are read as messages; what is of another shape stays what it is.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Call, Outcome } from "../src/data/source";
 import { answerIn, conversationIn, messagesOf } from "../src/model/conversation";
-import { judgeCalls } from "../src/model/judged";
 
 test("messages of the usual requests", () => {
   const hello = [{ role: "system", text: "Be brief.", rest: [] }, { role: "user", text: "Hi", rest: [] }];
@@ -35,14 +33,4 @@ test("the words of the usual replies", () => {
   }
   assert.equal(answerIn('{"embedding": [1]}'), undefined);
   assert.equal(answerIn("<html>"), undefined);
-});
-
-test("an expectation finds the judge's call that its reason comes from", () => {
-  const call = (role: string, said: string) => ({ role, response: JSON.stringify({ choices: [{ message: { content: said } }] }) }) as unknown as Call;
-  const outcome = (reason: string, metadata: object) => ({ reason, metadata }) as unknown as Outcome;
-  const calls = [call("subject", "The reason is long enough"), call("judge", '{"reasoning": "The \\"reason\\" is long enough", "score": 2}'), call("judge", "another")];
-  assert.deepEqual(judgeCalls(outcome('The "reason" is long enough', {}), calls), { calls: [calls[1]], certain: true });
-  assert.deepEqual(judgeCalls(outcome("", { jury: [{ reply: "The reason is long" }] }), calls).calls, [calls[1]]);
-  assert.deepEqual(judgeCalls(outcome("7 words", { judge: "m" }), calls), { calls: [calls[1], calls[2]], certain: false });
-  assert.deepEqual(judgeCalls(outcome("7 words", {}), calls).calls, []);
 });

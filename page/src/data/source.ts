@@ -178,6 +178,8 @@ export interface Outcome {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly error: string;
   readonly hint: string;
+  /** The model calls that were made for it: their places among the cell's. */
+  readonly calls: readonly number[];
   readonly at_least: number | null;
   readonly at_most: number | null;
 }

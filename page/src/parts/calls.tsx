@@ -16,13 +16,13 @@ const ORIGINS = {
   journal: ["journal", "answered before this run was resumed: nothing was sent again"],
 } as const;
 
-/** `all` counts those, too, whose answer another trial of the run had asked for. */
+/** `all` counts those, too, that the journal does not have: of a run that was settled elsewhere, and what costs nothing. */
 export function Calls({ calls, all }: { calls: readonly Call[]; all: number }) {
-  const shared = all - calls.length;
-  if (calls.length === 0 && shared <= 0) return <p class="note">No model was called for this trial.</p>;
+  const unknown = all - calls.length;
+  if (calls.length === 0 && unknown <= 0) return <p class="note">No model was called for this trial.</p>;
   return (
     <div class="calls">
-      {shared > 0 && <p class="note">{`${count(shared, "call")} more had an answer already, and left no record here.`}</p>}
+      {unknown > 0 && <p class="note">{`No record was kept of ${count(unknown, "call")}: what it cost nothing to ask, or what was asked before the run was imported.`}</p>}
       {calls.map((call, i) => (
         <CallCard key={i} call={call} nth={i + 1} open={calls.length === 1} />
       ))}

@@ -1,10 +1,9 @@
 /** What was expected of an output, one by one: what did not pass first and open, what passed folded. */
 import { useState } from "preact/hooks";
 import type { Call, Cell, Outcome, State } from "../data/source";
-import { judgeCalls } from "../model/judged";
 import { CallCard } from "./calls";
 import { Fields } from "./conversation";
-import { count, Mark, number } from "./marks";
+import { Mark, number } from "./marks";
 import { Clipped, shown } from "./text";
 
 const ORDER: Readonly<Record<State, number>> = { error: 1, fail: 0, not_applicable: 2, pass: 3 };
@@ -57,7 +56,7 @@ function Expectation({ outcome, calls }: { outcome: Outcome; calls: readonly Cal
 }
 
 function Why({ outcome, calls }: { outcome: Outcome; calls: readonly Call[] }) {
-  const judges = judgeCalls(outcome, calls);
+  const made = outcome.calls.flatMap((place) => calls[place] ?? []);
   const silent = outcome.reason === "" && outcome.error === "";
   return (
     <div class="card-body">
@@ -76,10 +75,10 @@ function Why({ outcome, calls }: { outcome: Outcome; calls: readonly Call[] }) {
           <Fields of={outcome.metadata} />
         </>
       )}
-      {judges.calls.length > 0 && (
+      {made.length > 0 && (
         <>
-          <h3 class="sub">{judges.certain ? "What the judge was asked, and answered" : `One or more of these ${count(judges.calls.length, "judge call")}`}</h3>
-          {judges.calls.map((call, i) => (
+          <h3 class="sub">What the judge was asked, and answered</h3>
+          {made.map((call, i) => (
             <CallCard key={i} call={call} />
           ))}
         </>

@@ -32,6 +32,8 @@ interface Props {
   readonly selection: Selection;
   readonly summaries: readonly ColumnSummary[];
   readonly baseline: Baseline | undefined;
+  /** Whether what is shown is not yet what was asked for. */
+  readonly busy: boolean;
   readonly labels: RunLabels;
   readonly author: string;
   /** Begins a note in the drawer. */
@@ -93,7 +95,7 @@ export function Matrix(p: Props) {
   return (
     <div
       class={`matrix matrix-${state.size}`} role="grid" aria-label="Cases and variants" aria-rowcount={order.length + 1} aria-colcount={columns.length + 1}
-      aria-activedescendant={cursor.id} aria-busy={!progress.done} tabIndex={0} ref={box} onScroll={onScroll} onClick={click} {...cursor.swipe}
+      aria-activedescendant={cursor.id} aria-busy={p.busy} tabIndex={0} ref={box} onScroll={onScroll} onClick={click} {...cursor.swipe}
       style={{ "--columns": columns.length, "--row": `${height}px` }}
     >
       <div class="matrix-row matrix-head" role="row" aria-rowindex={1} ref={cover}>

@@ -30,6 +30,8 @@ interface Props {
   readonly selection: Selection;
   readonly summaries: readonly ColumnSummary[];
   readonly baseline: Baseline | undefined;
+  /** Whether the baseline has not been read yet: nothing is known of changes. */
+  readonly awaited: boolean;
   readonly labels: RunLabels;
   /** Who labels, and what begins a note in the drawer. */
   readonly author: string;
@@ -72,7 +74,7 @@ export function MatrixView(p: Props) {
           <button type="button" class="button" disabled={at === seen.length - 1} onClick={() => step(1)} aria-label="Column to the right">›</button>
         </div>
       )}
-      {!p.progress.done && <Reading {...p} />}
+      {!p.progress.done ? <Reading {...p} /> : p.awaited && <div class="reading"><span role="status">Reading the baseline…</span></div>}
       <div class="matrix-frame">
         {wide && !state.blind && <aside class="facet-panel">{panel}</aside>}
         {order.length === 0 && p.progress.done && !selection.searching ? (
@@ -80,7 +82,7 @@ export function MatrixView(p: Props) {
         ) : (
           <Matrix
             source={p.source} head={head} table={table} progress={p.progress} state={state} go={go} columns={columns} selection={selection}
-            summaries={p.summaries} baseline={p.baseline} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} step={narrow ? step : undefined}
+            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} step={narrow ? step : undefined}
             shown={<ShownOf table={table} selection={selection} />}
           />
         )}

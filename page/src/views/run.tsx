@@ -59,6 +59,7 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
   const [noting, note] = useState(false);
   const runs = useRuns(source);
   const against = useBaseline(source, head, table, progress.done, state.base);
+  const awaited = state.base !== "" && against.baseline === undefined && against.problem === undefined;
   const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline });
   const { rows } = selection;
   const summaries = useLate(() => (table.size === 0 ? [] : summariesOf(table, rows)), [table, rows], []);
@@ -73,7 +74,7 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
       {state.view === "matrix" && (
         <MatrixView
           source={source} head={head} table={table} progress={progress} state={state} go={go} selection={selection} summaries={summaries}
-          baseline={against.baseline} runs={runs} labels={labels} author={author} note={() => note(true)}
+          baseline={against.baseline} awaited={awaited} runs={runs} labels={labels} author={author} note={() => note(true)}
         />
       )}
       <div class={state.view === "matrix" ? "unused" : "page-scroll"} aria-busy={!progress.done}>

@@ -53,6 +53,8 @@ class Outcome:
         at_least: The bound that the score had to reach; None for none.
         at_most: The bound that it had to stay under; None for none.
         hint: What to do about an error, or where it was raised; empty where there is nothing to say.
+        rests_on: The model calls that were made for it, each by its request's key and its number among the trial's
+            identical requests, as the journal has them.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Outcome:
     at_least: float | None = None
     at_most: float | None = None
     hint: str = ""
+    rests_on: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,13 @@ from evenhand.core.run import CallEnd, CallStart
 from evenhand.engine.budget import NOTHING, Budget, Reservation
 from evenhand.engine.flight import Flight
 from evenhand.engine.limits import Account, Limits
+from evenhand.engine.present import add_asked
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.cache import Cache
 from evenhand.store.journal import Journal
+
+_Paid = tuple[Reply, bytes]
+"""A reply, and the answer that it was read from."""
 
 
 @dataclass(slots=True)
@@ -64,7 +68,7 @@ class CallDesk:
         self._host = host
         self._replaying = replaying
         self._delay_s = delay_s
-        self._under_way: dict[tuple[str, str], Flight[Reply]] = {}
+        self._under_way: dict[tuple[str, str], Flight[_Paid]] = {}
         self.counts = CallCounts()
 
     async def ask(
@@ -84,6 +88,7 @@ class CallDesk:
         if not provider.paid:
             return await self._free(provider, request)
         nth = trial.nth(request.key)
+        add_asked([(request.key, nth)])
         if self._replaying:
             recorded = self._journal.recorded(trial.step.index, request.key, nth)
             if recorded is not None:
@@ -103,7 +108,7 @@ class CallDesk:
             draw=draw,
         )
         if self._cache is None:
-            return await self._pay(start, provider, request)
+            return (await self._pay(start, provider, request))[0]
         return await self._shared(self._cache, start, provider, request)
 
     async def _shared(
@@ -122,15 +127,17 @@ class CallDesk:
         name = (request.key, draw)
         flight = self._under_way.get(name)
         if flight is not None and not flight.task.cancelling():
-            reply = replace(await flight.landed(), origin="cache", attempts=0)
+            reply, body = await flight.landed()
+            reply = replace(reply, origin="cache", attempts=0)
             self.counts.cached += 1
+            self._journal.note(start, _ended(body, reply, attempts=0, wasted=0))
             return reply
         flight = Flight(asyncio.ensure_future(self._pay(start, provider, request, cache)))
         self._under_way[name] = flight
         flight.task.add_done_callback(lambda done: self._landed(name, done))
-        return await flight.landed()
+        return (await flight.landed())[0]
 
-    def _landed(self, name: tuple[str, str], task: asyncio.Task[Reply]) -> None:
+    def _landed(self, name: tuple[str, str], task: asyncio.Task[_Paid]) -> None:
         flight = self._under_way.get(name)
         if flight is not None and flight.task is task:
             del self._under_way[name]
@@ -151,7 +158,7 @@ class CallDesk:
         provider: Provider,
         request: Request,
         cache: Cache | None = None,
-    ) -> Reply:
+    ) -> _Paid:
         account = self._limits.account(provider.account)
         attempt = _Attempts(await self._budget.when_free(request.cost_bound_usd, provider.id))
         call_id: int | None = None
@@ -188,7 +195,7 @@ class CallDesk:
         else:
             if cache is not None and _worth_keeping(reply):
                 cache.put(request.key, start.draw, request.identity, answer.body, reply.latency_s)
-            return reply
+            return reply, answer.body
         finally:
             nothing = None if attempt.doubtful else 0.0
             self._budget.settle(attempt.reservation, reply.cost_usd if reply else nothing)

@@ -65,6 +65,11 @@ def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
     )
 
 
+def resting_on(calls: Sequence[tuple[str, int]], outcome: Outcome) -> Outcome:
+    """The outcome, with the calls that were made for it; a call that was made for several of its parts counts once."""
+    return replace(outcome, rests_on=tuple(dict.fromkeys(calls))) if calls else outcome
+
+
 def not_a_score(expectation: Expectation, value: object) -> CodeError:
     """What to say of a scorer that returned something else."""
     return CodeError(

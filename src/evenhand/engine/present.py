@@ -1,4 +1,4 @@
-"""Which role a call has that nobody lent a model for, and what such calls of a trial have come to.
+"""In which role a trial calls models, for which expectation, and what calls that nobody lent a model for have come to.
 
 An application asks models by itself, with its vendor's SDK. Its calls are found by a context variable, which follows
 into the threads that plain functions run in and into the tasks that they start; `evenhand.recording` makes them.
@@ -7,7 +7,7 @@ into the threads that plain functions run in and into the tasks that they start;
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -17,6 +17,30 @@ from evenhand.core.provider import Provider
 
 phase: ContextVar[CallRole] = ContextVar("evenhand_phase", default="subject")
 """What a trial is doing: preparing, asking its subject, or judging."""
+
+
+Asked = list[tuple[str, int]]
+"""Calls of a trial, each by its request's key and its number among the trial's identical requests."""
+
+asked: ContextVar[Asked | None] = ContextVar("evenhand_asked", default=None)
+"""The calls that were made for the expectation that is being settled; None while none is."""
+
+
+@contextmanager
+def asking(calls: Asked) -> Iterator[None]:
+    """Inside, calls are added to these."""
+    token = asked.set(calls)
+    try:
+        yield
+    finally:
+        asked.reset(token)
+
+
+def add_asked(calls: Iterable[tuple[str, int]]) -> None:
+    """Has the expectation that is being settled, if any, rest on these calls, too."""
+    mine = asked.get()
+    if mine is not None:
+        mine.extend(calls)
 
 
 @contextmanager

@@ -35,9 +35,10 @@ from evenhand.engine.outcome import (
     is_final,
     problem_of,
     raise_if_final,
+    resting_on,
     trial_error,
 )
-from evenhand.engine.present import Home, OwnCalls, during, phase
+from evenhand.engine.present import Asked, Home, OwnCalls, add_asked, asked, asking, during, phase
 from evenhand.engine.spending import Spending
 
 T = TypeVar("T")
@@ -146,7 +147,7 @@ class LiveTrial:
         self._expectations: list[Expectation] = []
         self._seen: dict[str, int] = {}
         self._settled: dict[int, Outcome] = {}
-        self._shared: dict[Hashable, Flight[Any]] | None = None  # made when scorers share something
+        self._shared: dict[Hashable, tuple[Flight[Any], Asked]] | None = None  # made when shared
         self.reply: Reply | None = None
         self.prompt_text = ""
         self.vars: Mapping[str, Any] = step.case.vars
@@ -194,7 +195,7 @@ class LiveTrial:
         place = len(self._expectations)
         self._expectations.append(expectation)
         with during("judge"):
-            outcome = await _settled_now(expectation, self)
+            (outcome,) = await self.settled([expectation])
         self._settled[place] = outcome
         return outcome
 
@@ -219,10 +220,15 @@ class LiveTrial:
     async def once(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         if self._shared is None:
             self._shared = {}
-        flight = self._shared.get(key)
+        flight, calls = self._shared.get(key, (None, []))
         if flight is None or flight.task.cancelled() or flight.task.cancelling():
-            flight = self._shared[key] = Flight(asyncio.ensure_future(ask()))
-        return await flight.landed()
+            with asking(calls):
+                flight = Flight(asyncio.ensure_future(ask()))
+            self._shared[key] = flight, calls
+        try:
+            return await flight.landed()
+        finally:
+            add_asked(calls)
 
     async def load(self, path: Path, name: str) -> Callable[..., Any]:
         return await self._host.load(path, name)
@@ -305,35 +311,42 @@ class LiveTrial:
         )
 
     async def settled(self, expectations: Sequence[Expectation]) -> tuple[Outcome, ...]:
-        return await self._outcomes(expectations, {})
+        outcomes = await self._outcomes(expectations, {})
+        for outcome in outcomes:  # what they are parts of rests on the same calls
+            add_asked(outcome.rests_on)
+        return outcomes
 
     async def _outcomes(
         self, expectations: Sequence[Expectation], known: Mapping[int, Outcome]
     ) -> tuple[Outcome, ...]:
         outcomes: list[Outcome | None] = [None] * len(expectations)
-        waiting: list[tuple[int, Awaitable[Score]]] = []
+        waiting: list[tuple[int, Awaitable[Score], Asked]] = []
         for i, expectation in enumerate(expectations):
             if i in known:
                 outcomes[i] = known[i]
                 continue
+            calls: Asked = []
+            token = asked.set(calls)
             try:
                 score = expectation.scorer.score(expectation.value, self)
                 if inspect.isawaitable(score):
-                    waiting.append((i, score))
+                    waiting.append((i, score, calls))
                 else:
-                    outcomes[i] = checked_outcome(expectation, score)
+                    outcomes[i] = resting_on(calls, checked_outcome(expectation, score))
             except ANYTHING as error:  # a scorer may raise anything; it is an outcome
                 if is_final(error):
-                    for _, unwanted in waiting:
+                    for _, unwanted, _ in waiting:
                         if inspect.iscoroutine(unwanted):
                             unwanted.close()
                     raise
-                outcomes[i] = error_outcome(expectation, error)
+                outcomes[i] = resting_on(calls, error_outcome(expectation, error))
+            finally:
+                asked.reset(token)
         if len(waiting) == 1:
-            i, score = waiting[0]
-            outcomes[i] = await _outcome(expectations[i], score)
+            i, score, calls = waiting[0]
+            outcomes[i] = await _outcome(expectations[i], score, calls)
         elif waiting:
-            tasks = [asyncio.ensure_future(_outcome(expectations[i], s)) for i, s in waiting]
+            tasks = [asyncio.ensure_future(_outcome(expectations[i], s, c)) for i, s, c in waiting]
             try:
                 settled = await asyncio.gather(*tasks)
             except (
@@ -343,7 +356,7 @@ class LiveTrial:
                     task.cancel()
                 await asyncio.wait(tasks)
                 raise
-            for (i, _), outcome in zip(waiting, settled, strict=True):
+            for (i, _, _), outcome in zip(waiting, settled, strict=True):
                 outcomes[i] = outcome
         return tuple(cast("list[Outcome]", outcomes))
 
@@ -405,18 +418,11 @@ present: ContextVar[LiveTrial | None] = ContextVar("evenhand_trial", default=Non
 """The trial for which code is running."""
 
 
-async def _settled_now(expectation: Expectation, trial: LiveTrial) -> Outcome:
+async def _outcome(expectation: Expectation, score: Awaitable[Score], calls: Asked) -> Outcome:
     try:
-        score = expectation.scorer.score(expectation.value, trial)
-        return checked_outcome(expectation, await score if inspect.isawaitable(score) else score)
+        with asking(calls):
+            outcome = checked_outcome(expectation, await score)
     except ANYTHING as error:  # a scorer may raise anything; it is an outcome
         raise_if_final(error)
-        return error_outcome(expectation, error)
-
-
-async def _outcome(expectation: Expectation, score: Awaitable[Score]) -> Outcome:
-    try:
-        return checked_outcome(expectation, await score)
-    except ANYTHING as error:  # a scorer may raise anything; it is an outcome
-        raise_if_final(error)
-        return error_outcome(expectation, error)
+        outcome = error_outcome(expectation, error)
+    return resting_on(calls, outcome)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.run import CallRecord, TrialResult
+from evenhand.core.score import Outcome
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.columns import text_of
 from evenhand.viewer.shapes import Call, Preview
@@ -72,6 +73,10 @@ def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> dict[str,
         body: Bytes of each call that are enough for now; without it calls are whole, too.
     """
     judged = trial.judged
+    records = list(run.calls(trial.index))
+    places: dict[tuple[str, int], list[int]] = {}
+    for place, record in enumerate(records):
+        places.setdefault((record.start.key, record.start.nth), []).append(place)
     return {
         "index": trial.index,
         "case": trial.case,
@@ -84,7 +89,7 @@ def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> dict[str,
         "expected": expected(trial),
         "reason": trial.reason,
         "error": asdict(trial.error) if trial.error else None,
-        "outcomes": [asdict(outcome) for outcome in trial.outcomes],
+        "outcomes": [_outcome(outcome, places) for outcome in trial.outcomes],
         "named_scores": trial.named_scores,
         "latency_s": trial.latency_s,
         "cost_usd": trial.cost_usd,
@@ -98,8 +103,17 @@ def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> dict[str,
         "answer": trial.answer,
         "test": trial.test,
         "log": trial.log,
-        "calls": [_call(record, body) for record in run.calls(trial.index)],
+        "calls": [_call(record, body) for record in records],
     }
+
+
+def _outcome(
+    outcome: Outcome, places: Mapping[tuple[str, int], Sequence[int]]
+) -> Mapping[str, Any]:
+    """An outcome, with the places of its calls among the trial's: several of one that was begun again."""
+    found = asdict(outcome)
+    calls = [place for each in found.pop("rests_on") for place in places.get(each, ())]
+    return {**found, "calls": sorted(calls)}
 
 
 def call(run: RunFile, index: int, number: int) -> Call | None:

@@ -58,3 +58,23 @@ def test_from_a_run_to_the_best_prompt_in_five_clicks(
         assert "53–98" in text
         assert "8 cases" in text
         assert page.evaluate("() => window.clicks") <= 5
+
+
+def test_each_expectation_shows_what_its_own_judge_was_asked_and_answered(
+    either: str, runs: list[str], watch: Any
+):
+    """Two judges of one answer: under each is the one call that was made for it, and under others none."""
+    seen = watch(either)
+    seen.show(runs[0], cell=0, tab="expectations")
+    cards = seen.page.locator(".expectations > details")
+    for card in cards.all():
+        if card.get_attribute("open") is None:
+            card.locator("summary").first.click()
+    for name, key, others in (("is polite", "passes", "score"), ("clarity", "score", "passes")):
+        call = cards.filter(has_text=name).locator("details", has_text="judge-model")
+        assert call.count() == 1
+        call.locator("summary").first.click()
+        call.get_by_text("Request as sent").wait_for()
+        text = call.inner_text()
+        assert (text.count(key) >= 2, text.count(others)) == (True, 0)
+    assert cards.filter(has_text="sources").locator("details", has_text="judge-model").count() == 0

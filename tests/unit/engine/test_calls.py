@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evenhand.core.case import Case
+from evenhand.core.encoding import decode
 from evenhand.core.errors import (
     AuthError,
     BadReply,
@@ -81,6 +82,59 @@ async def test_each_call_is_journaled_with_its_reply_and_its_price(tmp_path: Pat
         assert found.spend().cost_usd == 0.75
 
 
+class Asks:
+    """An expectation that asks the judge each of these; `parts` are settled with it."""
+
+    def __init__(
+        self, judge: Scripted, *questions: str, shared: str = "", parts: tuple[Asks, ...] = ()
+    ) -> None:
+        self.judge, self.questions, self.shared, self.parts = judge, questions, shared, parts
+
+    async def score(self, output: Any, trial: Trial):
+        model = trial.model(self.judge, "judge")
+        if self.shared:
+            await trial.once(self.shared, lambda: model.generate(self.shared))
+        for question in self.questions:
+            await model.generate(question)
+        await trial.settled([Expectation(output, part) for part in self.parts])
+        return check(True)
+
+
+async def test_an_expectation_says_which_calls_were_made_for_it(tmp_path: Path):
+    """Also where several are settled at once, share an answer, ask the same twice, have parts, or come to an error."""
+    judge = Scripted(
+        lambda prompt: BadRequest("no") if "fails" in prompt.text else "yes", latency_s=0.01
+    )
+
+    async def body(trial: Trial) -> str:
+        await trial.model(judge, "subject").generate("subject")
+        await trial.now(Expectation("", Asks(judge, "now")))
+        for scorer in (
+            Asks(judge, "a", "a", shared="both"),
+            Asks(judge, "b", shared="both"),
+            Asks(judge, "c", parts=(Asks(judge, "d"), Asks(judge, "e"))),
+            Asks(judge, "it fails"),
+        ):
+            trial.expect(Expectation("", scorer))
+        trial.expect(Expectation("yes", Says("yes")))
+        return ""
+
+    with await run(example(1, body, providers=(judge,)), tmp_path) as found:
+        (trial,) = trials(found)
+        texts = {
+            (call.start.key, call.start.nth): decode(call.start.identity)["messages"][0][1]
+            for call in found.calls()
+        }
+        assert [sorted(texts[call] for call in outcome.rests_on) for outcome in trial.outcomes] == [
+            ["now"],
+            ["a", "a", "both"],
+            ["b", "both"],
+            ["c", "d", "e"],
+            ["it fails"],
+            [],
+        ]
+
+
 async def test_a_second_run_is_answered_by_the_cache(tmp_path: Path):
     """No call is made; latency and tokens are those of the first, the cost is nothing."""
     model = Scripted(cost_usd=1.0)
@@ -132,6 +186,11 @@ async def test_trials_that_ask_the_same_at_once_share_one_call(tmp_path: Path):
     with await run(plan, tmp_path) as found:
         assert len(model.asked) == 1
         assert found.totals().passed == 5
+        assert [call.start.trial for call in found.calls()] == [0, 1, 2, 3, 4]
+        ends = [call.end for call in found.calls() if call.end]
+        assert [end.origin for end in ends] == ["provider", *["cache"] * 4]
+        assert len({end.body for end in ends}) == 1
+        assert found.spend().calls == 1
 
 
 async def test_trials_that_ask_the_same_one_after_the_other_pay_once(tmp_path: Path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.unit.viewer.conftest import Asking
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import CallEnd, CallStart
+from evenhand.core.score import Outcome
 from evenhand.store.runfile import RunFile
 from evenhand.viewer import page
 from evenhand.viewer.cell import BODY, MOST, call, cell
@@ -85,6 +87,25 @@ async def test_a_long_call_is_sent_in_part_and_fetched_whole(make_run: Make) -> 
     assert whole is not None
     assert (whole.request, whole.sizes) == ("é" * BODY, None)
     assert cell(run, trial)["calls"][0] == whole
+
+
+async def test_an_expectation_says_at_which_places_its_calls_are(make_run: Make) -> None:
+    """Among the cell's: all that was begun for a call, and nothing for one that the run file does not have."""
+    begun = [("subject", 0), ("first", 0), ("second", 0), ("first", 1), ("first", 0)]
+    calls = [
+        (CallStart(0, key, nth, "judge", "m", b"{}", None), CallEnd(b"reply", "provider"))
+        for key, nth in begun
+    ]
+    outcomes = (
+        Outcome("first", "pass", 1.0, rests_on=(("first", 0), ("gone", 0))),
+        Outcome("both", "pass", 1.0, rests_on=(("second", 0), ("first", 1))),
+        Outcome("none", "pass", 1.0),
+    )
+    run = await make_run([replace(result(0), outcomes=outcomes)], calls=calls)
+    (trial,) = run.trials()
+    found = cell(run, trial)["outcomes"]
+    assert [outcome["calls"] for outcome in found] == [[1, 4], [2, 3], []]
+    assert "rests_on" not in found[0]
 
 
 async def test_a_call_is_asked_for_by_its_place(ask: Asking) -> None:
