@@ -53,6 +53,8 @@ export interface RunSummary {
   readonly rate: Interval | null;
   /** Same plan, same fingerprint. */
   readonly fingerprint: string;
+  /** What its config, or who ran it, calls it. */
+  readonly tags: Readonly<Record<string, string>>;
   /** Why the file cannot be read; empty for one that can, and then the rest counts. */
   readonly problem: string;
 }

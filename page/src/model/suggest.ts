@@ -34,7 +34,8 @@ export function suggest(query: string, caret: number, head: Head, table: Table, 
     return valuesOf(field.toLowerCase(), head, table)
       .filter((value) => value.toLowerCase().includes(typed))
       .slice(0, MOST)
-      .map((value) => offered(value, "", `${minus}${field}:${list ?? ""}${quoted(value)}`));
+      .map((value) => offered(value, "", `${minus}${field}:${list ?? ""}${quoted(value)}`))
+      .filter((offer, _, all) => all.length > 1 || offer.query !== query); // nothing is left to offer
   }
   const typed = word.slice(minus.length).replaceAll('"', "").toLowerCase();
   if (typed === "" && minus === "" && caret > 0 && query.trim() !== "" && !/\s$/.test(query.slice(0, caret))) return [];

@@ -4,6 +4,7 @@ import type { Head } from "../data/source";
 import type { Problem } from "../model/filter";
 import { suggest, type Suggestion } from "../model/suggest";
 import type { Table } from "../model/table";
+import { sentences } from "../model/words";
 
 interface Props {
   readonly q: string;
@@ -106,9 +107,9 @@ function Problems({ of, query }: { of: readonly Problem[]; query: string }) {
   return (
     <div class="filter-problems" id="filter-problems" role="alert">
       {of.map(({ at, end, what, hint }) => (
-        <p key={at}>
+        <p key={`${at} ${end}`}>
           <code>{query.slice(0, at)}<mark>{query.slice(at, end)}</mark>{query.slice(end)}</code>
-          <span>{what}{hint !== "" && <em> {hint}</em>}</span>
+          <span>{sentences(what)}{hint !== "" && <em> {hint}</em>}</span>
         </p>
       ))}
     </div>

@@ -1,4 +1,5 @@
 /** What people say of a trial: pass or fail, 1 to 5, a star, a note; by whom, since when, and how to take it back. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Label } from "../data/source";
 import { agreement, type Said } from "../model/labels";
@@ -121,12 +122,18 @@ export function History({ events }: { events: readonly Label[] }) {
       {[...events].reverse().map((event) => (
         <li key={event.seq}>
           <time dateTime={new Date(event.at * 1000).toISOString()}>{when(event.at)}</time>{" "}
-          <b>{shown(event.author)}</b> {event.value === null ? `took back: ${event.field}` : <>{event.field}: {shown(String(event.value))}</>}
+          <b>{shown(event.author)}</b> {saidOf(event)}
           {event.blind && " (blind)"}
         </li>
       ))}
     </ol>
   );
+}
+
+function saidOf({ field, value }: Label): ComponentChildren {
+  const word = field === "score" ? "rating" : field;
+  if (value === null || value === false) return `took back: ${word}`;
+  return field === "star" ? "star" : <>{word}: {shown(String(value))}</>;
 }
 
 /** `People and verdicts agree on 18 of 20 [70–97 %]`, over the run. */

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import cast
 
 from evenhand.core.errors import EvenhandError, UsageError
-from evenhand.core.run import Totals, verdict
+from evenhand.core.run import RunMeta, Totals, verdict
 from evenhand.stats.interval import wilson_of_clusters
 from evenhand.store.catalogue import homes, paths
 from evenhand.store.locks import held, lock_of
@@ -146,7 +147,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
     return RunSummary(
         id=run.path.stem,
         title=meta.title,
-        source=meta.source,
+        source=meta.source or _imported_from(meta),
         status=meta.status,
         alive=run.alive,
         created_at=meta.created_at,
@@ -159,7 +160,20 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         totals=totals,
         rate=rate_of(run) if totals.trials <= FEW else None,
         fingerprint=meta.fingerprint,
+        tags=_tags(meta),
     )
+
+
+def _imported_from(meta: RunMeta) -> str:
+    file = (meta.settings.get("imported") or {}).get("file")
+    return f"imported from {file}" if file else ""
+
+
+def _tags(meta: RunMeta) -> dict[str, str]:
+    """What its config, or who ran it, calls it."""
+    tags = meta.config.get("tags")
+    given = cast("Mapping[object, object]", tags) if isinstance(tags, Mapping) else {}
+    return {str(name): str(value) for name, value in given.items()}
 
 
 def rate_of(run: RunFile) -> Interval | None:

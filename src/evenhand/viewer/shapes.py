@@ -38,6 +38,7 @@ class RunSummary:
     totals: Totals = field(default_factory=Totals)
     rate: Interval | None = None
     fingerprint: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
     problem: str = ""
 
 
