@@ -46,8 +46,8 @@ function Numbers({ column, summary: of, sort, onSort, change }: Props & { summar
       </div>
       <div class="head-numbers">
         {by("score", <Ends of={of.score} />, `Mean score: ${mean(of.score)}`)}
-        {change !== undefined && by("change", signed(short2(change)), "Mean change of the score against the baseline")}
-        <span class="head-number" title="Expectations that passed, of those with a verdict"><i>expectations</i> {grouped(of.met)}/{grouped(of.asked)}</span>
+        {change !== undefined && by("change", change === 0 ? "±0" : signed(short2(change)), "Mean change of the score against the baseline")}
+        <span class="head-number" title="Expectations that passed, of those with a verdict">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>
         {by("latency", seconds(of.latency?.value), `Mean latency: ${mean(of.latency, seconds)}`)}
         <span class="head-number" title={`${grouped(of.tokensIn)} tokens in, ${grouped(of.tokensOut)} out`}><i>tokens</i> {inAndOut(of.tokensIn, of.tokensOut)}</span>
         {by("cost", money(of.cost), "Cost of all trials shown")}

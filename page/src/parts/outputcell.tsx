@@ -77,7 +77,8 @@ function Change({ baseline, trials }: { baseline: Baseline; trials: readonly num
   const before = baseline.before(known[0]!);
   const said = `before: ${before?.outcome.replace("_", " ") ?? ""} ${number(before?.score)}`;
   const amount = Number.isNaN(by) || Math.abs(by) < 1e-9 ? "" : signed(number(by));
-  return <span class={`change change-${kind}`} title={said}>{[way ?? "", amount].filter(Boolean).join(" ") || "±0"}</span>;
+  const against = way !== undefined && (way === "improved") !== by > 0 ? ", score" : ""; // it failed, and scored more
+  return <span class={`change change-${kind}`} title={said}>{[`${way ?? ""}${amount && against}`, amount].filter(Boolean).join(" ") || "±0"}</span>;
 }
 
 /** A chip for each metric; clicking one asks for the cells that are no better. `data-…` is read by the matrix. */
@@ -108,12 +109,13 @@ function Said({ table, trials }: Pick<Props, "table" | "trials">) {
   const verdicts = new Set(given.flatMap(({ field, value }) => (field === "verdict" ? [value] : [])));
   const scores = given.flatMap(({ field, value }) => (field === "score" && typeof value === "number" ? [value] : []));
   return (
-    <span class="said" title={`labelled by ${[...new Set(given.map(({ author }) => author))].join(", ")}`}>
-      {verdicts.has("pass") && <span class="mark-pass">{sign(PASS)} label</span>}
-      {verdicts.has("fail") && <span class="mark-fail">{sign(FAIL)} label</span>}
+    <span class="said" title={`What people say: ${[...new Set(given.map(({ author }) => author))].join(", ")}`}>
+      <span class="unseen">label:</span>
+      {verdicts.has("pass") && <span class="mark-pass">{sign(PASS)}<span class="unseen"> pass</span></span>}
+      {verdicts.has("fail") && <span class="mark-fail">{sign(FAIL)}<span class="unseen"> fail</span></span>}
       {scores.length > 0 && <span>{number(mean(scores))}/5</span>}
       {given.some(({ field }) => field === "star") && <span>★<span class="unseen"> starred</span></span>}
-      {given.some(({ field }) => field === "note") && <span>note</span>}
+      {given.some(({ field }) => field === "note") && <span>✎<span class="unseen"> note</span></span>}
     </span>
   );
 }

@@ -51,8 +51,8 @@ export function useSelection({ source, head, table, progress, state, baseline }:
   const names = useMemo(() => namesOf(head, table, baseline !== undefined), [head, table, progress, baseline]);
   const { terms, problems } = useMemo(() => {
     const all = parse(q, names);
-    const mine = blind ? blinded(all.terms) : { terms: all.terms, problems: [] };
-    return { terms: [...mine.terms, ...parse(ADDED[show], names).terms], problems: [...all.problems, ...mine.problems] };
+    const mine = blind ? blinded(all) : all;
+    return { terms: [...mine.terms, ...parse(ADDED[show], names).terms], problems: mine.problems };
   }, [q, show, names, blind]);
   const texts = useTexts(source, head.id, table, terms);
   const context = useMemo(() => ({ head, texts, baseline }), [head, texts, baseline]);
