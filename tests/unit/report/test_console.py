@@ -33,6 +33,12 @@ START = CallStart(0, "k", 0, "subject", "openai:chat:x", b"{}", 0.25)
 END = CallEnd(b"{}", "provider", 0.4, 150, 50, 0.0006, "x")
 
 
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the runs are found."""
+    monkeypatch.chdir(tmp_path)
+
+
 def shown(run: RunFile, **how) -> str:
     """What is printed of a run."""
     out = io.StringIO()
@@ -68,7 +74,7 @@ async def test_a_run_reads_like_a_page(
     each = "24 calls, 3,600 → 1,200 tokens, $0.0144"
     assert last.splitlines()[1] == f"  subject: {each} · judge: {each}"
     assert last.endswith(
-        f"  saved as {SHORT} in home0/runs · next: evenhand view, or evenhand show {SHORT} better:3\n"
+        f"  saved as {SHORT} in .evenhand/runs · next: evenhand view, or evenhand show {SHORT} better:3\n"
     )
 
 
