@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -24,7 +25,7 @@ from evenhand.report.console import (
     show,
 )
 from evenhand.report.words import columns
-from evenhand.store.catalogue import Listed
+from evenhand.store.catalogue import Listed, find
 from evenhand.store.runfile import RunFile
 
 SHORT = ID[:10]
@@ -477,3 +478,39 @@ async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make)
     assert len(lines) == 2
     assert all("…" in line and "[51–100]" in line for line in lines)
     assert "latency" not in text
+
+
+async def test_what_is_to_be_typed_next_finds_the_run(make_run: Make, tmp_path: Path) -> None:
+    """Of two runs of the same millisecond, as imports of one timestamp are, as much of the id as tells them apart."""
+    first, second = [await make_run([result(0, ok=False)]) for _ in range(2)]
+    twin = first.path.with_name(f"{SHORT}ZZ.db")
+    twin.write_bytes(first.path.read_bytes())
+    (said,) = re.findall(r"evenhand show (\S+) \S+$", shown(first), re.MULTILINE)
+    assert said == ID[:11]
+    assert find(tmp_path, said) == first.path
+    copy = tmp_path / "copy of it" / ".evenhand" / "runs" / second.path.name
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(second.path.read_bytes())
+    text = shown(second)
+    file = second.path.relative_to(tmp_path)
+    assert f"saved as {second.path.stem[:10]} in" in text
+    assert f"evenhand show {file} " in text
+    with RunFile.open(copy) as run:
+        assert f"evenhand show '{copy.relative_to(tmp_path)}' " in shown(run)
+
+
+async def test_the_list_tells_copies_and_runs_of_one_moment_apart(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """By what each can be asked for with."""
+    run = await make_run([result(0)])
+    (tmp_path / "b").mkdir()
+    files = [run.path, run.path.with_name(f"{SHORT}ZZ.db"), tmp_path / "b" / run.path.name]
+    for file in files[1:]:
+        file.write_bytes(run.path.read_bytes())
+    lines = list_lines([Listed(path, run.meta) for path in files])
+    assert [line.split()[0] for line in lines] == [
+        f"{SHORT}Z",
+        str(files[0].relative_to(tmp_path)),
+        f"b/{run.path.name}",
+    ]
