@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from evenhand.core.errors import Problem, StoreError
 from evenhand.core.label import standing
 from evenhand.core.plan import CallEstimate, Plan
-from evenhand.core.run import CallRecord, Totals, verdict
+from evenhand.core.run import SHORT_ID, CallRecord, Totals, verdict
 from evenhand.core.variant import Variant
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
@@ -306,7 +306,9 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     if meta.status not in ("finished", "running") and meta.message:
         for text in safe(meta.message, multiline=True).splitlines():
             lines += [ink(line, "yellow") for line in _wrapped(text, width)]
-    name = called(Path.cwd(), run.path)
+    # The next one that is imported may be of the same moment: what is printed now has to find this one then, too.
+    least = SHORT_ID + 4 if "imported" in meta.settings else SHORT_ID
+    name = called(Path.cwd(), run.path, least)
     saved = f"saved as {short_id(meta.id) if name.endswith(SUFFIX) else name} in {near(run.path.parent)}"
     following = f"next: {_next(run, totals, grid, missing, quote(name))}"
     if len(saved) + len(following) + 5 <= width:

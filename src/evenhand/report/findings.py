@@ -59,9 +59,10 @@ def warnings(run: RunFile) -> list[str]:
 def _chosen(run: RunFile) -> list[str]:
     if not (run.by_outcome and run.meta.planned):
         return []
-    left_out = ["comparisons"] if len(run.meta.variants) > 1 else []
-    left_out += ["pass@k", "cases that waver"] if run.meta.repeats > 1 else []
-    return [CHOSEN + (f"; {' and '.join(left_out)} are left out" if left_out else "")]
+    left_out = "comparisons" if len(run.meta.variants) > 1 else ""
+    if run.meta.repeats > 1:
+        left_out += f"{', ' if left_out else ''}pass@k and cases that waver"
+    return [CHOSEN + (f"; {left_out} are left out" if left_out else "")]
 
 
 def _unasked(run: RunFile) -> list[str]:

@@ -157,12 +157,18 @@ def names(known: Iterable[Path]) -> dict[Path, str]:
     return found
 
 
-def called(start: Path, path: Path) -> str:
+def called(start: Path, path: Path, least: int = SHORT_ID) -> str:
     """What somebody who stands in `start` calls a run in a command, as short as finds it.
 
     It is the file where no id does: another one has the same id, or it lies where no run is looked for.
+
+    Args:
+        start: The folder.
+        path: The run.
+        least: So many characters at least; more than SHORT_ID of one that may get neighbours of the same moment.
     """
-    return names(files(start)).get(path.absolute()) or os.path.relpath(path, start)
+    name = names(files(start)).get(path.absolute())
+    return path.stem[: max(least, len(name))] if name else os.path.relpath(path, start)
 
 
 def matching(known: Iterable[Path], ref: str) -> list[Path]:

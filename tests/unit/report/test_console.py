@@ -499,6 +499,13 @@ async def test_what_is_to_be_typed_next_finds_the_run(make_run: Make, tmp_path: 
         assert f"evenhand show '{copy.relative_to(tmp_path)}' " in shown(run)
 
 
+async def test_an_imported_run_is_called_by_more_than_its_moment(make_run: Make) -> None:
+    """Which the next one that is imported may share: what was printed before finds the first one still."""
+    run = await make_run([result(0)], settings={"imported": {"id": "eval-x"}})
+    assert f"saved as {ID[:14]} in" in shown(run)
+    assert f"evenhand export {ID[:14]} --to" in shown(run)
+
+
 async def test_the_list_tells_copies_and_runs_of_one_moment_apart(
     make_run: Make, tmp_path: Path
 ) -> None:
