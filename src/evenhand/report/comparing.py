@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from evenhand.core.errors import UsageError
@@ -29,6 +31,7 @@ from evenhand.report.words import safe, short_id
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired import Differences, Word, verdict
+from evenhand.store.catalogue import called
 
 
 class Comparison(ComparedRuns):
@@ -147,7 +150,7 @@ def compare(
 
 def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> None:
     if first.run.meta.id == second.run.meta.id and all(i == j for i, j in pairs):
-        name = short_id(first.run.meta.id)
+        name = called(Path.cwd(), first.run.path)
         known = column_names(first.run.meta.variants)
         hint = "Name two of its columns: " + " ".join(f"'{name}:{each}'" for each in known[:2])
         raise UsageError(
@@ -207,10 +210,9 @@ def _unfinished(side: Side) -> Iterator[str]:
     meta = side.run.meta
     settled = side.run.totals().trials
     if settled < meta.planned:
-        name = short_id(meta.id)
         yield (
-            f"{name} did not finish: {settled:,} of {meta.planned:,} trials; "
-            f"`evenhand resume {name}` goes on with it"
+            f"{short_id(meta.id)} did not finish: {settled:,} of {meta.planned:,} trials; "
+            f"`evenhand resume {quote(called(Path.cwd(), side.run.path))}` goes on with it"
         )
 
 

@@ -13,7 +13,7 @@ from typing import cast
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.run import RunMeta, Totals, verdict
 from evenhand.stats.interval import wilson_of_clusters
-from evenhand.store.catalogue import homes, paths
+from evenhand.store.catalogue import homes, matching, paths
 from evenhand.store.locks import held, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.shapes import Interval, RunSummary
@@ -72,6 +72,7 @@ class Runs:
         self._homes: list[Path] = []
         self._walked = -_WALK_EVERY_S
         self._paths: dict[str, Path] = {}
+        self._hidden: dict[Path, Path] = {}
         self._known: dict[Path, Known] = {}
 
     def list(self) -> list[RunSummary]:
@@ -81,19 +82,38 @@ class Runs:
             found = list(self._paths.values())
         return sorted((self.known(p).summary for p in found), key=lambda r: r.id, reverse=True)
 
+    def hidden(self) -> dict[Path, Path]:
+        """The files that are not shown because another one has the same id, each with the one that is shown."""
+        with self._lock:
+            self._look()
+            found = self._hidden.items()
+            return {path: shown for path, shown in found if path.resolve() != shown.resolve()}
+
     def path(self, run: str) -> Path:
-        """The file of the run with this id.
+        """The file of the run with this id, or of the only one whose id begins so.
 
         Raises:
-            NoSuchRun: There is none.
+            NoSuchRun: There is none, or more than one.
         """
         with self._lock:
-            if run not in self._paths:
+            found = self._meant(run)
+            if len(found) != 1 or not found[0].is_file():
                 self._look()
-            found = self._paths.get(run)
-        if found is None:
+                found = self._meant(run)
+        if len(found) > 1:
+            raise NoSuchRun(
+                f"{run!r:.40} could be any of {len(found)} runs", hint="Write more of the id."
+            )
+        if not found or not found[0].is_file():
             raise NoSuchRun(f"there is no run {run!r:.40}", hint="It may have been deleted.")
-        return found
+        return found[0]
+
+    def _meant(self, run: str) -> list[Path]:
+        """By id, and never by path: what only begins like one has letters and digits alone."""
+        if run in self._paths:
+            return [self._paths[run]]
+        plain = run.isascii() and run.isalnum()
+        return matching(self._paths.values(), run) if plain else []
 
     def known(self, path: Path) -> Known:
         """What there is to know of a run file as it is now, read anew where it has changed."""
@@ -110,12 +130,14 @@ class Runs:
         if time.monotonic() - self._walked >= _WALK_EVERY_S:
             self._homes = homes(self._start)
             self._walked = time.monotonic()
-        found: dict[str, Path] = {}
-        for path in (path for home in self._homes for path in paths(home)):
-            found.setdefault(path.stem, path)
+        every = [path for home in self._homes for path in paths(home)]
         if self._also is not None:
-            found[self._also.stem] = self._also
+            every.insert(0, self._also)  # asked for by name: before the nearest
+        found: dict[str, Path] = {}
+        for path in every:
+            found.setdefault(path.stem, path)
         self._paths = found
+        self._hidden = {path: found[path.stem] for path in every if path != found[path.stem]}
         for gone in self._known.keys() - found.values():
             self._known.pop(gone, None)
 

@@ -256,3 +256,28 @@ async def test_a_large_comparison_is_made_once(
     assert len(found["pairs"]) == 3
     monkeypatch.setattr("sys.executable", "/nowhere")
     assert await ask.json(path) == found
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/notes", "/previews?cells=0", "/cells/0", "/blocks", "/labels", "/search?text=a"]
+)
+async def test_a_run_that_was_deleted_is_none(
+    ask: Asking, summaries_run: RunFile, path: str
+) -> None:
+    """While it is looked at, too: whatever is asked of it is not there, and no folder is named."""
+    assert (await ask(f"/api/runs/{ask.run}{path}")).status == 200
+    summaries_run.close()
+    summaries_run.path.unlink()
+    answer = await ask(f"/api/runs/{ask.run}{path}")
+    assert answer.status == 404
+    assert (await answer.json())["error"] == {
+        "slug": "usage",
+        "message": f"there is no run '{ask.run}'",
+        "hint": "It may have been deleted.",
+    }
+
+
+async def test_the_start_of_an_id_leads_to_the_whole(ask: Asking) -> None:
+    """The head says which run it is of."""
+    answer = await ask(f"/api/runs/{ask.run[:10]}")
+    assert (answer.status, (await answer.json())["id"]) == (200, ask.run)
