@@ -160,8 +160,8 @@ def names(known: Iterable[Path]) -> dict[Path, str]:
 def called(start: Path, path: Path, least: int = SHORT_ID) -> str:
     """What somebody who stands in `start` calls a run in a command, as short as finds it.
 
-    It is the file where no id does: another one beside it has the same id, or it lies where no run is looked for. One in
-    another folder with runs has other ids: they say when they were made; `find` tells what was copied there.
+    It is the file where no id does: where no run is looked for. Only runs beside it are looked at: those elsewhere
+    were made at other moments, and of a copy among them `find` tells.
 
     Args:
         start: The folder.
@@ -178,9 +178,9 @@ def _looked_in(start: Path, home: Path) -> bool:
     if os.environ.get("EVENHAND_HOME"):
         return home == home_for(None)
     folder = home.parent
-    if home.name != HOME or start.is_relative_to(folder):
-        return home.name == HOME
-    below = folder.relative_to(start).parts if folder.is_relative_to(start) else (".",)
+    if home.name != HOME or not (start.is_relative_to(folder) or folder.is_relative_to(start)):
+        return False
+    below = folder.parts[len(start.parts) :]
     return len(below) <= DEPTH and not any(p.startswith(".") or p in _NOT_HERE for p in below)
 
 

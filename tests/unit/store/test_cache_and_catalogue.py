@@ -213,15 +213,35 @@ async def test_what_a_run_is_called_finds_it(tmp_path: Path, ids: list[str]):
 async def test_what_no_id_finds_is_called_by_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A copy, and a run that lies where nobody looks."""
-    first = await _run(tmp_path / "here" / ".evenhand", "01COPIED0000")
-    copy = await _run(tmp_path / "here" / "suite" / ".evenhand", "01COPIED0000")
-    away = await _run(tmp_path / "elsewhere" / ".evenhand", "01AWAY000000")
-    monkeypatch.chdir(tmp_path / "here")
-    for run in (first, copy, away):
+    """A run that lies where nobody looks: aside, too deep, in a hidden folder, or in a home of another name."""
+    here = tmp_path / "here"
+    deep = here / "a" / "b" / "c" / "d"
+    homes = {
+        here / ".evenhand": True,
+        tmp_path / ".evenhand": True,
+        deep / ".evenhand": True,
+        deep / "e" / ".evenhand": False,
+        here / ".git" / ".evenhand": False,
+        tmp_path / "elsewhere" / ".evenhand": False,
+        here / "other": False,
+    }
+    monkeypatch.chdir(here)
+    for n, (home, looked_in) in enumerate(homes.items()):
+        run = await _run(home, f"01AWAY0000{n}000")
         name = catalogue.called(Path.cwd(), run)
-        assert name.endswith(".db")
+        assert name.endswith(".db") is not looked_in, home
         assert catalogue.find(Path.cwd(), name).samefile(run)
+
+
+async def test_of_a_copy_the_files_are_told(tmp_path: Path):
+    """Whoever names its id learns where both are, and can name one of them."""
+    run = await _run(tmp_path / ".evenhand", "01COPIED0000")
+    copy = await _run(tmp_path / "suite" / ".evenhand", "01COPIED0000")
+    with pytest.raises(UsageError) as raised:
+        catalogue.find(tmp_path, catalogue.called(tmp_path, run))
+    assert raised.value.hint is not None
+    assert str(run) in raised.value.hint
+    assert str(copy) in raised.value.hint
 
 
 async def _run(home: Path, id_: str) -> Path:
