@@ -225,6 +225,7 @@ async def test_what_no_id_finds_is_called_by_its_file(
         tmp_path / "elsewhere" / ".evenhand": False,
         here / "other": False,
     }
+    here.mkdir()
     monkeypatch.chdir(here)
     for n, (home, looked_in) in enumerate(homes.items()):
         run = await _run(home, f"01AWAY0000{n}000")
