@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import vectors from "../../tests/vectors/intervals.json";
 import { binned, binsOf } from "../src/model/histogram";
-import { meanOfSums, tQuantile, wilson, wilsonOfClusters, type Cluster } from "../src/model/interval";
+import { FEWEST, meanOfSums, tQuantile, wilson, wilsonOfClusters, type Cluster } from "../src/model/interval";
 
 function near(found: readonly number[], wanted: readonly (number | null)[], of: unknown): void {
   assert.equal(found.length, wanted.length);
@@ -26,10 +26,18 @@ test("rates of clusters have the same intervals", () => {
 });
 
 test("means of clusters have the same intervals", () => {
-  for (const { of, is } of vectors.mean_of_sums) {
+  for (const { of, is } of vectors.mean_of) {
     const found = meanOfSums(of as unknown as Cluster[]);
     if (is === null) assert.equal(found, undefined);
     else near([found!.value, found!.low, found!.high], is, of);
+  }
+});
+
+test("paired differences have the same intervals, and none below five cases", () => {
+  for (const { of, is } of vectors.differences) {
+    const found = meanOfSums({ totals: of, sizes: of.map(() => 1) });
+    near([found!.value, found!.low, found!.high], is, of);
+    assert.equal(is[1] === null, of.length < FEWEST);
   }
 });
 
