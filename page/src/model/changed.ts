@@ -1,6 +1,7 @@
 /** What became of each cell since the baseline: its repeats together, on one side and on the other. */
 import type { Baseline, Changed } from "./baseline";
 import { FAIL, PASS, type Table } from "./table";
+import { number, signed } from "./words";
 
 export interface Change {
   readonly row: number;
@@ -70,4 +71,14 @@ export function changesOf(table: Table, baseline: Baseline): Change[] {
     }
   }
   return changes.sort((a, b) => (a.passed || 0) - (b.passed || 0) || (a.score || 0) - (b.score || 0) || a.trial - b.trial);
+}
+
+/**
+ * What became of a cell, as every view says it: `regressed +0.3`, `−0.2`, `±0`. Its kind is that of the verdict: a score
+ * that moved while the verdict stayed is neither better nor worse.
+ */
+export function changeSaid(passed: number, score: number): { kind: "regressed" | "improved" | "none"; words: string } {
+  const kind = passed > 1e-9 ? "improved" : passed < -1e-9 ? "regressed" : "none";
+  const amount = Math.abs(score) > 1e-9 ? signed(number(Number(score.toPrecision(3)))) : "";
+  return { kind, words: [kind === "none" ? "" : kind, amount].filter((part) => part !== "").join(" ") || "±0" };
 }

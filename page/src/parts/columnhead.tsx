@@ -95,5 +95,5 @@ function short(n: number): string {
 
 /** In two digits after the point: the ends of an interval need no more. */
 function short2(value: number): string {
-  return Math.abs(value) < 100 ? String(Number(value.toFixed(2))) : number(value);
+  return Math.abs(value) < 100 ? number(Number(value.toFixed(2))) : number(value);
 }
