@@ -37,7 +37,7 @@ export function HistogramChart({ columns, series, bins, measure, cases, missing 
     `${count(trials, "trial")} in bins of ${form(bins.width)}; the same scale for all columns. The triangle is the mean, its line the 95 % interval, an arrow where it goes on. ` +
     `Errors stand apart, hatched${without > 0 ? `; ${count(without, "trial")} without this number ${without === 1 ? "is" : "are"} left out` : ""}. ` +
     missingSaid(cases, "this number", columns.map(({ variant }) => missing[variant.index]!));
-  const cut = cutTo((width - LEFT) / 2.2, shown.map(({ name }) => name));
+  const cut = cutTo(width - LEFT - 210, shown.map(({ name }) => name));
   return (
     <Figure name="histogram" title={`How often each ${visible(measure.name)} occurs`} said={said} table={() => numbers(bins, counts, shown, form)}>
       <div ref={ref} class="chart-place">
