@@ -97,7 +97,9 @@ def test_the_page_has_the_intervals_of_the_command_line(
                 )
             seen.show(named[str(cases)], view="charts")
             text = seen.page.locator(".charts").text_content()
-            assert len(re.findall(r"\[−?[\d.]+, [\d.]+\], 5 cases", text)) == (2 if cases == 5 else 0)
+            assert len(re.findall(r"\[−?[\d.]+, [\d.]+\], 5 cases", text)) == (
+                2 if cases == 5 else 0
+            )
         seen.close()
 
 
