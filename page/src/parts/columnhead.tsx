@@ -46,7 +46,7 @@ function Numbers({ column, summary: of, sort, onSort, change }: Props & { summar
       </div>
       <div class="head-numbers">
         {by("score", <Ends of={of.score} />, `Mean score: ${mean(of.score)}`)}
-        {change !== undefined && by("change", change === 0 ? "±0" : signed(short2(change)), "Mean change of the score against the baseline")}
+        {change !== undefined && by("change", signed(short2(change)), "Mean change of the score against the baseline")}
         <span class="head-number" title="Expectations that passed, of those with a verdict">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>
         {by("latency", seconds(of.latency?.value), `Mean latency: ${mean(of.latency, seconds)}`)}
         <span class="head-number" title={`${grouped(of.tokensIn)} tokens in, ${grouped(of.tokensOut)} out`}><i>tokens</i> {inAndOut(of.tokensIn, of.tokensOut)}</span>
@@ -103,5 +103,5 @@ function short(n: number, largest = n): string {
 
 /** In two digits after the point: more is not known of a mean. */
 function short2(value: number): string {
-  return Math.abs(value) < 100 ? String(Number(value.toFixed(2))) : number(value);
+  return Math.abs(value) < 100 ? number(Number(value.toFixed(2))) : number(value);
 }

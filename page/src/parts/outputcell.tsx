@@ -1,11 +1,12 @@
 /** A cell of the matrix: what one variant answered to one case, and what came of it. */
 import type { Preview } from "../data/source";
 import type { Baseline, Changed } from "../model/baseline";
+import { changeSaid } from "../model/changed";
 import { ERROR, FAIL, PASS, type Table } from "../model/table";
 import type { Size } from "../state/url";
 import { JsonPreview } from "./json";
 import { MarkdownPreview } from "./markdown";
-import { Mark, number, seconds, sign, signed, Strip } from "./marks";
+import { Mark, number, seconds, sign, Strip } from "./marks";
 import { shown, TextPreview } from "./text";
 
 interface Props {
@@ -71,14 +72,10 @@ function Change({ baseline, trials }: { baseline: Baseline; trials: readonly num
   const by = mean(known.map((trial) => baseline.change(trial) ?? NaN));
   const ways = known.map((trial) => baseline.changed(trial));
   const times = (sought: Changed): number => ways.filter((each) => each === sought).length;
-  const more = times("improved") - times("regressed");
-  const way = more > 0 ? "improved" : more < 0 ? "regressed" : undefined;
-  const kind = way ?? (by < -1e-9 ? "regressed" : by > 1e-9 ? "improved" : "none");
+  const { kind, words } = changeSaid(times("improved") - times("regressed"), by);
   const before = baseline.before(known[0]!);
   const said = `before: ${before?.outcome.replace("_", " ") ?? ""} ${number(before?.score)}`;
-  const amount = Number.isNaN(by) || Math.abs(by) < 1e-9 ? "" : signed(number(by));
-  const against = way !== undefined && (way === "improved") !== by > 0 ? ", score" : ""; // it failed, and scored more
-  return <span class={`change change-${kind}`} title={said}>{[`${way ?? ""}${amount && against}`, amount].filter(Boolean).join(" ") || "±0"}</span>;
+  return <span class={`change change-${kind}`} title={said}>{words}</span>;
 }
 
 /** A chip for each metric; clicking one asks for the cells that are no better. `data-…` is read by the matrix. */

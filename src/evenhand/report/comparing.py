@@ -65,6 +65,11 @@ class Comparison(ComparedRuns):
             for change in result.changed
         ]
 
+    def of(self, metric: str) -> Comparison:
+        """What it would be had this metric alone been asked for: p-values are corrected for its columns only."""
+        kept = [result for result in self.results if result.metric == metric]
+        return replace(self, results=tuple(_judged(kept, self.margin)))
+
     def document(self) -> dict[str, Any]:
         """All of it as plain values, `evenhand.compare/1`: what `evenhand compare --json` prints."""
         from evenhand.report.compare_report import document  # noqa: PLC0415 (when it is asked for)

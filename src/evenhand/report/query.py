@@ -41,7 +41,7 @@ _BEFORE = frozenset({"variant", "prompt", "model", "case", "tag", "metadata", "r
 
 _OPERATOR = re.compile(r"<=|>=|!=|:|<|>|=")
 _NUMBER = re.compile(
-    r"(\$?)([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)(ms|s|m)?", re.IGNORECASE | re.ASCII
+    r"(\$?)([+\u2212-]?(?:\d+\.?\d*|\.\d+)(?:e[+\u2212-]?\d+)?)(ms|s|m)?", re.IGNORECASE | re.ASCII
 )
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _EXAMPLES = {"latency": "10s (ms, s, m)", "cost": "$0.01"}
@@ -307,7 +307,7 @@ def _number(left: Measure, value: _Word) -> float | None:
     of = "" if left.metric else left.name
     if (dollar and of != "cost") or (unit and of != "latency"):
         return None
-    return float(digits) * (_SECONDS[unit.lower()] if unit else 1)
+    return float(digits.replace("\u2212", "-")) * (_SECONDS[unit.lower()] if unit else 1)
 
 
 def _measure(word: _Word, names: Names) -> Measure | None:

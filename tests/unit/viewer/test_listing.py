@@ -70,12 +70,14 @@ async def test_of_a_large_run_the_head_comes_first_and_the_notes_after(
     )
 
 
-async def test_one_case_leaves_the_spread_of_a_mean_open(make_run: Make) -> None:
-    """Ends that are not known are null, not infinite."""
-    run = await make_run([result(0, latency_s=2.0)])
+@pytest.mark.parametrize("cases", [1, 2, 4, 5])
+async def test_few_cases_leave_the_spread_of_a_mean_open(make_run: Make, cases: int) -> None:
+    """Below five, as in `show`; ends that are not known are null, not infinite."""
+    run = await make_run([result(i, case=f"c{i}", latency_s=2.0 + i) for i in range(cases)])
     (column,) = head(run).columns
-    assert column.latency is not None
-    assert (column.latency.value, column.latency.low, column.latency.high) == (2.0, None, None)
+    for mean in (column.latency, column.score):
+        assert mean is not None
+        assert ((mean.low is None), (mean.high is None)) == (cases < 5, cases < 5)
 
 
 async def test_the_start_of_an_id_is_enough_and_a_path_is_none(

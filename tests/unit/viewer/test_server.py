@@ -198,7 +198,7 @@ async def test_events_say_that_the_file_has_grown_and_nothing_else(
 async def test_two_runs_are_compared_in_words(
     ask: Asking, make_run: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Columns are paired, and each metric has a sentence."""
+    """Columns are paired; a metric alone and all together are what `evenhand compare` says of each, and why."""
     trials = [result(i, ok=i % 2 == 0, case=f"case{i}") for i in range(8)]
     one = await make_run(trials)
     two = await make_run([result(i, case=f"case{i}") for i in range(8)])
@@ -210,8 +210,13 @@ async def test_two_runs_are_compared_in_words(
     assert answer.status == 200, found
     assert found["pairs"] == [[0, 0]]
     assert found["baseline"]["id"] == one.path.stem
-    assert found["results"][0]["difference"] == 0.5
-    assert "+50 points" in found["results"][0]["sentence"]
+    alone, together = found["questions"]
+    assert (alone["metric"], together["metric"]) == ("passed", "")
+    assert alone["command"].endswith(" --metric passed")
+    (row,) = alone["results"]
+    assert row["difference"] == 0.5
+    assert row["words"]["difference"] == "+50"
+    assert row["because"] == "8 cases could show 75 points or more"
 
 
 async def test_a_page_that_was_not_built_says_so(
