@@ -38,7 +38,7 @@ export function LabelBar(p: { labels: Labels; author: string; name: (author: str
       <button type="button" class="button small" aria-pressed={mine?.star === true} title="Star: key s" onClick={() => labels.toggle("star", true)}>
         <span aria-hidden="true">{mine?.star === true ? "★" : "☆"}</span><span class="unseen">Star</span>
       </button>
-      <button type="button" class="button small quiet" title="Take the last back: key u" disabled={mine === undefined} onClick={() => void labels.undo()}>
+      <button type="button" class="button small quiet" title="Take the last back: key u" disabled={mine === undefined} onClick={labels.undo}>
         Undo
       </button>
       <Note key={`${p.author} ${mine?.note ?? ""}`} note={mine?.note ?? ""} noting={p.noting} noted={p.noted} say={(note) => labels.say("note", note === "" ? null : note)} />

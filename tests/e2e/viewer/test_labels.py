@@ -149,6 +149,33 @@ def test_a_blind_label_says_so_and_shows_what_it_was_about(
         ]
 
 
+def test_keys_that_are_pressed_faster_than_labels_are_kept_are_all_counted(
+    own_home: Path, runs: list[str], serve: Any, watch: Any
+):
+    """Each is meant of what the one before it left: the second `p` takes the first back, `u` takes back what stands."""
+    with serve(own_home) as viewer:
+        seen = watch(viewer.link)
+        page = seen.page
+        seen.turn(runs[1], cell=4)
+        page.get_by_role("tab").first.wait_for()
+        page.evaluate(
+            "(keys) => { for (const key of keys) dispatchEvent(new KeyboardEvent('keydown', { key })); }",
+            "ppf3u",
+        )
+        page.get_by_role("button", name="fail", pressed=True).wait_for()
+        page.get_by_role("button", name="Undo").wait_for()
+        page.wait_for_timeout(300)
+        seen.close()
+    with RunFile.open(own_home / "runs" / f"{runs[1]}.db") as found:
+        assert [(label.field, label.value) for label in found.labels()] == [
+            ("verdict", "pass"),
+            ("verdict", None),
+            ("verdict", "fail"),
+            ("score", 3),
+            ("score", None),
+        ]
+
+
 def test_a_cell_is_labelled_where_the_keyboard_is_in_the_matrix(
     own_home: Path, runs: list[str], serve: Any, watch: Any
 ):
