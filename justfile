@@ -43,9 +43,9 @@ floors:
 unit:
     pytest -n auto tests/unit
 
-# Every other test: property, contract, oracle, docs, end to end, faults
+# Every other test: property, contract, oracle, docs, end to end, faults; a file's tests in one process
 lanes:
-    pytest tests --ignore tests/unit
+    pytest -n auto --dist loadfile tests --ignore tests/unit
 
 # Some tests, with pytest's own options: `just test tests/unit/store -k journal`
 test *args="tests":

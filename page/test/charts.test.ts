@@ -1,12 +1,13 @@
 // What charts and comparisons are drawn from.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Block, Head } from "../src/data/source";
+import type { Block, Head, Question } from "../src/data/source";
 import { Baseline } from "../src/model/baseline";
 import { brushed, brushedOf, unbrushed, type Plane } from "../src/model/brush";
-import { changesOf, countsOf } from "../src/model/changed";
-import { select } from "../src/model/filter";
-import { plotOf } from "../src/model/plot";
+import { changeSaid, changesOf, countsOf } from "../src/model/changed";
+import { measured, select } from "../src/model/filter";
+import { missingOf, missingSaid } from "../src/model/missing";
+import { asking, plotOf, questionOf } from "../src/model/plot";
 import { parse } from "../src/model/query";
 import { axisOf, marksOf, shadeOf, tiled } from "../src/model/scatter";
 import { measuresOf, paired, rowsOf, seriesOf, written } from "../src/model/series";
@@ -90,6 +91,33 @@ test("an address names measure and columns, and what it does not know is as usua
   assert.deepEqual(plotOf("~score.0.1", measures, [0, 1]).measure, { name: "score", metric: true });
   assert.deepEqual(plotOf("nothing.7.7", measures, [0, 1]), { measure: SCORE, x: 0, y: 1 });
   assert.deepEqual(plotOf("", measures, [1]), { measure: SCORE, x: 1, y: 1 });
+});
+
+test("why a number is of fewer cases is told, by column where columns differ", () => {
+  const missing = missingOf(table, every, measured(table, { ...SCORE, column: -1 }, {}));
+  assert.deepEqual(missing[0], { errors: 1, notApplicable: 0, without: 0, unrun: 0 });
+  assert.deepEqual(missing[1], { errors: 0, notApplicable: 0, without: 0, unrun: 0 });
+  assert.equal(missingSaid(3, "a verdict", missing), "n counts the cases that have a verdict. Left out of the 3, in a column: 0–1 in error.");
+  assert.equal(missingSaid(3, "a verdict", [missing[0]!]), "n counts the cases that have a verdict. Left out of the 3: 1 in error.");
+  assert.equal(missingSaid(3, "a verdict", [missing[1]!]), "");
+  const unrun = missingOf(tableOf([[0, 0, 0, "n", null], [1, 0, 0, "p", null], [0, 1, 0, "p", 1]], ["a", "b"]), every.subarray(1), [NaN, NaN, 1]);
+  assert.deepEqual(unrun, [{ errors: 0, notApplicable: 1, without: 1, unrun: 0 }, { errors: 0, notApplicable: 0, without: 0, unrun: 1 }]);
+});
+
+test("an address asks for a metric's question, for all of them, and else whether trials passed", () => {
+  const questions = ["passed", "clarity", ""].map((metric) => ({ metric, command: "", results: [], lines: [] }) satisfies Question);
+  assert.deepEqual(["", "score.0.1", "~clarity.2.0", "*.0.1", "passed.0.1"].map((plot) => questionOf(plot, questions)?.metric), ["passed", "passed", "clarity", "", "passed"]);
+  for (const each of questions) assert.equal(questionOf(asking(each, "score.2.1"), questions), each);
+  assert.equal(asking(questions[1]!, "score.2.1"), "~clarity.2.1");
+});
+
+test("a change is told by its verdict, a score that moved alone by its way, and one that went the other way is named", () => {
+  assert.deepEqual(changeSaid(-1, 0.3), { kind: "regressed", words: "regressed, score +0.3" });
+  assert.deepEqual(changeSaid(1, 0.3), { kind: "improved", words: "improved +0.3" });
+  assert.deepEqual(changeSaid(-0.5, 0), { kind: "regressed", words: "regressed" });
+  assert.deepEqual(changeSaid(1, NaN), { kind: "improved", words: "improved" });
+  assert.deepEqual(changeSaid(0, -0.2), { kind: "regressed", words: "−0.2" });
+  assert.deepEqual(changeSaid(NaN, 1e-12), { kind: "none", words: "±0" });
 });
 
 test("equal points are one mark; very many cases are tiles that hold each once", () => {

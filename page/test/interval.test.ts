@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import vectors from "../../tests/vectors/intervals.json";
-import { binned, binsOf } from "../src/model/histogram";
-import { meanOfSums, tQuantile, wilson, wilsonOfClusters, type Cluster } from "../src/model/interval";
+import { binned, binsOf, reach } from "../src/model/histogram";
+import { FEWEST, meanOfSums, tQuantile, wilson, wilsonOfClusters, type Cluster } from "../src/model/interval";
 
 function near(found: readonly number[], wanted: readonly (number | null)[], of: unknown): void {
   assert.equal(found.length, wanted.length);
@@ -26,10 +26,18 @@ test("rates of clusters have the same intervals", () => {
 });
 
 test("means of clusters have the same intervals", () => {
-  for (const { of, is } of vectors.mean_of_sums) {
+  for (const { of, is } of vectors.mean_of) {
     const found = meanOfSums(of as unknown as Cluster[]);
     if (is === null) assert.equal(found, undefined);
     else near([found!.value, found!.low, found!.high], is, of);
+  }
+});
+
+test("paired differences have the same intervals, and none below five cases", () => {
+  for (const { of, is } of vectors.differences) {
+    const found = meanOfSums({ totals: of, sizes: of.map(() => 1) });
+    near([found!.value, found!.low, found!.high], is, of);
+    assert.equal(is[1] === null, of.length < FEWEST);
   }
 });
 
@@ -46,6 +54,11 @@ test("grades have a bin each, with the grade in its middle", () => {
   const bins = binsOf([1, 2, 5, 4, 4]);
   assert.deepEqual([bins.low, bins.high, bins.n], [0.5, 5.5, 5]);
   assert.deepEqual([...binned([1, 2, 5, 4, 4], bins)], [1, 1, 0, 2, 1]);
+});
+
+test("an interval that goes on beyond a drawing is an arrow there", () => {
+  assert.equal(reach(10, 20, 5, [0, 30]), "M10 5H20");
+  assert.equal(reach(-10, 40, 5, [0, 30]), "M5 1l-5 4l5 4M0 5H30m-5 -4l5 4l-5 4");
 });
 
 test("shares are binned from 0 to 1, and no values have no bins", () => {

@@ -2,11 +2,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apart } from "../src/model/summary";
-import { passed, sentences, when } from "../src/model/words";
+import { mean, minus, money, number, passed, seconds, sentences, signed, when } from "../src/model/words";
 
 test("a rate is told of its trials, and how many cases they are of", () => {
   assert.equal(passed({ value: 0.625, low: 0.43, high: 0.79, n: 8 }), "62 % [43–79] passed · 8 cases");
   assert.equal(passed(null), "no verdicts");
+});
+
+test("numbers have a minus sign, and a hyphen nowhere", () => {
+  const said = [number(-0.3), number(-1e-7), number(-20_000), money(-0.0004), money(-3), seconds(-0.2), signed(number(-2)), minus("-1.5")];
+  assert.deepEqual(said, ["−0.3", "−1e−07", "−2e+04", "−$0.0004", "−$3.00", "−200 ms", "−2", "−1.5"]);
+});
+
+test("nothing has no sign of its own", () => {
+  assert.deepEqual(["0", "0.00", "-0.00", "$0", "0 ms", "0.01"].map(signed), ["±0", "±0.00", "±0.00", "±$0", "±0 ms", "+0.01"]);
+});
+
+test("a mean of fewer cases than are told says of how many", () => {
+  const of = { value: 0.5, low: null, high: null, n: 4 };
+  assert.equal(mean(of), "0.5, 4 cases");
+  assert.equal(mean(of, number, 6), "0.5, n 4 of 6");
 });
 
 test("a moment is written as the command line writes it, by the clock here", () => {

@@ -1,5 +1,5 @@
 /** The previews of the cells in sight: asked for together, kept for a while, called off when they are out of sight. */
-import { calledOff } from "./problem";
+import { calledOff, problemOf, type Problem } from "./problem";
 import type { DataSource, Preview } from "./source";
 
 const KEPT = 4000;
@@ -17,8 +17,8 @@ export class Previews {
   constructor(
     private readonly source: DataSource,
     private readonly run: string,
-    /** Called when some have come. */
-    private readonly came: () => void,
+    /** Called when some have come, or could not be had. */
+    private readonly came: (problem?: Problem) => void,
   ) {}
 
   get(index: number): Preview | undefined {
@@ -62,6 +62,7 @@ export class Previews {
       } catch (thrown) {
         if (calledOff(thrown) || request.signal.aborted) return;
         this.asked = new Set(); // shown as "…" until they are asked for again
+        this.came(problemOf(thrown));
         return;
       }
       for (const index of this.kept.keys()) {

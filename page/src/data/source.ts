@@ -53,6 +53,8 @@ export interface RunSummary {
   readonly rate: Interval | null;
   /** Same plan, same fingerprint. */
   readonly fingerprint: string;
+  /** What its config, or who ran it, calls it. */
+  readonly tags: Readonly<Record<string, string>>;
   /** Why the file cannot be read; empty for one that can, and then the rest counts. */
   readonly problem: string;
 }
@@ -262,27 +264,53 @@ export interface Compared {
   readonly metric: string;
   /** The numbers are shares, and differences are told in percentage points. */
   readonly rates: boolean;
+  /** Less of it is better. */
+  readonly lower: boolean;
   readonly before: string;
   readonly after: string;
   readonly verdict: string;
-  /** The verdict with its numbers, a sentence. */
-  readonly sentence: string;
+  /** What the verdict rests on where no difference was shown: how few cases, or the smallest difference that could have been. */
+  readonly because: string;
   readonly n: number;
   readonly first: number | null;
   readonly second: number | null;
   readonly difference: number | null;
   readonly low: number | null;
   readonly high: number | null;
+  /** Corrected for as many comparisons as the question has. */
   readonly p: number | null;
+  /** null: there was no case to compare. */
+  readonly words: ComparedWords | null;
+}
+
+/** The numbers of it as `evenhand compare` writes them, in as many digits as say something; differences in points for rates. */
+export interface ComparedWords {
+  readonly first: string;
+  readonly second: string;
+  readonly difference: string;
+  readonly low: string;
+  readonly high: string;
+  /** `p = 0.016` */
+  readonly p: string;
+}
+
+/** What can be asked of two runs: one metric in all columns, or everything at once. Its comparisons are corrected together. */
+export interface Question {
+  /** Empty for all metrics. */
+  readonly metric: string;
+  /** What asks the same on the command line. */
+  readonly command: string;
+  readonly results: readonly Compared[];
+  /** All that is to be said, a line each: verdicts, dropped cases, hints. */
+  readonly lines: readonly string[];
 }
 
 export interface Comparison {
   readonly baseline: RunSummary;
   /** Which column of the baseline stands against which of the run; by index, [baseline, run]. */
   readonly pairs: readonly (readonly [number, number])[];
-  readonly results: readonly Compared[];
-  /** All that is to be said, a line each: verdicts, dropped cases, hints. */
-  readonly lines: readonly string[];
+  /** Each metric, `passed` first, and in the end all of them together. */
+  readonly questions: readonly Question[];
 }
 
 export interface DataSource {

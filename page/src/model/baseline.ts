@@ -43,6 +43,20 @@ export class Baseline {
     return Number.isNaN(difference) ? undefined : difference;
   }
 
+  /** By column, over the trials of the shown rows (1 for each): the mean change of the score; undefined where there is none. */
+  meanChanges(rows: Uint8Array): readonly (number | undefined)[] {
+    const { row, variant, size, variantCount } = this.run;
+    const sums = new Float64Array(variantCount);
+    const sizes = new Int32Array(variantCount);
+    for (let i = 0; i < size; i++) {
+      const change = rows[row[i]!] === 1 ? this.change(i) : undefined;
+      if (change === undefined) continue;
+      sums[variant[i]!]! += change;
+      sizes[variant[i]!]!++;
+    }
+    return Array.from(sums, (sum, i) => (sizes[i] ? sum / sizes[i]! : undefined));
+  }
+
   /** By what it came to: regressed is passed before and failed now; undecided, one of the two has no verdict. */
   changed(trial: number): Changed {
     const place = this.place(trial);

@@ -1,6 +1,7 @@
 /** What became of each cell since the baseline: its repeats together, on one side and on the other. */
 import type { Baseline, Changed } from "./baseline";
 import { FAIL, PASS, type Table } from "./table";
+import { number, signed } from "./words";
 
 export interface Change {
   readonly row: number;
@@ -70,4 +71,17 @@ export function changesOf(table: Table, baseline: Baseline): Change[] {
     }
   }
   return changes.sort((a, b) => (a.passed || 0) - (b.passed || 0) || (a.score || 0) - (b.score || 0) || a.trial - b.trial);
+}
+
+/**
+ * What became of a cell, as every view says it: `regressed −0.3`, `−0.2`, `±0`. The verdict decides which way it went, and
+ * where it stayed, the score; one that went the other way than the verdict is named.
+ */
+export function changeSaid(passed: number, score: number): { kind: "regressed" | "improved" | "none"; words: string } {
+  const way = passed > 1e-9 ? "improved" : passed < -1e-9 ? "regressed" : "";
+  const moved = Math.abs(score) > 1e-9;
+  const amount = moved ? signed(number(Number(score.toPrecision(3)))) : "";
+  if (way === "") return moved ? { kind: score > 0 ? "improved" : "regressed", words: amount } : { kind: "none", words: "±0" };
+  const apart = moved && (way === "improved") !== score > 0;
+  return { kind: way, words: [apart ? `${way}, score` : way, amount].filter((part) => part !== "").join(" ") };
 }

@@ -1,4 +1,5 @@
 /** What the chosen trials can be divided by, and how many are in each part. */
+import type { Row } from "../data/source";
 import { parse, quoted, select, type Context, type Names, type Term } from "./filter";
 import { OUTCOMES, type Table } from "./table";
 
@@ -24,11 +25,13 @@ const STATUS: readonly (readonly [letter: string, value: string, words: string])
   ["n", "na", "not applicable"],
 ];
 const MOST = 200; // values of a facet that are worth a list
+const MOST_OF_METADATA = 12; // of a key with more, each is hardly more than a case
+const KEYS = 8; // keys of metadata that have a facet
 
 /** Facets that have something to choose from. A facet counts as if nothing had been chosen in it. */
 export function facets(table: Table, terms: readonly Term[], chosen: Uint8Array, context: Context): Facet[] {
   const found: Facet[] = [];
-  for (const [field, title, countOf] of FACETS) {
+  for (const [field, title, countOf] of [...FACETS, ...metadataFacets(table)]) {
     const others = terms.filter((term) => !isOf(term, field));
     const counts = countOf(table, others.length === terms.length ? chosen : select(table, others, context));
     const on = new Set(terms.filter((term) => isOf(term, field)).flatMap((term) => (term.kind === "word" ? term.values : [])));
@@ -41,11 +44,26 @@ export function facets(table: Table, terms: readonly Term[], chosen: Uint8Array,
   return found;
 }
 
+/** Of the keys whose values divide the cases into few parts. */
+function metadataFacets({ rows }: Table): (readonly [field: string, title: string, count: Count])[] {
+  const values = new Map<string, Set<string>>();
+  for (const { metadata } of rows) {
+    for (const key in metadata) {
+      const known = values.get(key) ?? new Set();
+      if (known.size <= MOST_OF_METADATA) values.set(key, known.add(metadata[key]!));
+    }
+  }
+  return [...values]
+    .filter(([key, { size }]) => size > 1 && size <= MOST_OF_METADATA && /^[\w.-]+$/.test(key))
+    .slice(0, KEYS)
+    .map(([key]) => [`metadata.${key}`, key, (table, chosen) => countByRow(table, chosen, ({ metadata }) => (Object.hasOwn(metadata, key) ? [metadata[key]!] : []))]);
+}
+
 type Count = (table: Table, chosen: Uint8Array) => Map<string, number>;
 
 const FACETS: readonly (readonly [field: string, title: string, count: Count])[] = [
   ["status", "Outcome", countOutcomes],
-  ["tag", "Tag", countTags],
+  ["tag", "Tag", (table, chosen) => countByRow(table, chosen, ({ tags }) => tags)],
   ["failing", "Did not pass", (table, chosen) => countEach(table.failing, chosen)],
   ["error", "Error", (table, chosen) => countEach(table.error, chosen)],
   ["label", "Label", countLabels],
@@ -58,12 +76,12 @@ function countOutcomes({ outcome }: Table, chosen: Uint8Array): Map<string, numb
 }
 
 /** First by row: there are fewer of them than of trials. */
-function countTags({ row, rows }: Table, chosen: Uint8Array): Map<string, number> {
+function countByRow({ row, rows }: Table, chosen: Uint8Array, valuesOf: (row: Row) => readonly string[]): Map<string, number> {
   const byRow = new Int32Array(rows.length);
   for (let i = 0; i < chosen.length; i++) if (chosen[i] === 1) byRow[row[i]!]!++;
   const counts = new Map<string, number>();
-  rows.forEach(({ tags }, i) => {
-    if (byRow[i]! > 0) for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + byRow[i]!);
+  rows.forEach((each, i) => {
+    if (byRow[i]! > 0) for (const value of valuesOf(each)) counts.set(value, (counts.get(value) ?? 0) + byRow[i]!);
   });
   return counts;
 }
@@ -97,7 +115,7 @@ function wordsOf(field: string, value: string): string {
 }
 
 function isOf(term: Term, field: string): boolean {
-  return term.kind === "word" && !term.negated && term.field === field;
+  return term.kind === "word" && !term.negated && (term.field === "metadata" ? `metadata.${term.key}` : term.field) === field;
 }
 
 /** The filter with this value of a field chosen, or no longer chosen if it was. */

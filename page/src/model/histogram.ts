@@ -63,3 +63,9 @@ export function ticks(low: number, high: number, about = 5): number[] {
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(Number((i * step).toPrecision(12)));
   return found;
 }
+
+/** A line from one end to the other; one that lies beyond the drawing is an arrow that points there. */
+export function reach(low: number, high: number, y: number, [first, last]: readonly [number, number]): string {
+  const left = low < first ? `M${first + 5} ${y - 4}l-5 4l5 4M${first} ${y}` : `M${low} ${y}`;
+  return `${left}H${Math.min(last, high)}${high > last ? `m-5 -4l5 4l-5 4` : ""}`;
+}

@@ -1,6 +1,8 @@
 /** How far a rate or a mean can be from what was seen: the intervals of `stats/interval.py`, computed alike. */
 
 const CONFIDENCE = 0.95;
+/** Below so many clusters the interval of a mean is not known: `FEWEST` of `stats/paired.py`. */
+export const FEWEST = 5;
 /** The normal quantile of it, two-sided. */
 const Z = 1.9599639845400536;
 
@@ -72,19 +74,22 @@ export function wilsonOfClusters(clusters: Iterable<Cluster> | Clusters): [low: 
 
 export interface Mean {
   readonly value: number;
-  /** Infinite where fewer than two clusters leave the spread unknown. */
+  /** Infinite below FEWEST clusters: what t makes of two or three reaches beyond any scale. */
   readonly low: number;
   readonly high: number;
   readonly n: number;
 }
 
-/** The mean of scores that come in clusters, each [sum, how many], with its t interval; undefined for no scores. */
+/**
+ * The mean of scores that come in clusters, each [sum, how many], with its t interval: `mean_of` of `report/rates.py`, and
+ * with a difference in each cluster that of paired scores. Undefined for no scores.
+ */
 export function meanOfSums(clusters: Iterable<Cluster> | Clusters): Mean | undefined {
   const columns = columnsOf(clusters);
   const { all, n, groups } = summed(columns);
   if (groups === 0) return undefined;
   const value = all / n;
-  if (groups === 1) return { value, low: -Infinity, high: Infinity, n: groups };
+  if (groups < FEWEST) return { value, low: -Infinity, high: Infinity, n: groups };
   const half = (tQuantile(groups - 1) * Math.sqrt((squaresAround(columns, value) * groups) / (groups - 1))) / n;
   return { value, low: value - half, high: value + half, n: groups };
 }

@@ -1,4 +1,5 @@
 /** Which measure and which two columns are drawn, as the address says it. */
+import type { Question } from "../data/source";
 import type { Measured } from "./series";
 
 /** A measure's key: a metric may be called like a field. */
@@ -13,4 +14,20 @@ export function plotOf(plot: string, measures: readonly Measured[], shown: reado
   const x = shown.find((index) => index === Number(first)) ?? shown[0] ?? 0;
   const y = shown.find((index) => index === Number(second) && index !== x) ?? shown.find((index) => index !== x) ?? x;
   return { measure, x, y };
+}
+
+/** A question's key in the address: the metric that charts would show, or `*` for all together. */
+function questionKey({ metric }: Question): string {
+  return metric === "" ? "*" : metric === "passed" ? metric : `~${metric}`;
+}
+
+/** The question that an address asks of two runs; what it does not say is the first: whether trials passed. */
+export function questionOf(plot: string, questions: readonly Question[]): Question | undefined {
+  const key = /^(.*)\.\d+\.\d+$/.exec(plot)?.[1];
+  return questions.find((each) => questionKey(each) === key) ?? questions[0];
+}
+
+/** The address's part that asks it, with the columns as they were. */
+export function asking(question: Question, plot: string): string {
+  return `${questionKey(question)}${/\.\d+\.\d+$/.exec(plot)?.[0] ?? ".0.1"}`;
 }

@@ -74,7 +74,7 @@ export const WORDS: Readonly<Record<string, readonly string[] | null>> = {
 export const NUMBERS = ["score", "passed", "latency", "cost", "tokens", "repeat", "rating", "change"] as const;
 
 const OPERATOR = /^(<=|>=|!=|:|<|>|=)/;
-const NUMBER = /^(\$?)([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)(ms|s|m)?$/i;
+const NUMBER = /^(\$?)([+−-]?(?:\d+\.?\d*|\.\d+)(?:e[+−-]?\d+)?)(ms|s|m)?$/i;
 const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60 };
 
 class Wrong extends Error {
@@ -225,7 +225,7 @@ function numberOf(left: Measure, value: Word): number | undefined {
   if (digits === undefined || value.quoted) return undefined;
   const is = left.metric ? "" : left.name;
   if ((dollar && is !== "cost") || (unit && is !== "latency")) return undefined;
-  return Number(digits) * (unit ? SECONDS[unit.toLowerCase()]! : 1);
+  return Number(digits.replaceAll("−", "-")) * (unit ? SECONDS[unit.toLowerCase()]! : 1);
 }
 
 function measure(word: Word, names: Names): Measure | undefined {

@@ -41,7 +41,7 @@ export function written({ name, metric }: Measured): string {
 
 /** How its values are written in a chart: in three digits that count. */
 export function formOf({ name, metric }: Measured): (value: number) => string {
-  if (!metric && name === "latency") return (value) => (value < 0 ? `−${seconds(-value)}` : seconds(value));
+  if (!metric && name === "latency") return seconds;
   if (!metric && name === "cost") return money;
   return (value) => number(Number(value.toPrecision(3)));
 }

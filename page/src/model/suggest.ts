@@ -1,5 +1,6 @@
 /** What could be written next in a filter: fields, metrics, and the values that the run has. */
 import type { Head } from "../data/source";
+import { openField } from "./blind";
 import { NUMBERS, WORDS, quoted, spans } from "./query";
 import type { Table } from "./table";
 
@@ -21,7 +22,7 @@ const TOLD: Readonly<Record<string, string>> = {
   rating: "what people gave, 1 to 5", change: "of the score, against the baseline", passed: "share of repeats",
 };
 
-export function suggest(query: string, caret: number, head: Head, table: Table, baseline: boolean): Suggestion[] {
+export function suggest(query: string, caret: number, head: Head, table: Table, baseline: boolean, blind = false): Suggestion[] {
   const [from, end] = spans(query).find(([at, to]) => at < caret && caret <= to) ?? [caret, caret];
   const word = query.slice(from, caret);
   const minus = word.startsWith("-") ? "-" : "";
@@ -31,18 +32,20 @@ export function suggest(query: string, caret: number, head: Head, table: Table, 
   });
   if (field !== undefined) {
     const typed = (last ?? "").replaceAll('"', "").toLowerCase();
-    return valuesOf(field.toLowerCase(), head, table)
-      .filter((value) => value.toLowerCase().includes(typed))
+    const of = field.toLowerCase();
+    return valuesOf(of, head, table)
+      .filter((value) => value.toLowerCase().includes(typed) && (!blind || openField(of, value)))
       .slice(0, MOST)
-      .map((value) => offered(value, "", `${minus}${field}:${list ?? ""}${quoted(value)}`));
+      .map((value) => offered(value, "", `${minus}${field}:${list ?? ""}${quoted(value)}`))
+      .filter((offer, _, all) => all.length > 1 || offer.query !== query); // nothing is left to offer
   }
   const typed = word.slice(minus.length).replaceAll('"', "").toLowerCase();
   if (typed === "" && minus === "" && caret > 0 && query.trim() !== "" && !/\s$/.test(query.slice(0, caret))) return [];
-  const fields = [...Object.keys(WORDS), ...NUMBERS].filter((name) => baseline || !name.startsWith("change"));
+  const fields = [...Object.keys(WORDS), ...NUMBERS].filter((name) => (blind ? openField(name) : baseline || !name.startsWith("change")));
   const known = [
     ...fields.map((name) => ({ text: Object.hasOwn(WORDS, name) ? `${name}:` : `${name}<`, words: TOLD[name] ?? "", name })),
     ...metadataKeys(table).map((key) => ({ text: `metadata.${key}:`, words: "of the case", name: `metadata.${key}` })),
-    ...table.metricNames.map((name) => ({ text: `${quoted(name)}<`, words: "metric", name })),
+    ...(blind ? [] : table.metricNames).map((name) => ({ text: `${quoted(name)}<`, words: "metric", name })),
   ];
   const fitting = known.filter(({ name }) => name.toLowerCase().startsWith(typed));
   const further = typed === "" ? [] : known.filter(({ name }) => name.toLowerCase().indexOf(typed) > 0);

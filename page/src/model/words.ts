@@ -5,9 +5,9 @@ import type { Interval } from "../data/source";
 export function money(usd: number | null | undefined): string {
   if (usd === null || usd === undefined || Number.isNaN(usd)) return "unknown";
   if (usd === 0) return "$0";
-  const size = Math.abs(usd);
-  if (size >= 1) return `$${grouped(usd, 2)}`;
-  return `$${usd.toFixed(size >= 0.0001 ? 4 : 1 - Math.floor(Math.log10(size)))}`;
+  if (usd < 0) return `−${money(-usd)}`;
+  if (usd >= 1) return `$${grouped(usd, 2)}`;
+  return `$${usd.toFixed(usd >= 0.0001 ? 4 : 1 - Math.floor(Math.log10(usd)))}`;
 }
 
 /** A share as a whole percentage, never rounded to all or nothing when it is not. */
@@ -32,6 +32,7 @@ export function interval(low: number, high: number): string {
 /** A duration; `–` for one that is not known. */
 export function seconds(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (value < 0) return `−${seconds(-value)}`;
   if (value < 0.9995) return `${(value * 1000).toFixed(0)} ms`;
   if (value < 59.95) return `${value.toFixed(1)} s`;
   const whole = even(value);
@@ -46,21 +47,20 @@ export function number(value: number | null | undefined): string {
   if (value === 0) return "0";
   const [digits, exponent] = value.toExponential(3).split("e") as [string, string];
   const power = Number(exponent);
-  if (power >= -4 && power < 4) return String(Number(value.toPrecision(4)));
-  const sign = power < 0 ? "-" : "+";
-  return `${Number(digits)}e${sign}${String(Math.abs(power)).padStart(2, "0")}`;
+  if (power >= -4 && power < 4) return minus(String(Number(value.toPrecision(4))));
+  const sign = power < 0 ? "−" : "+";
+  return `${minus(String(Number(digits)))}e${sign}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
-/** A difference of shares in percentage points, with its sign. */
-export function points(share: number): string {
-  if (!share) return "0";
-  const text = signed((share * 100).toFixed(0));
-  return text === "+0" || text === "-0" ? signed((share * 100).toFixed(1)) : text;
+/** A number as it is computed with, with a minus sign for its hyphen. A filter understands both. */
+export function minus(text: string): string {
+  return text.replaceAll("-", "−");
 }
 
-/** A number with its sign. */
+/** A number with its sign; what is nothing in the digits shown may be more or less. */
 export function signed(text: string): string {
-  return text.startsWith("-") ? text : `+${text}`;
+  const [sign, size] = /^[-−]/.test(text) ? ["−", text.slice(1)] : ["+", text];
+  return `${/[1-9∞]/.test(size) ? sign : "±"}${size}`;
 }
 
 /** A number with its noun: `1 trial`, `1,204 trials`. */
@@ -92,11 +92,11 @@ export function passed(of: Interval | null): string {
   return `${percent(of.value)} [${interval(of.low ?? 0, of.high ?? 1)}] passed · ${count(of.n, "case")}`;
 }
 
-/** A mean, its interval and of how many: `0.81 [0.7, 0.92], 8 cases`. */
-export function mean(of: Interval | null, form: (value: number) => string = number): string {
+/** A mean, its interval and of how many: `0.81 [0.7, 0.92], 8 cases`; `n 8 of 9` where it is not of all of the cases that are told. */
+export function mean(of: Interval | null, form: (value: number) => string = number, cases = of?.n ?? 0): string {
   if (of === null || of.n === 0) return "no scores";
   const ends = known(of.low) && known(of.high) ? ` [${form(of.low)}, ${form(of.high)}]` : "";
-  return `${form(of.value)}${ends}, ${count(of.n, "case")}`;
+  return `${form(of.value)}${ends}, ${of.n < cases ? `n ${grouped(of.n)} of ${grouped(cases)}` : count(of.n, "case")}`;
 }
 
 /** A moment, given in seconds since 1970, as the clock here shows it: `2026-11-21 13:38`. */

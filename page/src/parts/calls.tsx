@@ -11,7 +11,7 @@ import { count, grouped, money, seconds } from "./marks";
 import { shown, Text, TextBox } from "./text";
 
 const ORIGINS = {
-  provider: ["asked", "asked of the provider, and paid for"],
+  provider: ["provider", "asked of the provider, and paid for"],
   cache: ["cache", "from the cache of replies: nothing was sent"],
   journal: ["journal", "answered before this run was resumed: nothing was sent again"],
 } as const;

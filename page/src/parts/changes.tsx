@@ -2,10 +2,10 @@
 import { useState } from "preact/hooks";
 import type { Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
-import { changesOf, countsOf, type Change, type Counts } from "../model/changed";
+import { changeSaid, changesOf, countsOf, type Change, type Counts } from "../model/changed";
 import { PASS, FAIL, type Table } from "../model/table";
 import { visible } from "../model/visible";
-import { count, grouped, number, percent, signed } from "../model/words";
+import { count, grouped, number, percent } from "../model/words";
 import type { Go } from "../state/url";
 import { Mark } from "./marks";
 
@@ -43,11 +43,11 @@ export function Kinds({ table, baseline, go }: { table: Table; baseline: Baselin
 export function Changes({ head, table, baseline, go }: { head: Head; table: Table; baseline: Baseline; go: Go }) {
   const [most, set] = useState(FIRST);
   const changes = changesOf(table, baseline);
-  const worse = changes.filter((each) => each.passed < 0 || (!(each.passed > 0) && each.score < 0)).length;
+  const [worse, better] = [-1, 1].map((sign) => changes.filter(({ passed }) => passed * sign > 1e-9).length) as [number, number];
   if (changes.length === 0) return <p class="chart-empty">No cell that both have changed its verdict or its score.</p>;
   return (
     <>
-      <p class="chart-said">{`${count(changes.length, "cell")} changed: ${grouped(worse)} for the worse, ${grouped(changes.length - worse)} for the better. The worst first; a score is the mean over repeats.`}</p>
+      <p class="chart-said">{`${count(changes.length, "cell")} changed: ${grouped(worse)} regressed, ${grouped(better)} improved, ${grouped(changes.length - worse - better)} in the score alone. The worst first; a score is the mean over repeats.`}</p>
       <div class="chart-scroll changes">
         <table>
           <thead>
@@ -69,7 +69,8 @@ export function Changes({ head, table, baseline, go }: { head: Head; table: Tabl
 
 function ChangeRow({ change, head, table, go }: { change: Change; head: Head; table: Table; go: Go }) {
   const row = table.rows[change.row]!;
-  const { before, after, score, trial } = change;
+  const { before, after, trial } = change;
+  const said = changeSaid(change.passed, change.score);
   return (
     <tr>
       <th scope="row">
@@ -80,7 +81,7 @@ function ChangeRow({ change, head, table, go }: { change: Change; head: Head; ta
       </th>
       <td><Verdict of={before} /></td>
       <td><Verdict of={after} /></td>
-      <td class={score < 0 ? "worse" : "better"}>{Number.isNaN(score) ? "–" : signed(number(Number(score.toPrecision(3))))}</td>
+      <td><span class={`change change-${said.kind}`}>{said.words}</span></td>
     </tr>
   );
 }

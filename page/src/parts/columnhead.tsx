@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Column } from "../model/columns";
 import { KEYS, nextSort, type Key, type Sort } from "../model/order";
 import { apart, type ColumnSummary } from "../model/summary";
-import { grouped, interval, mean, money, number, percent, RateBar, seconds } from "./marks";
+import { grouped, interval, mean, money, number, percent, RateBar, seconds, signed } from "./marks";
 import { shown } from "./text";
 
 interface Props {
@@ -12,7 +12,8 @@ interface Props {
   readonly sort: Sort | undefined;
   readonly onSort: (sort: Sort | undefined) => void;
   readonly blind: boolean;
-  readonly compared: boolean;
+  /** Of the mean score against the baseline; nothing where there is none. */
+  readonly change: number | undefined;
   /** With its prompt. */
   readonly unfolded: boolean;
 }
@@ -21,7 +22,7 @@ export function ColumnHead(p: Props) {
   const { variant, name } = p.column;
   return (
     <>
-      <div class="head-name" title={p.blind ? undefined : variant.prompt_raw}>{shown(name)}</div>
+      <div class="head-name" title={p.blind ? undefined : [variant.prompt, variant.model, variant.prompt_raw].filter(Boolean).join("\n\n")}>{shown(name)}</div>
       {!p.blind && !name.includes(variant.model) && <div class="head-model">{shown(variant.model)}</div>}
       {!p.blind && p.summary !== undefined && <Numbers {...p} summary={p.summary} />}
       {!p.blind && p.unfolded && <pre class="head-prompt">{shown(variant.prompt_raw || "no prompt of its own")}</pre>}
@@ -29,7 +30,7 @@ export function ColumnHead(p: Props) {
   );
 }
 
-function Numbers({ column, summary: of, sort, onSort, compared }: Props & { summary: ColumnSummary }) {
+function Numbers({ column, summary: of, sort, onSort, change }: Props & { summary: ColumnSummary }) {
   const { rate } = of;
   const verdicts = of.outcomes[0] + of.outcomes[1];
   const without = apart(of.outcomes);
@@ -45,10 +46,10 @@ function Numbers({ column, summary: of, sort, onSort, compared }: Props & { summ
       </div>
       <div class="head-numbers">
         {by("score", <Ends of={of.score} />, `Mean score: ${mean(of.score)}`)}
-        {compared && by("change", null, "Change of the score against the baseline")}
-        <span class="head-number" title="Expectations that passed, of those with a verdict"><i>met</i> {grouped(of.met)}/{grouped(of.asked)}</span>
+        {change !== undefined && by("change", signed(short2(change)), "Mean change of the score against the baseline")}
+        <span class="head-number" title="Expectations that passed, of those with a verdict">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>
         {by("latency", seconds(of.latency?.value), `Mean latency: ${mean(of.latency, seconds)}`)}
-        <span class="head-number" title={`${grouped(of.tokensIn)} tokens in, ${grouped(of.tokensOut)} out`}><i>tokens</i> {short(of.tokensIn)}→{short(of.tokensOut)}</span>
+        <span class="head-number" title={`${grouped(of.tokensIn)} tokens in, ${grouped(of.tokensOut)} out`}><i>tokens</i> {inAndOut(of.tokensIn, of.tokensOut)}</span>
         {by("cost", money(of.cost), "Cost of all trials shown")}
         {without !== "" && <span class="head-number head-apart" title="Not in the rate">{without}</span>}
       </div>
@@ -60,7 +61,7 @@ function Ends({ of }: { of: ColumnSummary["score"] }) {
   if (of === null) return <>–</>;
   return (
     <>
-      {number(of.value)}
+      {short2(of.value)}
       {of.low !== null && of.high !== null && <span class="head-ends"> [{short2(of.low)}, {short2(of.high)}]</span>}
     </>
   );
@@ -88,12 +89,19 @@ export function sortedAs(sort: Sort | undefined, column: number): "ascending" | 
   return sort.down ? "descending" : "ascending";
 }
 
-function short(n: number): string {
-  if (n < 10_000) return grouped(n);
-  return n < 999_500 ? `${Math.round(n / 1000)} k` : `${(n / 1e6).toFixed(1)} M`;
+/** Both rounded alike. */
+function inAndOut(first: number, second: number): string {
+  return [first, second].map((n) => short(n, Math.max(first, second))).join(" → ");
 }
 
-/** In two digits after the point: the ends of an interval need no more. */
+/** In thousands or millions where the largest of its kind has many of them. */
+function short(n: number, largest = n): string {
+  if (largest < 10_000) return grouped(n);
+  const [unit, name] = largest < 999_500 ? [1e3, "k"] : [1e6, "M"];
+  return `${(n / unit).toFixed(n >= 100 * unit ? 0 : 1)} ${name}`;
+}
+
+/** In two digits after the point: more is not known of a mean. */
 function short2(value: number): string {
-  return Math.abs(value) < 100 ? String(Number(value.toFixed(2))) : number(value);
+  return Math.abs(value) < 100 ? number(Number(value.toFixed(2))) : number(value);
 }

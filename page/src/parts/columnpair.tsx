@@ -1,5 +1,6 @@
 /** Two columns of one run, case by case: which is higher where, and by how much. */
 import { useMemo, useState } from "preact/hooks";
+import { isEmbedded } from "../data/embedded";
 import type { Head } from "../data/source";
 import { columnsOf } from "../model/columns";
 import { formOf, measuresOf, paired, seriesOf, written, type Series } from "../model/series";
@@ -12,7 +13,16 @@ import { ColumnScatter, MeasureChoice } from "./columnscatter";
 
 const FIRST = 20;
 
-export function ColumnPair({ head, table, state, go }: { head: Head; table: Table; state: RunState; go: Go }) {
+interface Props {
+  head: Head;
+  table: Table;
+  state: RunState;
+  go: Go;
+  /** There is another run that this one could be held against. */
+  others: boolean;
+}
+
+export function ColumnPair({ head, table, state, go, others }: Props) {
   const columns = useMemo(() => columnsOf(head, state.blind), [head, state.blind]);
   const measures = measuresOf(table);
   const { measure, x, y } = plotOf(state.plot, measures, columns.map(({ variant }) => variant.index));
@@ -21,7 +31,14 @@ export function ColumnPair({ head, table, state, go }: { head: Head; table: Tabl
   const named = (index: number): string => visible(columns.find(({ variant }) => variant.index === index)?.name ?? "");
   const [first, second] = [series[x]!, series[y]!];
   const found = useMemo(() => paired(first, second, rows), [first, second, rows]);
-  if (columns.length < 2) return <p class="chart-empty">This run has one column. Choose a baseline to compare it with an earlier run.</p>;
+  if (columns.length < 2) {
+    const todo = others
+      ? "Choose a baseline to compare it with an earlier run."
+      : isEmbedded()
+        ? "Nothing can be compared in this report, which holds no other run: `evenhand export --baseline RUN` writes one that does."
+        : "There is no other run to compare it with yet.";
+    return <p class="chart-empty">{`This run has one column. ${todo}`}</p>;
+  }
   const form = formOf(measure);
   const [a, b] = [`${written(measure)}@${x + 1}`, `${written(measure)}@${y + 1}`];
   const kinds = [

@@ -19,7 +19,7 @@ function OneFacet({ facet, toggle }: { facet: Facet; toggle: (field: string, val
   const rest = facet.values.length - FEW;
   return (
     <fieldset class="facet">
-      <legend>{facet.title}</legend>
+      <legend>{shown(facet.title)}</legend>
       {facet.values.slice(0, all ? undefined : FEW).map(({ value, words, n, on }) => (
         <label key={value} class="facet-value" title={words}>
           <input type="checkbox" checked={on} onChange={() => toggle(facet.field, value)} />

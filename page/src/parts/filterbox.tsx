@@ -4,6 +4,7 @@ import type { Head } from "../data/source";
 import type { Problem } from "../model/filter";
 import { suggest, type Suggestion } from "../model/suggest";
 import type { Table } from "../model/table";
+import { sentences } from "../model/words";
 
 interface Props {
   readonly q: string;
@@ -13,11 +14,12 @@ interface Props {
   readonly table: Table;
   readonly compared: boolean;
   readonly searching: boolean;
+  readonly blind: boolean;
 }
 
 const PATIENCE = 180; // ms after the last key
 
-export function FilterBox({ q, onChange, problems, head, table, compared, searching }: Props) {
+export function FilterBox({ q, onChange, problems, head, table, compared, searching, blind }: Props) {
   const [text, setText] = useState(q);
   const [caret, setCaret] = useState<number>();
   const [picked, pick] = useState(-1);
@@ -26,12 +28,13 @@ export function FilterBox({ q, onChange, problems, head, table, compared, search
   const sent = useRef(q);
   useEffect(() => {
     if (q === sent.current) return; // what was typed has come back
+    clearTimeout(timer.current); // whoever went elsewhere meanwhile does not mean what was being typed
     sent.current = q;
     setText(q);
   }, [q]);
   const offers = useMemo(
-    () => (caret === undefined ? [] : suggest(text, caret, head, table, compared)),
-    [text, caret, head, table, table.size, compared],
+    () => (caret === undefined ? [] : suggest(text, caret, head, table, compared, blind)),
+    [text, caret, head, table, table.size, compared, blind],
   );
   const send = (query: string, patience = PATIENCE): void => {
     clearTimeout(timer.current);
@@ -69,7 +72,7 @@ export function FilterBox({ q, onChange, problems, head, table, compared, search
     <div class="filter" role="search">
       <div class={problem ? "filter-box filter-wrong" : "filter-box"}>
         <input
-          ref={field} id="filter" class="filter-field" type="text" role="combobox" value={text} placeholder="Filter: status:fail  score<0.5  “text”"
+          ref={field} id="filter" class="filter-field" type="text" role="combobox" value={text} placeholder={blind ? "Filter: tag:billing  -has:label  “text”" : "Filter: status:fail  score<0.5  “text”"}
           aria-label="Filter" aria-expanded={offers.length > 0} aria-controls="filter-offers" aria-autocomplete="list" aria-invalid={problem}
           aria-describedby={problem ? "filter-problems" : undefined} aria-activedescendant={picked < 0 ? undefined : `offer-${picked}`}
           autocomplete="off" autocapitalize="off" spellcheck={false}
@@ -106,9 +109,9 @@ function Problems({ of, query }: { of: readonly Problem[]; query: string }) {
   return (
     <div class="filter-problems" id="filter-problems" role="alert">
       {of.map(({ at, end, what, hint }) => (
-        <p key={at}>
+        <p key={`${at} ${end}`}>
           <code>{query.slice(0, at)}<mark>{query.slice(at, end)}</mark>{query.slice(end)}</code>
-          <span>{what}{hint !== "" && <em> {hint}</em>}</span>
+          <span>{sentences(what)}{hint !== "" && <em> {hint}</em>}</span>
         </p>
       ))}
     </div>

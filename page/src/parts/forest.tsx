@@ -1,54 +1,64 @@
 /** Paired differences with their intervals, a line each, around the line of no difference. */
 import type { Compared } from "../data/source";
+import { reach } from "../model/histogram";
 import { visible } from "../model/visible";
-import { number, points, signed } from "../model/words";
-import { Axis, Figure, Name, useWidth } from "./plot";
+import { grouped, minus, number, signed } from "../model/words";
+import { Axis, cutTo, Figure, Name, useWidth } from "./plot";
 
 const ROW = 30;
 const FOOT = 26;
+
+/** The columns of a result: one name where it is the same on both sides. */
+export function columnsSaid({ before, after }: Compared): string {
+  return visible(before === after ? after : `${before} → ${after}`);
+}
+
+/** A difference with its interval, in the digits that the comparison gives it: the same here and in every sentence. */
+export function differenceSaid({ words, rates }: Compared, unit = rates ? " points" : ""): string {
+  return words === null ? "nothing to compare" : minus(`${words.difference}${unit} [${words.low}, ${words.high}]`);
+}
 
 /** The results of one metric: they share a scale. */
 export function Forest({ metric, results }: { metric: string; results: readonly Compared[] }) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const rates = results.every((of) => of.rates);
-  const form = rates ? points : amounts(results);
+  const scale = rates ? 100 : 1;
+  const form = (value: number): string => (value === 0 ? "0" : signed(number(Number((value * scale).toPrecision(6)))));
   const ends = results.flatMap(({ difference, low, high }) => [difference, low, high].filter((end) => end !== null));
-  const reach = (Math.max(0, ...ends.map(Math.abs)) || 1) * 1.05;
+  const most = (Math.max(0, ...ends.map(Math.abs)) || 1) * 1.05;
   const narrow = width < 520;
-  const [left, right] = narrow ? [4, 4] : [Math.min(200, width * 0.26), 176];
+  const [left, right] = narrow ? [4, 4] : [Math.min(240, width * 0.32), 164];
   const row = narrow ? ROW + 16 : ROW;
-  const x = (value: number): number => left + ((value + reach) / (2 * reach)) * (width - left - right);
-  const numbers = (of: Compared): string =>
-    of.difference === null ? "nothing to compare" : `${form(of.difference)} [${end(of.low, form, "-∞")}, ${end(of.high, form, "+∞")}]`;
-  const name = (of: Compared): string => (of.before === of.after ? of.after : `${of.before} → ${of.after}`);
+  const x = (value: number): number => left + ((value + most) / (2 * most)) * (width - left - right);
+  const names = results.map(columnsSaid);
+  const cut = cutTo(narrow ? width - 150 : left - 8, names);
   const table = () => ({
-    head: ["column", "before", "after", "difference", "verdict", "cases"],
-    rows: results.map((of) => [
-      visible(name(of)), of.first === null ? "–" : number(of.first), of.second === null ? "–" : number(of.second), numbers(of), of.verdict, String(of.n),
-    ]),
+    head: ["column", "before", "now", "difference", "p", "verdict", "cases"],
+    rows: results.map((of, i) => [names[i]!, of.words?.first ?? "–", of.words?.second ?? "–", differenceSaid(of), of.words?.p ?? "–", of.verdict, grouped(of.n)]),
   });
   return (
     <Figure
       name={`forest-${metric.replace(/\W+/g, "-")}`} title={visible(metric)} table={table}
-      said={rates ? "in percentage points" : ""}
+      said={[rates ? "In percentage points." : "", results.some(({ lower }) => lower) ? "Less is better." : ""].join(" ").trim()}
     >
       <div ref={ref} class="chart-place">
         {width > 0 && (
           <svg class="chart-svg" width={width} height={results.length * row + FOOT} aria-hidden="true">
-            <Axis along="x" low={-reach} high={reach} about={narrow ? 4 : 6} place={x} from={0} to={results.length * row} form={form} />
+            <Axis along="x" low={-most} high={most} about={narrow ? 4 : 6} place={x} from={0} to={results.length * row} form={form} />
             <line class="axis-line" x1={x(0)} x2={x(0)} y1="0" y2={results.length * row} />
             {results.map((of, i) => {
               const y = i * row + (narrow ? 30 : ROW / 2);
+              const [low, high] = [of.low === null ? -Infinity : x(of.low), of.high === null ? Infinity : x(of.high)];
               return (
                 <g key={i} class={`forest-${of.verdict.replace(/\W+/g, "-")}`}>
-                  <Name text={`${name(of)}`} x={narrow ? left : 0} y={narrow ? y - 15 : y + 4} width={narrow ? width / 2 : left - 8} />
+                  <Name text={names[i]!} cut={cut[i]!} x={narrow ? left : 0} y={narrow ? y - 15 : y + 4} />
                   {of.difference !== null && (
                     <>
-                      <line class="forest-reach" x1={of.low === null ? left : x(of.low)} x2={of.high === null ? width - right : x(of.high)} y1={y} y2={y} />
+                      <path class="forest-reach" d={reach(low, high, y, [left, width - right])} />
                       <circle class="forest-mean" cx={x(of.difference)} cy={y} r="4.5" />
                     </>
                   )}
-                  <text class="chart-note" x={width - (narrow ? 4 : 0)} y={narrow ? y - 15 : y + 4} text-anchor="end">{`${numbers(of)}, n ${of.n}`}</text>
+                  <text class="chart-note" x={width - (narrow ? 4 : 0)} y={narrow ? y - 15 : y + 4} text-anchor="end">{`${differenceSaid(of, "")}, n ${grouped(of.n)}`}</text>
                 </g>
               );
             })}
@@ -57,15 +67,4 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
       </div>
     </Figure>
   );
-}
-
-/** In as many digits as the widest interval can tell apart, and at least two. */
-function amounts(results: readonly Compared[]): (value: number) => string {
-  const reach = Math.max(0, ...results.map(({ low, high }) => (low === null || high === null ? 0 : (high - low) / 2)));
-  const digits = reach >= 10 ? 0 : reach > 0 ? Math.max(2, 1 - Math.floor(Math.log10(reach * 2))) : 2;
-  return (value) => (Math.abs(value) < 10 ** -digits / 2 ? "0" : signed(value.toFixed(digits)));
-}
-
-function end(value: number | null, form: (value: number) => string, unknown: string): string {
-  return value === null ? unknown : form(value);
 }

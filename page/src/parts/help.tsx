@@ -1,7 +1,10 @@
 /** What the keys do. */
 import { useEffect, useRef } from "preact/hooks";
+import type { DataSource } from "../data/source";
 
-const KEYS: readonly (readonly [group: string, readonly (readonly [keys: string, what: string])[]])[] = [
+type Group = readonly [name: string, keys: readonly (readonly [keys: string, what: string])[]];
+
+const KEYS: readonly Group[] = [
   ["Go", [
     ["j k", "next, previous case"],
     ["J K", "next, previous failure"],
@@ -12,6 +15,8 @@ const KEYS: readonly (readonly [group: string, readonly (readonly [keys: string,
     ["g r", "list of runs"],
     ["g m", "matrix"],
     ["g c", "charts"],
+    ["g v", "comparison"],
+    ["g a", "about the run"],
   ]],
   ["Look", [
     ["/", "filter"],
@@ -28,7 +33,12 @@ const KEYS: readonly (readonly [group: string, readonly (readonly [keys: string,
   ]],
 ];
 
-export function Help({ close }: { close: () => void }) {
+/** What has a meaning there: a report in one file has no list of runs, and cannot be labelled. */
+function keysOf({ live, writable }: DataSource): readonly Group[] {
+  return KEYS.filter(([group]) => writable || group !== "Label").map(([group, keys]) => [group, keys.filter(([key]) => live || key !== "g r")]);
+}
+
+export function Help({ source, close }: { source: DataSource; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const { current } = dialog;
@@ -45,7 +55,7 @@ export function Help({ close }: { close: () => void }) {
           <h2 id="help-title">Keys</h2>
           <button type="button" class="button quiet" onClick={() => dialog.current?.close()}>Close</button>
         </header>
-        {KEYS.map(([group, keys]) => (
+        {keysOf(source).map(([group, keys]) => (
           <section key={group}>
             <h3>{group}</h3>
             <dl>

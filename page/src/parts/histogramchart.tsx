@@ -1,11 +1,12 @@
 /** How often each score occurs: a drawing for each column, with the same bins and the same scale. */
 import { useMemo } from "preact/hooks";
 import type { Column } from "../model/columns";
-import { binned, type Bins } from "../model/histogram";
+import { binned, reach, type Bins } from "../model/histogram";
+import { missingSaid, type Missing } from "../model/missing";
 import { formOf, type Measured, type Series } from "../model/series";
 import { visible } from "../model/visible";
 import { count, grouped, mean } from "../model/words";
-import { Axis, Figure, Hatch, Name, useWidth } from "./plot";
+import { Axis, cutTo, Figure, Hatch, Name, useWidth } from "./plot";
 
 const PANEL = 84;
 const GAP = 38;
@@ -18,9 +19,12 @@ interface Props {
   /** Of the whole run, so that they stay what they are while it is filtered. */
   bins: Bins;
   measure: Measured;
+  /** How many are shown, and which of them have no number in a column. */
+  cases: number;
+  missing: readonly Missing[];
 }
 
-export function HistogramChart({ columns, series, bins, measure }: Props) {
+export function HistogramChart({ columns, series, bins, measure, cases, missing }: Props) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const form = formOf(measure);
   const shown = columns.map(({ name, variant }) => ({ name: visible(name), variant, series: series[variant.index]! }));
@@ -30,8 +34,10 @@ export function HistogramChart({ columns, series, bins, measure }: Props) {
   const without = shown.reduce((n, each) => n + each.series.without, 0);
   const x = (value: number): number => LEFT + ((value - bins.low) / (bins.high - bins.low)) * (width - LEFT - APART - 8);
   const said =
-    `${count(trials, "trial")} in bins of ${form(bins.width)}; the same scale for all columns. The triangle is the mean, its line the 95 % interval. ` +
-    `Errors stand apart, hatched${without > 0 ? `; ${count(without, "trial")} without this number ${without === 1 ? "is" : "are"} left out` : ""}.`;
+    `${count(trials, "trial")} in bins of ${form(bins.width)}; the same scale for all columns. The triangle is the mean, its line the 95 % interval, an arrow where it goes on. ` +
+    `Errors stand apart, hatched${without > 0 ? `; ${count(without, "trial")} without this number ${without === 1 ? "is" : "are"} left out` : ""}. ` +
+    missingSaid(cases, "this number", columns.map(({ variant }) => missing[variant.index]!));
+  const cut = cutTo(width - LEFT - 210, shown.map(({ name }) => name));
   return (
     <Figure name="histogram" title={`How often each ${visible(measure.name)} occurs`} said={said} table={() => numbers(bins, counts, shown, form)}>
       <div ref={ref} class="chart-place">
@@ -44,9 +50,9 @@ export function HistogramChart({ columns, series, bins, measure }: Props) {
               const height = (n: number): number => (n > 0 ? Math.max(1.5, (n / most) * PANEL) : 0);
               return (
                 <g key={i}>
-                  <Name text={name} x={LEFT} y={top - 12} width={(width - LEFT) / 2.4} />
-                  <text class="chart-note" x={width - 4} y={top - 12} text-anchor="end">{mean(interval(one), form)}</text>
-                  <Axis along="y" low={0} high={most} about={2} place={(n) => bottom - (n / most) * PANEL} from={LEFT} to={width - APART} form={grouped} />
+                  <Name text={name} cut={cut[i]!} x={LEFT} y={top - 12} />
+                  <text class="chart-note" x={width - 4} y={top - 12} text-anchor="end">{mean(interval(one), form, cases)}</text>
+                  <Axis along="y" low={0} high={most} about={2} whole place={(n) => bottom - (n / most) * PANEL} from={LEFT} to={width - APART} form={grouped} />
                   {Array.from(counts[i]!, (n, bin) => {
                     const [from, to] = [x(bins.low + bin * bins.width), x(bins.low + (bin + 1) * bins.width)];
                     return n > 0 && (
@@ -75,11 +81,10 @@ export function HistogramChart({ columns, series, bins, measure }: Props) {
 }
 
 function MeanMark({ of, place, y, ends }: { of: { value: number; low: number | null; high: number | null }; place: (value: number) => number; y: number; ends: [number, number] }) {
-  const within = (at: number): number => Math.max(ends[0], Math.min(ends[1], at));
   const at = place(of.value);
   return (
     <g class="mean">
-      {of.low !== null && of.high !== null && <path class="whisker" d={`M${within(place(of.low))} ${y}H${within(place(of.high))}`} />}
+      {of.low !== null && of.high !== null && <path class="whisker" d={reach(place(of.low), place(of.high), y, ends)} />}
       <path class="mean-mark" d={`M${at} ${y + 3}l-4 -7h8z`} />
     </g>
   );

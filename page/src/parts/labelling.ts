@@ -15,8 +15,8 @@ export interface Labels {
   say(field: Field, value: Value): void;
   /** Says it, or takes it back where it stands. */
   toggle(field: Exclude<Field, "note">, value: Value): void;
-  /** False where there is nothing to take back. */
-  undo(): boolean;
+  /** Takes the last one back, where there is one. */
+  undo(): void;
 }
 
 export function useLabels(labels: RunLabels, index: number, author: string, blind: boolean): Labels {
@@ -24,13 +24,18 @@ export function useLabels(labels: RunLabels, index: number, author: string, blin
   const events = useMemo(() => eventsOf(all, index), [all, index]);
   const said = useMemo(() => standing(events), [events]);
   const mine = said.find((one) => one.author === author);
-  const say = (field: Field, value: Value): void => add({ index, field, value, author, blind });
-  const toggle = (field: Exclude<Field, "note">, value: Value): void => say(field, mine?.[field] === value ? null : value);
-  const undo = (): boolean => {
-    const step = takenBack(events, author);
-    if (step !== undefined) say(step.field, step.value);
-    return step !== undefined;
-  };
+  const by = { index, author, blind };
+  const say = (field: Field, value: Value): void => add(() => ({ ...by, field, value }));
+  const toggle = (field: Exclude<Field, "note">, value: Value): void =>
+    add((given) => {
+      const now = standing(eventsOf(given, index)).find((one) => one.author === author);
+      return { ...by, field, value: now?.[field] === value ? null : value };
+    });
+  const undo = (): void =>
+    add((given) => {
+      const step = takenBack(eventsOf(given, index), author);
+      return step && { ...by, ...step };
+    });
   return { events, said, mine, problem, say, toggle, undo };
 }
 

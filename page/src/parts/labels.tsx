@@ -1,4 +1,5 @@
 /** What people say of a trial: pass or fail, 1 to 5, a star, a note; by whom, since when, and how to take it back. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Label } from "../data/source";
 import { agreement, type Said } from "../model/labels";
@@ -37,7 +38,7 @@ export function LabelBar(p: { labels: Labels; author: string; name: (author: str
       <button type="button" class="button small" aria-pressed={mine?.star === true} title="Star: key s" onClick={() => labels.toggle("star", true)}>
         <span aria-hidden="true">{mine?.star === true ? "★" : "☆"}</span><span class="unseen">Star</span>
       </button>
-      <button type="button" class="button small quiet" title="Take the last back: key u" disabled={mine === undefined} onClick={() => void labels.undo()}>
+      <button type="button" class="button small quiet" title="Take the last back: key u" disabled={mine === undefined} onClick={labels.undo}>
         Undo
       </button>
       <Note key={`${p.author} ${mine?.note ?? ""}`} note={mine?.note ?? ""} noting={p.noting} noted={p.noted} say={(note) => labels.say("note", note === "" ? null : note)} />
@@ -121,12 +122,18 @@ export function History({ events }: { events: readonly Label[] }) {
       {[...events].reverse().map((event) => (
         <li key={event.seq}>
           <time dateTime={new Date(event.at * 1000).toISOString()}>{when(event.at)}</time>{" "}
-          <b>{shown(event.author)}</b> {event.value === null ? `took back: ${event.field}` : <>{event.field}: {shown(String(event.value))}</>}
+          <b>{shown(event.author)}</b> {saidOf(event)}
           {event.blind && " (blind)"}
         </li>
       ))}
     </ol>
   );
+}
+
+function saidOf({ field, value }: Label): ComponentChildren {
+  const word = field === "score" ? "rating" : field;
+  if (value === null || value === false) return `took back: ${word}`;
+  return field === "star" ? "star" : <>{word}: {shown(String(value))}</>;
 }
 
 /** `People and verdicts agree on 18 of 20 [70–97 %]`, over the run. */

@@ -1,8 +1,8 @@
-/** A button with a panel under it, that closes when something else is clicked or Escape is pressed. */
+/** A button with a panel under it, on the screen as a whole; it closes when something else is clicked or Escape is pressed. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-export function Menu(p: { name: ComponentChildren; title?: string; right?: boolean; children: ComponentChildren }) {
+export function Menu(p: { name: ComponentChildren; title?: string; children: ComponentChildren }) {
   const at = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     const away = (event: Event): void => {
@@ -19,11 +19,21 @@ export function Menu(p: { name: ComponentChildren; title?: string; right?: boole
     at.current.querySelector("summary")?.focus();
   };
   return (
-    <details class="menu" ref={at} onKeyDown={press}>
+    <details class="menu" ref={at} onKeyDown={press} onToggle={() => place(at.current)}>
       <summary class="button" title={p.title}>
         {p.name}
       </summary>
-      <div class={p.right ? "menu-panel menu-right" : "menu-panel"}>{p.children}</div>
+      <div class="menu-panel">{p.children}</div>
     </details>
   );
+}
+
+const MARGIN = 8; // px to the edge of the screen
+
+function place(menu: HTMLDetailsElement | null): void {
+  const panel = menu?.querySelector<HTMLElement>(".menu-panel");
+  if (!panel || !menu?.open) return;
+  panel.style.left = "0";
+  const { left, right } = panel.getBoundingClientRect();
+  panel.style.left = `${Math.max(MARGIN - left, Math.min(0, document.documentElement.clientWidth - MARGIN - right))}px`;
 }

@@ -1,11 +1,12 @@
 /** A cell of the matrix: what one variant answered to one case, and what came of it. */
 import type { Preview } from "../data/source";
 import type { Baseline, Changed } from "../model/baseline";
+import { changeSaid } from "../model/changed";
 import { ERROR, FAIL, PASS, type Table } from "../model/table";
 import type { Size } from "../state/url";
 import { JsonPreview } from "./json";
 import { MarkdownPreview } from "./markdown";
-import { Mark, number, seconds, sign, signed, Strip } from "./marks";
+import { Mark, number, seconds, sign, Strip } from "./marks";
 import { shown, TextPreview } from "./text";
 
 interface Props {
@@ -71,13 +72,10 @@ function Change({ baseline, trials }: { baseline: Baseline; trials: readonly num
   const by = mean(known.map((trial) => baseline.change(trial) ?? NaN));
   const ways = known.map((trial) => baseline.changed(trial));
   const times = (sought: Changed): number => ways.filter((each) => each === sought).length;
-  const more = times("improved") - times("regressed");
-  const way = more > 0 ? "improved" : more < 0 ? "regressed" : undefined;
-  const kind = way ?? (by < -1e-9 ? "regressed" : by > 1e-9 ? "improved" : "none");
+  const { kind, words } = changeSaid(times("improved") - times("regressed"), by);
   const before = baseline.before(known[0]!);
   const said = `before: ${before?.outcome.replace("_", " ") ?? ""} ${number(before?.score)}`;
-  const amount = Number.isNaN(by) || Math.abs(by) < 1e-9 ? "" : signed(number(by));
-  return <span class={`change change-${kind}`} title={said}>{[way ?? "", amount].filter(Boolean).join(" ") || "±0"}</span>;
+  return <span class={`change change-${kind}`} title={said}>{words}</span>;
 }
 
 /** A chip for each metric; clicking one asks for the cells that are no better. `data-…` is read by the matrix. */
@@ -108,12 +106,13 @@ function Said({ table, trials }: Pick<Props, "table" | "trials">) {
   const verdicts = new Set(given.flatMap(({ field, value }) => (field === "verdict" ? [value] : [])));
   const scores = given.flatMap(({ field, value }) => (field === "score" && typeof value === "number" ? [value] : []));
   return (
-    <span class="said" title={`labelled by ${[...new Set(given.map(({ author }) => author))].join(", ")}`}>
-      {verdicts.has("pass") && <span class="mark-pass">{sign(PASS)} label</span>}
-      {verdicts.has("fail") && <span class="mark-fail">{sign(FAIL)} label</span>}
+    <span class="said" title={`What people say: ${[...new Set(given.map(({ author }) => author))].join(", ")}`}>
+      <span class="unseen">label:</span>
+      {verdicts.has("pass") && <span class="mark-pass">{sign(PASS)}<span class="unseen"> pass</span></span>}
+      {verdicts.has("fail") && <span class="mark-fail">{sign(FAIL)}<span class="unseen"> fail</span></span>}
       {scores.length > 0 && <span>{number(mean(scores))}/5</span>}
       {given.some(({ field }) => field === "star") && <span>★<span class="unseen"> starred</span></span>}
-      {given.some(({ field }) => field === "note") && <span>note</span>}
+      {given.some(({ field }) => field === "note") && <span>✎<span class="unseen"> note</span></span>}
     </span>
   );
 }

@@ -21,7 +21,7 @@ export function ColumnPicker({ all, state, go, summaries }: Props) {
     if (hide.length < all.length) go({ hide });
   };
   return (
-    <Menu name={shownNow === all.length ? "Columns" : `Columns ${shownNow}/${all.length}`} title="Choose which columns are shown" right>
+    <Menu name={shownNow === all.length ? "Columns" : `Columns ${shownNow}/${all.length}`} title="Choose which columns are shown">
       <div class="picker">
         {all.map(({ variant, name }) => {
           const rate = summaries[variant.index]?.rate;

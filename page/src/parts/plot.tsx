@@ -2,6 +2,7 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ticks } from "../model/histogram";
+import { fitted } from "../model/names";
 import { visible } from "../model/visible";
 
 /** The width of an element in pixels, as it changes; 0 until it is known. */
@@ -90,8 +91,10 @@ export function Axis(p: {
   to: number;
   form: (value: number) => string;
   about?: number;
+  /** It counts: between two whole numbers there is none. */
+  whole?: boolean;
 }) {
-  const values = ticks(p.low, p.high, p.about ?? 5);
+  const values = ticks(p.low, p.high, p.about ?? 5).filter((value) => !p.whole || Number.isInteger(value));
   return (
     <g class="axis" aria-hidden="true">
       {values.map((value) => {
@@ -124,17 +127,20 @@ export function Hatch({ id }: { id: string }) {
   );
 }
 
-/** A name cut to about so many pixels, whole in its title. */
-export function Name({ text, width, ...place }: { text: string; width: number; x: number; y: number; class?: string; anchor?: "start" | "middle" | "end"; turned?: boolean }) {
-  const shown = visible(text);
-  const most = Math.max(4, Math.floor(width / 6.6));
+/** Names that stand in one drawing, each cut to about so many pixels so that they are told apart. */
+export function cutTo(width: number, names: readonly string[]): string[] {
+  return fitted(names.map(visible), Math.max(6, Math.floor(width / 7)));
+}
+
+/** A name as it was cut, whole in its title. */
+export function Name({ text, cut, ...place }: { text: string; cut: string; x: number; y: number; class?: string; anchor?: "start" | "middle" | "end"; turned?: boolean }) {
   return (
     <text
       class={place.class ?? "chart-name"} x={place.x} y={place.y} text-anchor={place.anchor ?? "start"}
       transform={place.turned ? `rotate(-90 ${place.x} ${place.y})` : undefined}
     >
-      <title>{shown}</title>
-      {shown.length > most ? `${shown.slice(0, most - 1)}…` : shown}
+      <title>{visible(text)}</title>
+      {cut}
     </text>
   );
 }

@@ -1,18 +1,26 @@
 /** A bar for each column: the share that passed, its interval, and errors apart. */
 import type { Column } from "../model/columns";
+import { missingSaid, type Missing } from "../model/missing";
 import { apart, type ColumnSummary } from "../model/summary";
 import { visible } from "../model/visible";
 import { count, grouped, interval, percent } from "../model/words";
-import { Figure, Hatch, useWidth } from "./plot";
+import { cutTo, Figure, Hatch, Name, useWidth } from "./plot";
 
 const BAR = 16;
 const ROW = 46;
 const RIGHT = 104;
 
-export function RateChart({ columns, summaries }: { columns: readonly Column[]; summaries: readonly ColumnSummary[] }) {
+interface Props {
+  columns: readonly Column[];
+  summaries: readonly ColumnSummary[];
+  /** How many are shown, and which of them have no verdict in a column. */
+  cases: number;
+  missing: readonly Missing[];
+}
+
+export function RateChart({ columns, summaries, cases, missing }: Props) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const known = columns.map(({ name, variant }) => ({ name: visible(name), ...summaries[variant.index]! }));
-  const cases = Math.max(0, ...known.map(({ rate }) => rate?.n ?? 0));
   const trials = known.map(({ outcomes }) => outcomes[0] + outcomes[1] + outcomes[2] + outcomes[3]);
   const most = Math.max(1, ...trials);
   const right = Math.min(RIGHT, width / 3);
@@ -24,7 +32,9 @@ export function RateChart({ columns, summaries }: { columns: readonly Column[]; 
       rate ? interval(rate.low ?? 0, rate.high ?? 1) : "–", grouped(rate?.n ?? 0), grouped(outcomes[2]), grouped(outcomes[3]),
     ]),
   });
-  const said = `Of ${count(cases, "case")}: the share that passed in each column. The line ends where the 95 % interval does; errors are hatched, and not counted.`;
+  const cut = cutTo(width - right - 90, known.map(({ name }) => name));
+  const left = missingSaid(cases, "a verdict", columns.map(({ variant }) => missing[variant.index]!));
+  const said = `Of ${count(cases, "case")}: the share that passed in each column. The line ends where the 95 % interval does; errors are hatched, and not counted. ${left}`;
   return (
     <Figure name="rates" title="Pass rate" said={said} table={table}>
       <div ref={ref} class="chart-place">
@@ -36,7 +46,7 @@ export function RateChart({ columns, summaries }: { columns: readonly Column[]; 
               const errors = (outcomes[2] / most) * (width - right - 2);
               return (
                 <g key={i}>
-                  <text class="chart-name" x="1" y={y - 5}>{fitted(name, width - right)}</text>
+                  <Name text={name} cut={cut[i]!} x={1} y={y - 5} />
                   <rect class="bar-all" x={x(0)} y={y} width={x(1) - x(0)} height={BAR} />
                   {rate !== null && (
                     <>
@@ -48,7 +58,7 @@ export function RateChart({ columns, summaries }: { columns: readonly Column[]; 
                   {errors > 0 && <rect class="hatched" fill="url(#hatch-rates)" x={x(0)} y={y + BAR + 2} width={Math.max(3, errors)} height="5" />}
                   <text class="chart-value" x={width - right + 8} y={y + 9}>{rate === null ? "no verdicts" : percent(rate.value)}</text>
                   <text class="chart-note" x={width - right + 8} y={y + 22}>
-                    {rate === null ? "" : `${interval(rate.low ?? 0, rate.high ?? 1)}, n ${grouped(rate.n)}`}
+                    {rate === null ? "" : `${interval(rate.low ?? 0, rate.high ?? 1)}, n ${grouped(rate.n)}${rate.n < cases ? ` of ${grouped(cases)}` : ""}`}
                   </text>
                   {outcomes[2] + outcomes[3] > 0 && (
                     <text class="chart-note" x={width - right} y={y - 5} text-anchor="end">{apart(outcomes)}</text>
@@ -65,12 +75,4 @@ export function RateChart({ columns, summaries }: { columns: readonly Column[]; 
 
 function whisker(low: number, high: number, y: number): string {
   return `M${low} ${y}H${high}M${low} ${y - 4}V${y + 4}M${high} ${y - 4}V${y + 4}`;
-}
-
-/** A name cut to about so many pixels, in its middle: what tells names apart often stands at the end. */
-function fitted(name: string, width: number): string {
-  const most = Math.max(6, Math.floor((width - 90) / 6.6));
-  if (name.length <= most) return name;
-  const end = Math.floor(most / 3);
-  return `${name.slice(0, most - 1 - end)}…${name.slice(-end)}`;
 }

@@ -14,7 +14,8 @@ export function RunTitle({ head, blind }: { head: Head; blind: boolean }) {
   );
 }
 
-export function RunTotals({ head, blind }: { head: Head; blind: boolean }) {
+/** `live`: who reads this can go on with the run. */
+export function RunTotals({ head, blind, live }: { head: Head; blind: boolean; live: boolean }) {
   const { totals } = head;
   const all = totals.trials >= head.planned;
   const far = all ? count(totals.trials, "trial") : `${grouped(totals.trials)} of ${count(head.planned, "trial")}`;
@@ -35,7 +36,7 @@ export function RunTotals({ head, blind }: { head: Head; blind: boolean }) {
       {!blind && <Notices title="finding" of={head.findings} />}
       <Notices title="warning" of={head.warnings} />
       {head.message !== "" && <span class="totals-message">{shown(sentences(head.message))}</span>}
-      {!all && !head.alive && <span class="totals-message">`evenhand resume {head.id}` goes on with it.</span>}
+      {!all && !head.alive && live && <span class="totals-message"><code>evenhand resume {head.id}</code> goes on with it.</span>}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** Runs as a table. A click on a heading sorts. */
 import { useState } from "preact/hooks";
 import type { RunSummary } from "../data/source";
+import { shortId } from "../model/runs";
 import { START, write } from "../state/url";
 import { grouped, interval, money, percent, RateBar, seconds, when } from "./marks";
 import { shown } from "./text";
@@ -75,7 +76,8 @@ function OneRun({ run, picked, toggle }: { run: RunSummary; picked: boolean; tog
       <td class="run-pick"><input type="checkbox" checked={picked} onChange={() => toggle(run.id)} aria-label={`Compare ${run.title}`} /></td>
       <td class="run-name">
         <a href={write({ ...START, run: run.id })}>{shown(run.title || run.id)}</a>
-        <span class="muted run-source" title={run.source}>{shown(run.source)}</span>
+        {Object.entries(run.tags).map(([name, value]) => <span key={name} class="chip">{shown(`${name}: ${value}`)}</span>)}
+        <span class="muted run-source" title={run.source}><code title={run.id}>{shortId(run.id)}</code> {shown(run.source)}</span>
       </td>
       <td class="run-verdict"><Verdict run={run} /></td>
       <td class="run-rate">

@@ -9,7 +9,7 @@ import type { Row } from "../data/source";
 import { visible } from "../model/visible";
 import { count, grouped, number } from "../model/words";
 import { useBrush } from "./brush";
-import { Axis, Figure, Name, useWidth } from "./plot";
+import { Axis, cutTo, Figure, Name, useWidth } from "./plot";
 
 const [LEFT, BOTTOM, TOP, RIGHT] = [52, 40, 10, 12];
 const LARGEST = 520;
@@ -44,6 +44,7 @@ export function Scatter({ columns, series, measure, rows, chosen, box, brush, op
     x: (value: number): number => LEFT + ((value - axis.low) / (axis.high - axis.low)) * size,
     y: (value: number): number => TOP + size - ((value - axis.low) / (axis.high - axis.low)) * size,
   };
+  const cut = cutTo(size - 24, [first, second]);
   const most = Math.max(1, ...marks.map(({ n }) => n));
   const { frame, drawn, said, hint } = useBrush({
     axis, size, left: LEFT, top: TOP, box, form, names: [first, second],
@@ -88,8 +89,8 @@ export function Scatter({ columns, series, measure, rows, chosen, box, brush, op
             <line class="diagonal" x1={LEFT} y1={TOP + size} x2={LEFT + size} y2={TOP} />
             <rect class="plot-frame" x={LEFT} y={TOP} width={size} height={size} />
             <g>{points}</g>
-            <Name class="axis-name" text={`${first} →`} width={size} x={LEFT + size} y={TOP + size + 32} anchor="end" />
-            <Name class="axis-name" text={`${second} →`} width={size} x={14} y={TOP} anchor="end" turned />
+            <Name class="axis-name" text={first} cut={`${cut[0]!} →`} x={LEFT + size} y={TOP + size + 32} anchor="end" />
+            <Name class="axis-name" text={second} cut={`${cut[1]!} →`} x={14} y={TOP} anchor="end" turned />
             {drawn}
           </svg>
         )}

@@ -1,12 +1,12 @@
 /** What the matrix shows, and how: filter, display mode, order, columns, sizes. */
 import type { ComponentChildren } from "preact";
 import type { Head, RunSummary } from "../data/source";
+import { OPEN_SHOWS } from "../model/blind";
 import type { Column } from "../model/columns";
 import { KEYS, readSort, writeSort } from "../model/order";
+import { baselines, runWords } from "../model/runs";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
-import { visible } from "../model/visible";
-import { when } from "../model/words";
 import type { Selection } from "../state/selection";
 import { SHOWS, type Go, type RunState, type Show, type Size } from "../state/url";
 import { FilterBox } from "./filterbox";
@@ -16,7 +16,6 @@ import { ColumnPicker } from "./picker";
 const SHOW_WORDS: Readonly<Record<Show, string>> = {
   all: "All cases", failures: "Failures", errors: "Errors", different: "Different outputs", flaky: "Flaky", unlabelled: "Unlabelled",
 };
-const BLIND: readonly Show[] = ["all", "different", "unlabelled"];
 const SIZES: readonly (readonly [Size, string])[] = [["s", "Small"], ["m", "Medium"], ["l", "Large"]];
 
 interface Props {
@@ -39,7 +38,7 @@ interface Props {
 
 export function Toolbar(p: Props) {
   const { head, table, state, go, columns, selection, compared } = p;
-  const shows = state.blind ? SHOWS.filter((show) => BLIND.includes(show) || show === state.show) : SHOWS;
+  const shows = state.blind ? SHOWS.filter((show) => OPEN_SHOWS.includes(show)) : SHOWS;
   const against = !state.blind && (
     <>
       <SortSelect {...p} />
@@ -48,14 +47,14 @@ export function Toolbar(p: Props) {
   );
   return (
     <div class="toolbar" role="toolbar" aria-label="Matrix">
-      <FilterBox q={state.q} onChange={(q) => go({ q })} problems={selection.problems} head={head} table={table} compared={compared} searching={selection.searching} />
+      <FilterBox q={state.q} onChange={(q) => go({ q }, true)} problems={selection.problems} head={head} table={table} compared={compared} searching={selection.searching} blind={state.blind} />
       {p.facets}
       <select class="control" aria-label="Which cases" value={state.show} onChange={(event) => go({ show: event.currentTarget.value as Show })}>
         {shows.map((show) => <option key={show} value={show}>{SHOW_WORDS[show]}</option>)}
       </select>
       {!p.narrow && against}
       {!p.narrow && columns.length > 1 && <ColumnPicker all={columns} state={state} go={go} summaries={p.summaries} />}
-      <Menu name="View" title="Row height, Markdown, prompts, blind mode" right>
+      <Menu name="View" title="Row height, Markdown, prompts, blind mode">
         {p.narrow && <div class="menu-controls">{against}</div>}
         <fieldset class="facet">
           <legend>Rows</legend>
@@ -108,13 +107,14 @@ function SortSelect({ state, go, columns, compared }: Props) {
   );
 }
 
-function BaseSelect({ state, go, runs }: Props) {
-  const others = runs.filter(({ id, problem }) => id !== state.run && problem === "");
+function BaseSelect({ head, state, go, runs }: Props) {
   return (
     <select id="baseline" class="control" aria-label="Baseline" value={state.base} onChange={(event) => go({ base: event.currentTarget.value })}>
       <option value="">No baseline</option>
-      {others.map((run) => (
-        <option key={run.id} value={run.id}>{`vs ${visible(run.title || run.id)}, ${when(run.created_at)}`}</option>
+      {baselines(head, runs).map(([group, members]) => (
+        <optgroup key={group} label={group}>
+          {members.map((run) => <option key={run.id} value={run.id}>{`vs ${runWords(run)}`}</option>)}
+        </optgroup>
       ))}
     </select>
   );

@@ -49,6 +49,7 @@ export function useCursor({ table, order, chosen, columns, state, go, box, revea
     set({ row: order[next]!, column: there });
     reveal(next);
     if (state.cell !== undefined) show(next, there);
+    else box.current?.focus({ preventScroll: true }); // a link that was clicked before would take the next Enter
   };
   const indexAt = (to: number, across: number): number => {
     const variant = columns[across]?.variant.index;

@@ -1,5 +1,5 @@
 /** What people said of the run's trials: for the filter, the facets, the cells and the drawer, and what is added to it. */
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { DataSource, Label, NewLabel } from "../data/source";
 import type { Table } from "../model/table";
@@ -12,7 +12,8 @@ export interface RunLabels {
   readonly version: number;
   /** Why the last one could not be kept. */
   readonly problem: Problem | undefined;
-  readonly add: (label: NewLabel) => void;
+  /** Gives a label, made of all that was said by then: one after the other, however quickly they are asked for. */
+  readonly add: (make: (all: readonly Label[]) => NewLabel | undefined) => void;
 }
 
 /** Keeps `table.labels` as it is in the source: read anew with every table. */
@@ -20,26 +21,33 @@ export function useRunLabels(source: DataSource, run: string, table: Table, prog
   const [all, set] = useState<readonly Label[]>([]);
   const [version, count] = useState(0);
   const [problem, setProblem] = useState<Problem>();
+  const latest = useRef(all);
+  const queue = useRef(Promise.resolve());
+  const keep = (found: readonly Label[]): void => {
+    latest.current = together(latest.current, found);
+    set(latest.current);
+  };
   useEffect(() => {
-    source.labels(run).then((found) => set((before) => together(before, found)), () => undefined); // a page without its labels is still a page
+    source.labels(run).then(keep, () => undefined); // a page without its labels is still a page
   }, [source, run, table]);
   useEffect(() => {
     if (all.length === 0 && table.labels.size === 0) return;
     table.labels = byTrial(table, all);
     count((n) => n + 1);
   }, [table, all, progress.done]);
-  const add = useCallback(
-    (label: NewLabel) => {
-      source.label(run, label).then(
-        (kept) => {
-          set((before) => together(before, [kept]));
-          setProblem(undefined);
-        },
-        (thrown: unknown) => setProblem(problemOf(thrown)),
-      );
-    },
-    [source, run],
-  );
+  const give = async (make: Parameters<RunLabels["add"]>[0]): Promise<void> => {
+    const label = make(latest.current);
+    if (label === undefined) return;
+    try {
+      keep([await source.label(run, label)]);
+      setProblem(undefined);
+    } catch (thrown) {
+      setProblem(problemOf(thrown));
+    }
+  };
+  const add = useCallback<RunLabels["add"]>((make) => {
+    queue.current = queue.current.then(() => give(make));
+  }, [source, run]);
   return { all, version, problem, add };
 }
 

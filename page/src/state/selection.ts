@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
+import { blinded, OPEN_SHOWS } from "../model/blind";
 import { namesOf, parse, searched, select, type Context, type Names, type Problem, type Term } from "../model/filter";
 import { ordered, readSort } from "../model/order";
 import type { Table } from "../model/table";
@@ -43,13 +44,16 @@ interface Given {
 }
 
 export function useSelection({ source, head, table, progress, state, baseline }: Given): Selection {
-  const { q, show, hide, sort } = state;
+  const { q, hide, blind } = state;
+  const show = blind && !OPEN_SHOWS.includes(state.show) ? "all" : state.show;
+  const sort = blind ? "plan" : state.sort;
   const hidden = hide.join();
   const names = useMemo(() => namesOf(head, table, baseline !== undefined), [head, table, progress, baseline]);
   const { terms, problems } = useMemo(() => {
-    const mine = parse(q, names);
+    const all = parse(q, names);
+    const mine = blind ? blinded(all) : all;
     return { terms: [...mine.terms, ...parse(ADDED[show], names).terms], problems: mine.problems };
-  }, [q, show, names]);
+  }, [q, show, names, blind]);
   const texts = useTexts(source, head.id, table, terms);
   const context = useMemo(() => ({ head, texts, baseline }), [head, texts, baseline]);
   const searching = searched(terms).some((text) => !texts.has(text));

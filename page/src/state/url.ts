@@ -37,7 +37,8 @@ export interface RunState {
   readonly col: number | undefined;
 }
 
-export type Go = (change: Partial<RunState>) => void;
+/** `typed`: one of many on the way to what is meant; it cannot be gone back to. */
+export type Go = (change: Partial<RunState>, typed?: boolean) => void;
 
 export const START: RunState = {
   run: "",
@@ -103,7 +104,10 @@ export function link(state: RunState): string {
   return location.href.replace(/#.*$/s, "") + write(state);
 }
 
-/** The state in the address, and what changes it. Another run, another view and an opened cell can be gone back from. */
+/** What somebody chose, and can go back from; from cell to cell, tab to tab and size to size is no step. */
+const CHOSEN = ["run", "view", "q", "show", "sort", "plot", "base", "blind"] as const;
+
+/** The state in the address, and what changes it. */
 export function useUrl(): [RunState, Go] {
   const [state, set] = useState(() => read(location.hash));
   useEffect(() => {
@@ -115,12 +119,12 @@ export function useUrl(): [RunState, Go] {
       removeEventListener("hashchange", follow);
     };
   }, []);
-  const go = useCallback((change: Partial<RunState>) => {
+  const go = useCallback<Go>((change, typed = false) => {
     const before = read(location.hash);
     const after = { ...before, ...change };
     if (write(before) === write(after)) return;
-    const step = before.run !== after.run || before.view !== after.view || (before.cell === undefined) !== (after.cell === undefined);
-    history[step ? "pushState" : "replaceState"](null, "", write(after));
+    const step = (before.cell === undefined) !== (after.cell === undefined) || CHOSEN.some((key) => before[key] !== after[key]);
+    history[step && !typed ? "pushState" : "replaceState"](null, "", write(after));
     set(after);
   }, []);
   return [state, go];

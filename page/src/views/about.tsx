@@ -10,6 +10,7 @@ export function About({ head }: { head: Head }) {
     ["Made from", head.source],
     ["Started", when(head.created_at)],
     ["Plan", `${count(head.cases, "case")} × ${count(head.variants, "variant")}${head.repeats > 1 ? ` × ${count(head.repeats, "repeat")}` : ""} = ${count(head.planned, "trial")}`],
+    ["Tags", Object.entries(head.tags).map(([name, value]) => `${name}: ${value}`).join(", ")],
     ["Passes at", `${Math.round(head.pass_rate * 100)} %`],
     ["Fingerprint", head.fingerprint],
     ["Evenhand", head.version],

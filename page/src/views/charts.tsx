@@ -5,6 +5,7 @@ import { brushedOf, unbrushed, type Plane } from "../model/brush";
 import { columnsOf } from "../model/columns";
 import { measured, namesOf } from "../model/filter";
 import { binsOf } from "../model/histogram";
+import { missingOf } from "../model/missing";
 import { plotOf } from "../model/plot";
 import { measuresOf, rowsOf, seriesOf } from "../model/series";
 import { summaries } from "../model/summary";
@@ -34,7 +35,10 @@ export function Charts({ head, table, chosen, go, state }: Props) {
   const { measure, x, y } = plotOf(state.plot, measures, columns.map(({ variant }) => variant.index));
   const rows = useMemo(() => rowsOf(table, chosen), [table, chosen, table.size]);
   const found = useMemo(() => seriesOf(table, measure, rows), [table, rows, measure.name, measure.metric]);
-  const bins = useMemo(() => binsOf(measured(table, { ...measure, column: -1 }, {}), table.size), [table, table.size, measure.name, measure.metric]);
+  const values = useMemo(() => measured(table, { ...measure, column: -1 }, {}), [table, table.size, measure.name, measure.metric]);
+  const bins = useMemo(() => binsOf(values, table.size), [values]);
+  const missing = useMemo(() => missingOf(table, rows, values), [values, rows]);
+  const unjudged = useMemo(() => missingOf(table, rows, measured(table, { name: "passed", metric: false, column: -1 }, {})), [table, rows]);
   const sums = useMemo(() => summaries(table, rows), [table, rows]);
   const n = rows.reduce((sum, row) => sum + row, 0);
   const names = namesOf(head, table, state.base !== "");
@@ -59,8 +63,8 @@ export function Charts({ head, table, chosen, go, state }: Props) {
         <p class="chart-empty">{table.rows.length === 0 ? "Nothing is settled yet: there is nothing to draw." : columns.length === 0 ? "All columns are hidden." : "The filter chooses no case."}</p>
       ) : (
         <div class="chart-grid">
-          <RateChart columns={columns} summaries={sums} />
-          <HistogramChart columns={columns} series={found} bins={bins} measure={measure} />
+          <RateChart columns={columns} summaries={sums} cases={n} missing={unjudged} />
+          <HistogramChart columns={columns} series={found} bins={bins} measure={measure} cases={n} missing={missing} />
           {columns.length > 1 && (
             <ColumnScatter head={head} table={table} columns={columns} measure={measure} x={x} y={y} chosen={rows} state={state} go={go} />
           )}

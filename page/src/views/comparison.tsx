@@ -1,12 +1,15 @@
 /** Two runs held against each other; or, without a baseline, two columns of one. */
-import type { Compared, Comparison, Head, RunSummary } from "../data/source";
+import { Fragment } from "preact";
+import type { Compared, Comparison, Head, Question, RunSummary } from "../data/source";
 import type { Baseline } from "../model/baseline";
+import { asking, questionOf } from "../model/plot";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
-import { count, when } from "../model/words";
+import { count, minus, when } from "../model/words";
 import { Changes, Kinds } from "../parts/changes";
 import { ColumnPair } from "../parts/columnpair";
-import { Forest } from "../parts/forest";
+import { Choice } from "../parts/columnscatter";
+import { columnsSaid, differenceSaid, Forest } from "../parts/forest";
 import { TroubleLine } from "../parts/told";
 import type { Against } from "../state/baseline";
 import type { Go, RunState } from "../state/url";
@@ -22,25 +25,28 @@ interface Props {
 
 export function ComparisonView({ head, table, against, state, go, runs }: Props) {
   const { comparison, baseline, problem } = against;
+  const others = runs.filter(({ id, problem: broken }) => id !== head.id && broken === "");
+  const choice = others.length > 0 || state.base !== "";
   return (
     <div class="comparison">
-      <div class="chart-bar">
-        <BaselinePicker head={head} runs={runs} base={state.base} go={go} />
-      </div>
-      {state.base === "" && <ColumnPair head={head} table={table} state={state} go={go} />}
+      {choice && (
+        <div class="chart-bar">
+          <BaselinePicker head={head} others={others} base={state.base} go={go} />
+        </div>
+      )}
+      {state.base === "" && <ColumnPair head={head} table={table} state={state} go={go} others={others.length > 0} />}
       {state.base !== "" && <TroubleLine problem={problem} />}
       {state.base !== "" && problem === undefined && (comparison === undefined || baseline === undefined) && (
         <p class="chart-empty" role="status">Comparing…</p>
       )}
       {comparison !== undefined && baseline !== undefined && (
-        <Runs head={head} table={table} comparison={comparison} baseline={baseline} go={go} />
+        <Runs head={head} table={table} comparison={comparison} baseline={baseline} state={state} go={go} />
       )}
     </div>
   );
 }
 
-function BaselinePicker({ head, runs, base, go }: { head: Head; runs: readonly RunSummary[]; base: string; go: Go }) {
-  const others = runs.filter(({ id, problem }) => id !== head.id && problem === "");
+function BaselinePicker({ head, others, base, go }: { head: Head; others: readonly RunSummary[]; base: string; go: Go }) {
   const groups: [string, RunSummary[]][] = [
     ["same plan", others.filter(({ fingerprint }) => fingerprint === head.fingerprint)],
     ["same title", others.filter(({ fingerprint, title }) => fingerprint !== head.fingerprint && title === head.title)],
@@ -66,22 +72,45 @@ function BaselinePicker({ head, runs, base, go }: { head: Head; runs: readonly R
 }
 
 const SIGNS: Readonly<Record<string, string>> = { better: "▲", worse: "▼", undecided: "?", "no detectable difference": "=", "non-inferior": "≥" };
+/** What moved stands first. */
+const ORDER = ["worse", "better", "non-inferior", "undecided", "no detectable difference"];
 
-function Runs({ head, table, comparison, baseline, go }: { head: Head; table: Table; comparison: Comparison; baseline: Baseline; go: Go }) {
-  const metrics = [...new Set(comparison.results.map(({ metric }) => metric))];
+interface RunsProps {
+  head: Head;
+  table: Table;
+  comparison: Comparison;
+  baseline: Baseline;
+  state: RunState;
+  go: Go;
+}
+
+function Runs({ head, table, comparison, baseline, state, go }: RunsProps) {
+  const { questions } = comparison;
+  const question = questionOf(state.plot, questions);
+  const results = inOrder(question?.results ?? []);
+  const metrics = [...new Set([...results.filter(moved), ...(question?.results ?? [])].map(({ metric }) => metric))];
   return (
     <>
       <section aria-labelledby="verdicts">
         <h2 id="verdicts" class="chart-title">Is it better than the baseline?</h2>
-        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${when(comparison.baseline.created_at)}: each column on the cases that both have. ${tally(comparison.results)}`}</p>
-        <ul class="verdicts">
-          {comparison.results.map((each, i) => <VerdictLine key={i} of={each} />)}
-        </ul>
-        {comparison.results.length === 0 && <p class="chart-empty">No column of the two belongs to another.</p>}
-        <details class="chart-numbers">
-          <summary>All that is to be said, as “evenhand compare” says it</summary>
-          <pre class="said-lines">{visible(comparison.lines.join("\n"))}</pre>
-        </details>
+        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${when(comparison.baseline.created_at)}: each column on the cases that both have.`}</p>
+        {question === undefined || results.length === 0 ? <p class="chart-empty">No column of the two belongs to another.</p> : (
+          <>
+            <Asked questions={questions} question={question} plot={state.plot} go={go} />
+            {metrics.map((metric) => (
+              <Fragment key={metric}>
+                {metrics.length > 1 && <h3 class="verdicts-of">{visible(metric)}</h3>}
+                <ul class="verdicts">
+                  {results.filter((each) => each.metric === metric).map((each, i) => <VerdictLine key={i} of={each} tests={results.length} />)}
+                </ul>
+              </Fragment>
+            ))}
+            <details class="chart-numbers">
+              <summary>All that is to be said, as “evenhand compare” says it</summary>
+              <pre class="said-lines">{visible(question.lines.join("\n"))}</pre>
+            </details>
+          </>
+        )}
       </section>
       <section aria-labelledby="kinds">
         <h2 id="kinds" class="chart-title">What became of the trials</h2>
@@ -91,11 +120,9 @@ function Runs({ head, table, comparison, baseline, go }: { head: Head; table: Ta
       <div class="chart-grid">
         <section aria-labelledby="differences">
           <h2 id="differences" class="chart-title">Differences</h2>
-          <p class="chart-said">Now less before: the mean over the cases that both runs have, and its 95 % interval.</p>
+          <p class="chart-said">Now less before: the mean over the cases that both runs have, and its 95 % interval, an arrow where it goes on.</p>
           <div class="forests">
-            {metrics.map((metric) => (
-              <Forest key={metric} metric={metric} results={comparison.results.filter((each) => each.metric === metric)} />
-            ))}
+            {metrics.map((metric) => <Forest key={metric} metric={metric} results={results.filter((each) => each.metric === metric)} />)}
           </div>
         </section>
         <section aria-labelledby="changes">
@@ -107,20 +134,78 @@ function Runs({ head, table, comparison, baseline, go }: { head: Head; table: Ta
   );
 }
 
-/** `2 worse, 3 better, 1 undecided.` */
-function tally(results: readonly Compared[]): string {
-  const order = ["worse", "better", "non-inferior", "undecided", "no detectable difference"];
-  const verdicts = [...new Set(results.map(({ verdict }) => verdict))].sort((a, b) => order.indexOf(a) - order.indexOf(b));
-  const said = verdicts.map((word) => `${results.filter(({ verdict }) => verdict === word).length} ${word}`);
-  return said.length === 0 ? "" : `${said.join(", ")}.`;
+/** What is asked, what the answers were corrected for, and which other metrics moved. */
+function Asked({ questions, question, plot, go }: { questions: readonly Question[]; question: Question; plot: string; go: Go }) {
+  const besides = questions.filter((each) => each !== question && each.metric !== "" && question.metric !== "" && moves(each) !== "");
+  const n = question.results.length;
+  return (
+    <>
+      <div class="chart-bar">
+        <Choice label="Metric" value={String(questions.indexOf(question))} change={(at) => go({ plot: asking(questions[Number(at)]!, plot) })}>
+          {questions.map((each, i) => (
+            <option key={i} value={i}>{[each.metric === "" ? "all metrics together" : visible(each.metric), moves(each)].filter((part) => part !== "").join(" · ")}</option>
+          ))}
+        </Choice>
+        <span class="chart-count">{tally(question.results)}</span>
+      </div>
+      <p class="chart-said">
+        {n === 1 ? "One comparison: p is not corrected. " : `p, and the smallest difference that could have been shown, are corrected for ${count(n, "comparison")} (Holm): `}
+        {n > 1 && (question.metric === "" ? "every metric in every column. " : "this metric in every column. ")}
+        The same as <code>{visible(question.command)}</code>.
+        {besides.length > 0 && (
+          <>
+            {" Moved besides: "}
+            {besides.map((each, i) => (
+              <Fragment key={i}>
+                {i > 0 && ", "}
+                <button class="link" type="button" onClick={() => go({ plot: asking(each, plot) })}>{visible(each.metric)}</button>{` (${moves(each)})`}
+              </Fragment>
+            ))}
+            .
+          </>
+        )}
+      </p>
+    </>
+  );
 }
 
-function VerdictLine({ of }: { of: Compared }) {
-  const name = of.before === of.after ? of.after : `${of.before} → ${of.after}`;
+function moved({ verdict }: Compared): boolean {
+  return verdict === "worse" || verdict === "better";
+}
+
+function inOrder(results: readonly Compared[]): Compared[] {
+  const place = ({ verdict }: Compared): number => (ORDER.includes(verdict) ? ORDER.indexOf(verdict) : ORDER.length);
+  return [...results].sort((a, b) => place(a) - place(b));
+}
+
+/** `2 worse, 3 better`; empty where nothing moved. */
+function moves({ results }: Question): string {
+  return counted(results, ["worse", "better"]);
+}
+
+/** `2 worse, 3 better, 1 undecided.` */
+function tally(results: readonly Compared[]): string {
+  return `${counted(results, ORDER)}.`;
+}
+
+function counted(results: readonly Compared[], verdicts: readonly string[]): string {
+  return verdicts.map((word) => [results.filter(({ verdict }) => verdict === word).length, word] as const)
+    .filter(([n]) => n > 0).map(([n, word]) => `${n} ${word}`).join(", ");
+}
+
+function VerdictLine({ of, tests }: { of: Compared; tests: number }) {
+  const { words, because, n } = of;
   return (
     <li class={`verdict verdict-${of.verdict.replace(/\W+/g, "-")}`}>
       <span class="verdict-word"><span aria-hidden="true">{SIGNS[of.verdict] ?? "·"}</span> {of.verdict}</span>
-      <span class="verdict-said">{of.sentence.includes(name) ? "" : <b>{visible(name)} · </b>}{visible(of.sentence.replace(`: ${of.verdict}`, ""))}</span>
+      <span class="verdict-name">{columnsSaid(of)}</span>
+      <span class="verdict-said">
+        <b>{differenceSaid(of)}</b>
+        {words !== null && <span>{minus(`${words.first} → ${words.second}`)}{of.lower && ", less is better"}</span>}
+        <span>{count(n, "case")}</span>
+        {words !== null && <span>{words.p}{tests > 1 && <span class="verdict-why">{` (Holm, of ${tests})`}</span>}</span>}
+        {because !== "" && <span class="verdict-why">{minus(because)}</span>}
+      </span>
     </li>
   );
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Previews } from "../data/previews";
+import type { Problem } from "../data/problem";
 import type { DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import type { Column } from "../model/columns";
@@ -42,6 +43,8 @@ interface Props {
   /** How many cases these are. */
   readonly shown: ComponentChildren;
   readonly toggle: (field: string, value: string) => void;
+  /** Told what keeps the outputs from being shown; nothing where they are. */
+  readonly trouble: (problem: Problem | undefined) => void;
   /** Goes to the column beside, where only one is shown. */
   readonly step: ((by: 1 | -1) => void) | undefined;
 }
@@ -52,7 +55,11 @@ export function Matrix(p: Props) {
   const height = HEIGHT[state.size];
   const { box, cover, first, last, top, height: whole, onScroll, reveal } = useVirtual(order.length, height);
   const [came, count] = useState(0);
-  const previews = useMemo(() => new Previews(source, head.id, () => count((n) => n + 1)), [source, head.id]);
+  const heard = (problem?: Problem): void => {
+    p.trouble(problem);
+    if (problem === undefined) count((n) => n + 1);
+  };
+  const previews = useMemo(() => new Previews(source, head.id, heard), [source, head.id]);
   useEffect(() => () => previews.stop(), [previews]);
   useEffect(() => previews.forget(), [previews, table]);
   const cursor = useCursor({ table, order, chosen, columns, state, go, box, reveal, step: p.step });
@@ -86,6 +93,7 @@ export function Matrix(p: Props) {
     else if (copied !== undefined) void copy(chip!, link({ ...state, cell: Number(copied) }));
     else if (getSelection()?.isCollapsed !== false) cursor.click(event.target);
   };
+  const changes = useMemo(() => p.baseline?.meanChanges(selection.rows), [p.baseline, selection.rows]);
   const sort = readSort(state.sort);
   const rows = [];
   for (let at = first; at < Math.min(last, order.length); at++) {
@@ -104,7 +112,7 @@ export function Matrix(p: Props) {
           <div class="matrix-column" role="columnheader" key={column.variant.index} aria-colindex={i + 2} aria-sort={sortedAs(sort, column.variant.index)}>
             <ColumnHead
               column={column} summary={p.summaries[column.variant.index]} sort={sort} onSort={(to) => go({ sort: writeSort(to) })}
-              blind={state.blind} compared={p.baseline !== undefined} unfolded={p.unfolded}
+              blind={state.blind} change={changes?.[column.variant.index]} unfolded={p.unfolded}
             />
           </div>
         ))}

@@ -1,5 +1,6 @@
 /** The matrix with its tools: filter and facets beside it, progress above it. */
 import { useMemo, useState } from "preact/hooks";
+import type { Problem } from "../data/problem";
 import type { DataSource, Head, RunSummary } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { columnsOf } from "../model/columns";
@@ -10,7 +11,7 @@ import type { Table } from "../model/table";
 import { Facets } from "../parts/facets";
 import { count, grouped } from "../parts/marks";
 import { Menu } from "../parts/menu";
-import { Told } from "../parts/told";
+import { Told, TroubleLine } from "../parts/told";
 import { Toolbar } from "../parts/toolbar";
 import { useMedia } from "../state/media";
 import { useLate } from "../state/late";
@@ -45,6 +46,7 @@ const WIDE = "(min-width: 1100px)";
 export function MatrixView(p: Props) {
   const { head, table, state, go, selection } = p;
   const [unfolded, unfold] = useState(false);
+  const [trouble, setTrouble] = useState<Problem>();
   const [narrow, wide] = [useMedia(NARROW), useMedia(WIDE)];
   const all = useMemo(() => columnsOf(head, state.blind), [head, state.blind]);
   const seen = useMemo(() => all.filter(({ variant }) => !state.hide.includes(variant.index)), [all, state.hide.join()]);
@@ -57,13 +59,13 @@ export function MatrixView(p: Props) {
   const { terms, chosen, context, order } = selection;
   const facets = useLate(() => (state.blind ? [] : facetsOf(table, terms, chosen, context)), [table, terms, chosen, context, state.blind], []);
   const toggle = (field: string, value: string): void => go({ q: toggled(state.q, selection.names, field, value) });
-  const panel = facets.length > 0 && <Facets of={facets} toggle={toggle} />;
+  const panel = facets.length > 0 ? <Facets of={facets} toggle={toggle} /> : <p class="note">Nothing here to divide by.</p>;
   return (
     <section class="matrix-view" aria-label="Matrix">
       <Toolbar
         head={head} table={table} state={state} go={go} columns={all} selection={selection} summaries={p.summaries} runs={p.runs}
         compared={p.baseline !== undefined} unfolded={unfolded} unfold={unfold} narrow={narrow}
-        facets={!wide && panel ? <Menu name="Facets">{panel}</Menu> : null}
+        facets={!wide && !state.blind ? <Menu name="Facets">{panel}</Menu> : null}
       />
       {narrow && seen.length > 1 && (
         <div class="one-column">
@@ -75,6 +77,7 @@ export function MatrixView(p: Props) {
         </div>
       )}
       {!p.progress.done ? <Reading {...p} /> : p.awaited && <div class="reading"><span role="status">Reading the baseline…</span></div>}
+      <TroubleLine problem={trouble} />
       <div class="matrix-frame">
         {wide && !state.blind && <aside class="facet-panel">{panel}</aside>}
         {order.length === 0 && p.progress.done && !selection.searching ? (
@@ -82,7 +85,7 @@ export function MatrixView(p: Props) {
         ) : (
           <Matrix
             source={p.source} head={head} table={table} progress={p.progress} state={state} go={go} columns={columns} selection={selection}
-            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} step={narrow ? step : undefined}
+            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} trouble={setTrouble} step={narrow ? step : undefined}
             shown={<ShownOf table={table} selection={selection} />}
           />
         )}
@@ -116,7 +119,7 @@ function Nothing({ table, head, state, go }: Props) {
   if (table.rows.length === 0) {
     return (
       <Told title={head.alive ? "Nothing is settled yet" : "This run has no results"}>
-        <p>{head.alive ? "Cases appear here as they are settled." : "It ended before its first case was settled."}</p>
+        <p>{head.alive ? "Cases appear here as they are settled." : head.status === "finished" ? "There was nothing to run." : "It ended before its first case was settled."}</p>
       </Told>
     );
   }

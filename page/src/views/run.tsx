@@ -1,5 +1,6 @@
 /** One run: what it came to, and its views. */
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { Problem } from "../data/problem";
 import type { DataSource, Head, RunSummary } from "../data/source";
 import { summaries as summariesOf } from "../model/summary";
 import type { Table } from "../model/table";
@@ -34,10 +35,15 @@ export function RunPage({ source, state, go }: Props) {
   useKeys({
     "?": () => setHelp(true),
     "/": () => focusOn("filter"),
-    "g r": () => go({ ...START }),
+    "g r": () => (source.live ? go({ ...START }) : false),
     "g m": () => go({ view: "matrix" }),
     "g c": () => go({ view: "charts" }),
+    "g v": () => go({ view: "comparison" }),
+    "g a": () => go({ view: "about" }),
   });
+  useEffect(() => {
+    if (head !== undefined && head.id !== state.run) go({ run: head.id }, true); // it was named by the start of its id
+  }, [head?.id, state.run]);
   useEffect(() => {
     const view = VIEWS.find(([each]) => each === state.view && each !== "matrix")?.[1];
     if (head !== undefined) document.title = [view, visible(head.title || head.id), "Evenhand"].filter((part) => part !== undefined).join(" · ");
@@ -48,7 +54,7 @@ export function RunPage({ source, state, go }: Props) {
       {problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} />}
-      {help && <Help close={() => setHelp(false)} />}
+      {help && <Help source={source} close={() => setHelp(false)} />}
     </div>
   );
 }
@@ -63,11 +69,11 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
   const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline });
   const { rows } = selection;
   const summaries = useLate(() => (table.size === 0 ? [] : summariesOf(table, rows)), [table, rows], []);
-  const hidden = state.hide.join();
-  const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, hidden]);
+  const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, state.hide.join()]);
+  const hidden = state.blind && state.view !== "matrix";
   return (
     <main class="run-main">
-      <RunTotals head={head} blind={state.blind} />
+      <RunTotals head={head} blind={state.blind} live={source.live} />
       <Tabs state={state} />
       {state.view === "matrix" && <TroubleLine problem={against.problem} />}
       {state.cell === undefined && <TroubleLine problem={labels.problem} />}
@@ -78,11 +84,13 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
         />
       )}
       <div class={state.view === "matrix" ? "unused" : "page-scroll"} aria-busy={!progress.done}>
-        {state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
-        {state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} go={go} state={state} />}
-        {state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} />}
-        {state.view === "about" && (state.blind ? <Told title="Hidden while you label blind">It names models and prompts.</Told> : <About head={head} />)}
+        {hidden && <Hidden state={state} />}
+        {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
+        {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} go={go} state={state} />}
+        {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} />}
+        {!hidden && state.view === "about" && <About head={head} />}
       </div>
+      {state.cell !== undefined && progress.done && table.at(state.cell) < 0 && <TroubleLine problem={new Problem(`there is no trial ${state.cell} here`, head.alive ? "It may not be settled yet." : "")} />}
       {state.cell !== undefined && table.at(state.cell) >= 0 && (
         <Drawer
           source={source} head={head} table={table} index={state.cell} tab={state.tab} blind={state.blind} go={go}
@@ -96,7 +104,17 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
 
 const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["charts", "Charts"], ["comparison", "Comparison"], ["about", "About"]];
 
-/** Blind, only the matrix is told of: the other views are about what is hidden. */
+/** In place of a view that is about what is hidden. */
+function Hidden({ state }: { state: RunState }) {
+  return (
+    <Told title="Hidden while you label blind">
+      <p>This view names variants and verdicts.</p>
+      <p><a href={write({ ...state, view: "matrix" })}>Go on labelling</a>, or <a href={write({ ...state, blind: false })}>end it and see the view</a>.</p>
+    </Told>
+  );
+}
+
+/** Blind, only the matrix is told of. */
 function Tabs({ state }: { state: RunState }) {
   const views = state.blind ? VIEWS.filter(([view]) => view === "matrix" || view === state.view) : VIEWS;
   return (

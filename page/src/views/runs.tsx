@@ -33,7 +33,7 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
           {runs !== undefined && <span class="muted">{found?.length === runs.length ? count(runs.length, "run") : `${found?.length ?? 0} of ${count(runs.length, "run")}`}</span>}
           <input
             id="search" class="control list-search" type="search" placeholder="Search" aria-label="Search the runs" value={state.q}
-            onInput={(event) => go({ q: event.currentTarget.value })}
+            onInput={(event) => go({ q: event.currentTarget.value }, true)}
           />
           <span class="list-compare">
             {run !== undefined && base !== undefined ? (
@@ -53,7 +53,7 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
           </Told>
         )}
       </main>
-      {help && <Help close={() => setHelp(false)} />}
+      {help && <Help source={source} close={() => setHelp(false)} />}
     </div>
   );
 }
@@ -62,8 +62,8 @@ function NoRuns() {
   return (
     <Told title="There are no runs here yet">
       <p>Make an eval that works offline, and run it:</p>
-      <pre class="told-code">evenhand init demo{"\n"}cd demo{"\n"}evenhand run</pre>
-      <p>Runs are looked for in the folder in which `evenhand view` was started.</p>
+      <pre class="told-code">evenhand init demo{"\n"}cd demo{"\n"}evenhand run --offline</pre>
+      <p>Runs are looked for in the folder in which <code>evenhand view</code> was started, in those above it and below it.</p>
     </Told>
   );
 }
@@ -101,7 +101,7 @@ function useRunList(source: DataSource): { runs: readonly RunSummary[] | undefin
 }
 
 function fits(run: RunSummary, query: string): boolean {
-  const text = `${run.title} ${run.source} ${run.id} ${run.verdict} ${run.status}`.toLowerCase();
+  const text = [run.title, run.source, run.id, run.verdict, run.status, ...Object.entries(run.tags).flat()].join(" ").toLowerCase();
   return query.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 

@@ -19,13 +19,12 @@ def import_(file: Path) -> int:
     from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)
     from evenhand.promptfoo.results import read_results  # noqa: PLC0415 (see above)
-    from evenhand.store.catalogue import home_for, run_folder  # noqa: PLC0415 (see above)
     from evenhand.store.keeping import keep_run  # noqa: PLC0415 (see above)
     from evenhand.store.labels import append_labels  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
     recorded = read_results(file)
-    path = waited_for(keep_run(run_folder(home_for(None)), recorded.meta, recorded.trials()))
+    path = waited_for(keep_run(Path.cwd(), recorded.meta, recorded.trials()))
     if labels := list(recorded.labels()):
         append_labels(path, labels)
     with RunFile.open(path) as run:

@@ -12,8 +12,9 @@ import click
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from evenhand.core.label import Label
     from evenhand.core.variant import Variant
     from evenhand.report.verbose import Verbose
     from evenhand.store.runfile import RunFile
@@ -203,21 +204,28 @@ def _list_trials(run_file: RunFile, out: TextIO) -> None:
 
 def _print_trials(run_file: RunFile, out: TextIO) -> None:
     """Prints each trial whole, one after the other."""
-    from evenhand.report.words import put  # noqa: PLC0415 (only for -v)
+    from evenhand.core.label import standing  # noqa: PLC0415 (only for -v)
+    from evenhand.report.words import put  # noqa: PLC0415 (see above)
 
-    verbose = verbose_for(out, run_file.meta.variants, run_file.meta.repeats)
+    meta, labels = run_file.meta, standing(run_file.labels())
+    verbose = verbose_for(out, meta.variants, meta.repeats, labels)
     with printing():
         for trial in run_file.trials():
             put(out, verbose.text(trial))
 
 
-def verbose_for(out: TextIO, variants: Sequence[Variant], repeats: int) -> Verbose:
-    """What puts a run's trials into words for this stream."""
+def verbose_for(
+    out: TextIO,
+    variants: Sequence[Variant],
+    repeats: int,
+    labels: Mapping[int, Sequence[Label]] | None = None,
+) -> Verbose:
+    """What puts a run's trials, and what people say of them, into words for this stream."""
     from evenhand.report.console import PLAIN_WIDTH  # noqa: PLC0415 (see above)
     from evenhand.report.ink import Ink  # noqa: PLC0415 (see above)
     from evenhand.report.verbose import Verbose  # noqa: PLC0415 (see above)
 
-    return Verbose(variants, repeats, _width(out) or PLAIN_WIDTH, Ink(_color(out)))
+    return Verbose(variants, repeats, _width(out) or PLAIN_WIDTH, Ink(_color(out)), labels)
 
 
 def print_run(run_file: RunFile, *, as_json: bool, table: bool, with_heading: bool = True) -> None:

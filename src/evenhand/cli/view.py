@@ -39,7 +39,8 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
     Prints a link, and serves the page to whoever opens it until Ctrl-C. Nobody else can reach it: it is for this
     machine alone, and the link has a token in it. Runs that are still going on are shown as they grow.
     """
-    from evenhand.store.catalogue import find  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.report.words import near  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
     from evenhand.viewer.access import loopback  # noqa: PLC0415 (see above)
     from evenhand.viewer.listing import Runs  # noqa: PLC0415 (see above)
     from evenhand.viewer.server import serve  # noqa: PLC0415 (see above)
@@ -48,6 +49,9 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
     path = find(Path.cwd(), run) if run else None
     runs = Runs(Path.cwd(), path)
     place = f"#/run/{path.stem}" if path else ""
+
+    for hidden, shown in runs.hidden().items():
+        tell(f"{near(hidden)} is not shown: {near(shown)} has the same id\n  Name it to see it.")
 
     def started(gate: Gate) -> None:
         link = gate.link + place

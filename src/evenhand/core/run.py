@@ -15,6 +15,9 @@ RunStatus = Literal["running", "finished", "interrupted", "stopped", "out_of_bud
 
 VerdictWord = Literal["passed", "failed", "undecided"]
 
+SHORT_ID = 10
+"""So many characters of a run's id say when it was made, to the millisecond: the least that is shown of one."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunMeta:

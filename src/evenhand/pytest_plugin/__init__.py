@@ -219,7 +219,7 @@ def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -
     result = sitting.settle(trial)
     failing = result.outcome in ("fail", "error") and not body_failed
     item.stash[TOLD] = {
-        "run": sitting.id,
+        "run": str(sitting.path),
         "undecided": failing and result.outcome == "error",
         "states": [o.outcome for o in result.outcomes] or ["error"] * len(trial.places),
         "calls": result.calls,

@@ -155,8 +155,8 @@ class Sitting:
             created_at=time.time(),
             version=__version__,
         )
-        self.id = meta.id
         self._journal = Journal.create(run_folder(home), meta)
+        self.path = self._journal.path
         self._cache = Cache.open(cache_folder(home))
         self._host = CodeHost()
         self._desk = CallDesk(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.report.words import count, safe, short_id
+from evenhand.report.words import count, safe
+from evenhand.store.catalogue import called
 
 _MARKS = {"pass": "✓", "fail": "✗", "error": "!", "not_applicable": "–"}
 
@@ -85,5 +88,6 @@ def closing(told: Sequence[Mapping[str, Any]]) -> str:
         asked = count(calls, "model call")
         parts.append(f"{asked}, {cached} replayed" if cached else asked)
     runs = list(dict.fromkeys(one["run"] for one in told))
-    parts.append(", ".join(f"evenhand show {short_id(run)}" for run in runs))
+    here = Path.cwd()
+    parts.append(", ".join(f"evenhand show {quote(called(here, Path(run)))}" for run in runs))
     return "evenhand: " + " · ".join(parts)

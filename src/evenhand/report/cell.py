@@ -7,10 +7,11 @@ import json
 from collections.abc import Mapping
 
 from evenhand.core.errors import UsageError
+from evenhand.core.label import standing
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.report.grid import Grid, row_case
 from evenhand.report.ink import Ink
-from evenhand.report.outcome import outcome_lines, wrapped
+from evenhand.report.outcome import label_lines, outcome_lines, wrapped
 from evenhand.report.words import clip, money, number, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
 
@@ -101,6 +102,9 @@ def cell_lines(run: RunFile, grid: Grid, trial: TrialResult, width: int, ink: In
         lines += ["", f"  {ink('expected', 'dim')}"]
     for outcome in trial.outcomes:
         lines += outcome_lines(outcome, width, ink)
+    labels = standing(run.labels()).get(trial.index, ())
+    if labels:
+        lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
     calls = list(run.calls(trial.index))
     if calls:
         lines += ["", f"  {ink('calls', 'dim')}"]

@@ -24,7 +24,7 @@ def lines(comparison: ComparedRuns) -> list[str]:
     found: list[str] = []
     for result in comparison.results:
         found.append(
-            f"{headline(result, comparison)}: {result.verdict}{_because(result, comparison)}"
+            f"{headline(result, comparison)}: {result.verdict}{because(result, comparison)}"
         )
         found += [f"  {line}" for line in _below(result)]
     if len(comparison.results) > 1:
@@ -56,7 +56,8 @@ def amount(result: Compared, value: float) -> str:
     reach = (result.high - result.low) / 2
     scale = reach if 0 < reach < math.inf else abs(result.difference or 0) or 1
     digits = max(0 if scale >= 10 else 2, 1 - math.floor(math.log10(scale * 2)))
-    return f"{value:+,.{digits}f}"
+    text = f"{value:+,.{digits}f}"
+    return text if text.strip("+-0.") else text[1:]  # nothing has no sign
 
 
 def _narrow(result: Compared) -> bool:
@@ -86,8 +87,8 @@ def _plain(result: Compared, size: float) -> str:
     return amount(result, size).lstrip("+-") + (" points" if result.data.rates else "")
 
 
-def _because(result: Compared, comparison: ComparedRuns) -> str:
-    """What the verdict rests on, in brackets, where it is no difference that was shown."""
+def because(result: Compared, comparison: ComparedRuns) -> str:
+    """What the verdict rests on, in brackets after a space; empty where a difference was shown."""
     n, margin = result.n, comparison.margin
     if result.open:
         return f" ({count(len(result.errors), 'case')} in error could turn it)"
@@ -124,7 +125,7 @@ def _below(result: Compared) -> Iterator[str]:
         gains = sum((change.difference > 0) != result.lower for change in result.changed)
         less = ", less is better" if result.lower else ""
         yield (
-            f"{_level(result, result.first)} → {_level(result, result.second)}{less} · "
+            f"{level(result, result.first)} → {level(result, result.second)}{less} · "
             f"{gains:,} better, {len(result.changed) - gains:,} worse, {result.alike:,} the same"
         )
     width = max((len(_short(c.name)) for c in result.changed[:CHANGES]), default=0)
@@ -132,7 +133,7 @@ def _below(result: Compared) -> Iterator[str]:
         mark = "✓" if (change.difference > 0) != result.lower else "✗"
         yield (
             f"{mark} {_short(change.name):<{width}}  "
-            f"{_level(result, change.first)} → {_level(result, change.second)}"
+            f"{level(result, change.first)} → {level(result, change.second)}"
         )
     if len(result.changed) > CHANGES:
         yield f"  … and {len(result.changed) - CHANGES:,} more"
@@ -151,7 +152,8 @@ def _below(result: Compared) -> Iterator[str]:
         yield "! not judged alike: {} in the first, {} in the second".format(*told)
 
 
-def _level(result: Compared, value: float) -> str:
+def level(result: Compared, value: float) -> str:
+    """A mean of one side."""
     if not result.data.rates:
         return f"{value:,.4g}"
     return f"{value * 100:.1f} %" if _narrow(result) and 0 < value < 1 else percent(value)
@@ -185,7 +187,7 @@ def _row(result: Compared, comparison: ComparedRuns) -> dict[str, Any]:
         "metric": result.metric,
         "columns": list(result.columns),
         "verdict": result.verdict,
-        "because": _because(result, comparison).strip(" ()") or None,
+        "because": because(result, comparison).strip(" ()") or None,
         "kind": "rate" if result.data.rates else "score",
         "better": "lower" if result.lower else "higher",
         "n": result.n,
@@ -236,7 +238,7 @@ def html(comparison: ComparedRuns) -> str:
         cells = ["–"] * 4
         if result.first is not None and result.second is not None:
             unit = " points" if result.data.rates else ""
-            cells = [_level(result, result.first), _level(result, result.second)]
+            cells = [level(result, result.first), level(result, result.second)]
             cells.append(amount(result, result.second - result.first) + unit)
             cells.append(f"{amount(result, result.low)} to {amount(result, result.high)}")
         cells += [f"{result.n:,}", p_value(result.p).removeprefix("p = ").removeprefix("p ")]

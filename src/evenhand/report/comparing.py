@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from evenhand.core.errors import UsageError
@@ -29,6 +31,7 @@ from evenhand.report.words import safe, short_id
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired import Differences, Word, verdict
+from evenhand.store.catalogue import called
 
 
 class Comparison(ComparedRuns):
@@ -61,6 +64,11 @@ class Comparison(ComparedRuns):
             for result in self.results
             for change in result.changed
         ]
+
+    def of(self, metric: str) -> Comparison:
+        """What it would be had this metric alone been asked for: p-values are corrected for its columns only."""
+        kept = [result for result in self.results if result.metric == metric]
+        return replace(self, results=tuple(_judged(kept, self.margin)))
 
     def document(self) -> dict[str, Any]:
         """All of it as plain values, `evenhand.compare/1`: what `evenhand compare --json` prints."""
@@ -147,7 +155,7 @@ def compare(
 
 def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> None:
     if first.run.meta.id == second.run.meta.id and all(i == j for i, j in pairs):
-        name = short_id(first.run.meta.id)
+        name = called(Path.cwd(), first.run.path)
         known = column_names(first.run.meta.variants)
         hint = "Name two of its columns: " + " ".join(f"'{name}:{each}'" for each in known[:2])
         raise UsageError(
@@ -207,10 +215,9 @@ def _unfinished(side: Side) -> Iterator[str]:
     meta = side.run.meta
     settled = side.run.totals().trials
     if settled < meta.planned:
-        name = short_id(meta.id)
         yield (
-            f"{name} did not finish: {settled:,} of {meta.planned:,} trials; "
-            f"`evenhand resume {name}` goes on with it"
+            f"{short_id(meta.id)} did not finish: {settled:,} of {meta.planned:,} trials; "
+            f"`evenhand resume {quote(called(Path.cwd(), side.run.path))}` goes on with it"
         )
 
 

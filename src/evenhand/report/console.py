@@ -6,11 +6,14 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from shlex import quote
 from typing import Any, TextIO
 
 from evenhand.core.errors import Problem, StoreError
+from evenhand.core.label import standing
 from evenhand.core.plan import CallEstimate, Plan
-from evenhand.core.run import CallRecord, Totals, verdict
+from evenhand.core.run import SHORT_ID, CallRecord, Totals, verdict
 from evenhand.core.variant import Variant
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
@@ -28,7 +31,7 @@ from evenhand.report.words import (
     tokens,
 )
 from evenhand.stats.interval import wilson, wilson_of_clusters
-from evenhand.store.catalogue import Listed
+from evenhand.store.catalogue import SUFFIX, Listed, called, names
 from evenhand.store.runfile import RunFile
 
 PLAIN_WIDTH = 100
@@ -140,23 +143,25 @@ def doubt_lines(calls: Sequence[CallRecord], last_words: Sequence[str]) -> list[
 def list_lines(found: Iterable[Listed]) -> list[str]:
     """A line for each run, the newest first."""
     lines: list[str] = []
-    for listed in sorted(found, key=lambda item: item.path.stem, reverse=True):
-        meta = listed.meta
+    order = sorted(found, key=lambda item: item.path.stem, reverse=True)
+    known = names(listed.path for listed in order)
+    for listed in order:
+        meta, name = listed.meta, safe(known[listed.path] or near(listed.path))
         if meta is None:
-            lines.append(f"{short_id(listed.path.stem)}  {safe(listed.problem)}")
+            lines.append(f"{name}  {safe(listed.problem)}")
             continue
         try:
             with RunFile.open(listed.path) as run:
                 totals = run.totals()
         except StoreError as error:
-            lines.append(f"{short_id(meta.id)}  {safe(error.message)}")
+            lines.append(f"{name}  {safe(error.message)}")
             continue
         status = (
             "running" if listed.alive else "killed" if meta.status == "running" else meta.status
         )
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at))
         lines.append(
-            f"{short_id(meta.id)}  {when}  {totals.passed}/{totals.trials} passed"
+            f"{name}  {when}  {totals.passed}/{totals.trials} passed"
             f"  {status:<12}  {clip(safe(meta.title), 40)}"
         )
     return lines or ["there are no runs yet: `evenhand run` makes one"]
@@ -195,8 +200,9 @@ def cells_json(run: RunFile, ref: str) -> Iterator[str]:
     from evenhand.report.cell import find_cells  # noqa: PLC0415 (only when one is asked for)
     from evenhand.report.document import json_text, trial_row  # noqa: PLC0415 (see above)
 
+    labels = standing(run.labels())
     for trial in find_cells(run, Grid(run), ref):
-        yield json_text(trial_row(trial, run.meta.variants))
+        yield json_text(trial_row(trial, run.meta.variants, labels.get(trial.index, ())))
 
 
 def listed_json(found: Iterable[Listed]) -> Iterator[str]:
@@ -285,7 +291,9 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     if missing > 0:
         parts.append(f"{missing:,} not run")
     parts += _calls(run, totals)
-    if meta.finished_at:
+    if run.narrowed:
+        pass  # how long the whole run took says nothing of these trials
+    elif meta.finished_at:
         parts.append(seconds(meta.finished_at - meta.created_at))
     elif meta.status == "running":
         parts.append("still running" if run.alive else "cut off")
@@ -298,8 +306,11 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     if meta.status not in ("finished", "running") and meta.message:
         for text in safe(meta.message, multiline=True).splitlines():
             lines += [ink(line, "yellow") for line in _wrapped(text, width)]
-    saved = f"saved as {short_id(meta.id)} in {near(run.path.parent)}"
-    following = f"next: {_next(run, totals, grid, missing)}"
+    # The next one that is imported may be of the same moment: what is printed now has to find this one then, too.
+    least = SHORT_ID + 4 if "imported" in meta.settings else SHORT_ID
+    name = called(Path.cwd(), run.path, least)
+    saved = f"saved as {short_id(meta.id) if name.endswith(SUFFIX) else name} in {near(run.path.parent)}"
+    following = f"next: {_next(run, totals, grid, missing, quote(name))}"
     if len(saved) + len(following) + 5 <= width:
         return [*lines, f"  {saved} · {following}"]
     return [*lines, f"  {saved}", f"  {following}"]
@@ -324,9 +335,8 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
     return parts
 
 
-def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int) -> str:
-    """The command that most people want now."""
-    name = short_id(run.meta.id)
+def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: str) -> str:
+    """The command that most people want now, with this for the run."""
     if "imported" not in run.meta.settings and ((missing > 0 or totals.errors) and not run.alive):
         return f"evenhand resume {name}"
     if not totals.failed:

@@ -16,6 +16,7 @@ from evenhand.store.runfile import RunFile
 
 NAMED = 3
 NAME = 40
+CHOSEN = "trials were chosen by what came of them: rates say nothing of the others"
 _ROLES = {"setup": "set-up"}
 
 
@@ -35,11 +36,15 @@ class Marked:
 def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str]:
     """The sentences below the table. Columns are not compared by trials that were chosen: the choice decides.
 
+    Of those that were chosen by what came of them, only what their judges were not sure of is told.
+
     Args:
         run: The run.
         grid: Its cells.
         marked: Where to look; without it every trial is looked at, twice.
     """
+    if run.by_outcome:
+        return _unsure(run, grid, marked)
     told = found_by_triggers(run, marked.triggers if marked else None)
     found = [f"{grid.names[one.variant]}: {one}" for one in told]
     compared = [] if run.narrowed else sentences(grid)
@@ -47,7 +52,20 @@ def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str
 
 
 def warnings(run: RunFile) -> list[str]:
-    """The evals that let trials pass without asking anything of them, each once."""
+    """The evals that let trials pass without asking anything of them, each once; and how trials were chosen, if so."""
+    return [*_chosen(run), *_unasked(run)]
+
+
+def _chosen(run: RunFile) -> list[str]:
+    if not (run.by_outcome and run.meta.planned):
+        return []
+    left_out = "comparisons" if len(run.meta.variants) > 1 else ""
+    if run.meta.repeats > 1:
+        left_out += f"{', ' if left_out else ''}pass@k and cases that waver"
+    return [CHOSEN + (f"; {left_out} are left out" if left_out else "")]
+
+
+def _unasked(run: RunFile) -> list[str]:
     if not any(variant.where for variant in run.meta.variants):
         return []  # and nothing is read
     passed: dict[tuple[str, str], int] = {}

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
+from evenhand.core.label import standing
 from evenhand.core.run import Totals, verdict
 from evenhand.report.failures import failure_lines
 from evenhand.report.findings import findings, usage_line, warnings
@@ -54,7 +55,8 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
             if block:
                 lines += ["", *_block(block)]
         lines += _in_full(run, totals)
-    lines += ["", f"run `{short_id(meta.id)}`, {_when(meta.finished_at, meta.created_at)}"]
+    took = "" if run.narrowed else f", {_when(meta.finished_at, meta.created_at)}"
+    lines += ["", f"run `{short_id(meta.id)}`{took}"]
     put(out, "\n".join(lines) + "\n")
     return totals.trials
 
@@ -72,7 +74,8 @@ def _table(run: RunFile, grid: Grid) -> Iterator[str]:
 
 def _in_full(run: RunFile, totals: Totals) -> Iterator[str]:
     """The first trials that failed or are in error, each with all of its expectations, folded away."""
-    verbose = Verbose(run.meta.variants, run.meta.repeats, WIDTH, Ink(False))
+    labels = standing(run.labels())
+    verbose = Verbose(run.meta.variants, run.meta.repeats, WIDTH, Ink(False), labels)
     found = [*run.matching("fail", IN_FULL), *run.matching("error", IN_FULL)]
     lines = [line.removeprefix("  ") for trial in found for line in [*verbose.lines(trial), ""]]
     if lines:

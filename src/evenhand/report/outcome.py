@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from evenhand.core.label import Label
 from evenhand.core.score import Outcome
 from evenhand.report.ink import Ink
 from evenhand.report.words import clip, columns, number, safe
@@ -54,6 +55,22 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
             ink(line, "dim")
             for line in wrapped(f"{safe(str(name))}  {text_of(value)}", width, inner, KEPT_LINES)
         ]
+    return lines
+
+
+def label_lines(labels: Sequence[Label], width: int, indent: str) -> list[str]:
+    """What people say of a trial, each with whose it is; `labels` are those that count."""
+    lines: list[str] = []
+    for label in labels:
+        value = label.value
+        told = {
+            "verdict": f"labelled {value}",
+            "score": f"rated {value:g} of 5" if isinstance(value, float | int) else "",
+            "note": f"note: {value}",
+            "star": "starred",
+        }[label.field]
+        by = f" ({label.author})" if label.author else ""
+        lines += wrapped(told + by, width, indent, REASON_LINES)
     return lines
 
 

@@ -36,9 +36,12 @@ WORDS: Mapping[str, tuple[str, ...] | None] = {
 """Fields of words: what they can say; None for anything."""
 NUMBERS = ("score", "passed", "latency", "cost", "tokens", "repeat", "rating", "change")
 
+_BEFORE = frozenset({"variant", "prompt", "model", "case", "tag", "metadata", "repeat"})
+"""What is known of a trial before it is run: who chooses by nothing else does not choose the result."""
+
 _OPERATOR = re.compile(r"<=|>=|!=|:|<|>|=")
 _NUMBER = re.compile(
-    r"(\$?)([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)(ms|s|m)?", re.IGNORECASE | re.ASCII
+    r"(\$?)([+\u2212-]?(?:\d+\.?\d*|\.\d+)(?:e[+\u2212-]?\d+)?)(ms|s|m)?", re.IGNORECASE | re.ASCII
 )
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _EXAMPLES = {"latency": "10s (ms, s, m)", "cost": "$0.01"}
@@ -152,6 +155,20 @@ def parse(query: str, names: Names) -> tuple[list[Term], list[QueryProblem]]:
                 at, end = wrong.place.start, wrong.place.end  # noqa: PLW2901 (the part of the term that is meant)
             problems.append(QueryProblem(at, end, wrong.what, wrong.hint))
     return terms, problems
+
+
+def by_outcome(terms: Sequence[Term]) -> bool:
+    """Whether some term chooses trials by what came of them: outcome, score, output, cost, what people say."""
+    return not all(
+        (isinstance(term, WordTerm) and term.field in _BEFORE)
+        or (
+            isinstance(term, NumberTerm)
+            and {term.left.name} <= _BEFORE
+            and not term.left.metric
+            and all(isinstance(each, float) for each in term.right)
+        )
+        for term in terms
+    )
 
 
 def _spans(query: str) -> Iterator[tuple[int, int]]:
@@ -290,7 +307,7 @@ def _number(left: Measure, value: _Word) -> float | None:
     of = "" if left.metric else left.name
     if (dollar and of != "cost") or (unit and of != "latency"):
         return None
-    return float(digits) * (_SECONDS[unit.lower()] if unit else 1)
+    return float(digits.replace("\u2212", "-")) * (_SECONDS[unit.lower()] if unit else 1)
 
 
 def _measure(word: _Word, names: Names) -> Measure | None:

@@ -48,7 +48,10 @@ class Rate:
 
 
 def rates(run: RunFile) -> list[Rate]:
-    """The pass rate of each column, in the order of `meta.variants`."""
+    """The pass rate of each column, in the order of `meta.variants`.
+
+    Trials that were chosen by what came of them say nothing of repeats: `flaky` and `tries` are empty then.
+    """
     clusters: list[list[tuple[int, int]]] = [[] for _ in run.meta.variants]
     flaky: list[list[Tally]] = [[] for _ in run.meta.variants]
     shared: dict[
@@ -57,7 +60,7 @@ def rates(run: RunFile) -> list[Rate]:
     for tally in run.tallies():
         pair = (tally.passed, tally.n)
         clusters[tally.variant].append(shared.setdefault(pair, pair))
-        if 0 < tally.passed < tally.n:
+        if 0 < tally.passed < tally.n and not run.by_outcome:
             flaky[tally.variant].append(tally)
     return [
         Rate(
@@ -67,7 +70,7 @@ def rates(run: RunFile) -> list[Rate]:
             len(found),
             *wilson_of_clusters(found),
             tuple(sorted(flaky[variant], key=lambda tally: tally.passed / tally.n)),
-            _tries(found),
+            () if run.by_outcome else _tries(found),
         )
         for variant, found in enumerate(clusters)
     ]

@@ -189,6 +189,7 @@ def read(
     """
     lower = _lower(run)
     seen = {column: Seen(lower=lower) for column in columns}
+    broken: list[tuple[int, str, Collection[str]]] = []
     for trial in run.trials():
         found = seen.get(trial.variant)
         if found is None:
@@ -196,6 +197,8 @@ def read(
         asked = _asked(trial.outcomes)
         found.labels.update(dict.fromkeys((*trial.named_scores, *asked)))
         every = (PASSED, *trial.named_scores, *_named(trial.outcomes))
+        if not wanted and trial.outcome == "error":
+            broken.append((trial.variant, trial.case, every))
         for metric in wanted or dict.fromkeys(every):
             value = _value(trial, metric, asked.get(metric, ()))
             if value is not None:
@@ -211,6 +214,10 @@ def read(
             found.keys.update(trial.metadata)
             if trial.metadata.get(cluster) is not None:
                 found.clusters.setdefault(trial.case, encode(trial.metadata[cluster]))
+    for column, case, measured in broken:  # what else the column measures is in error, too
+        for metric, cases in seen[column].metrics.items():
+            if metric not in measured:
+                cases.setdefault(case, Tally()).errors += 1
     return seen
 
 

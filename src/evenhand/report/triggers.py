@@ -78,11 +78,15 @@ class Found:
 def found_by_triggers(run: RunFile, places: Sequence[int] | None = None) -> list[Found]:
     """Precision and recall of each column that has trigger tests, in the columns' order.
 
+    None of trials that were chosen by what came of them.
+
     Args:
         run: The run.
         places: Where in the plan such trials are, and maybe others; without them every trial is looked at.
     """
     found: dict[int, Found] = {}
+    if run.by_outcome:
+        return []
     for trial in run.measuring(MEASURES) if places is None else run.at(places):
         for outcome in trial.outcomes:
             for name in outcome.named.keys() & {PRECISION, RECALL}:

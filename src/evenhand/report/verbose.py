@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from evenhand.core.label import Label
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.grid import column_names
 from evenhand.report.ink import Ink
-from evenhand.report.outcome import outcome_lines, wrapped
+from evenhand.report.outcome import label_lines, outcome_lines, wrapped
 from evenhand.report.words import clip, columns, number, safe, seconds
 
 ERROR_LINES = 4
@@ -22,9 +23,18 @@ class Verbose:
         repeats: How often each case is run.
         width: The columns of the terminal.
         ink: For marks and colours.
+        labels: What people say of trials, by place in the plan.
     """
 
-    def __init__(self, variants: Sequence[Variant], repeats: int, width: int, ink: Ink) -> None:
+    def __init__(
+        self,
+        variants: Sequence[Variant],
+        repeats: int,
+        width: int,
+        ink: Ink,
+        labels: Mapping[int, Sequence[Label]] | None = None,
+    ) -> None:
+        self._labels = labels or {}
         self._names = column_names(variants)
         self._repeats = repeats
         self._width = width
@@ -48,7 +58,7 @@ class Verbose:
             lines += outcome_lines(outcome, width, ink, "      ")
         if not trial.outcomes:
             lines += self._without(trial)
-        return lines
+        return lines + label_lines(self._labels.get(trial.index, ()), width, "      ")
 
     def _place(self, trial: TrialResult) -> str:
         name = safe(trial.description or trial.case)

@@ -23,6 +23,7 @@ from evenhand.report.query import (
     Term,
     TextTerm,
     WordTerm,
+    by_outcome,
     parse,
 )
 from evenhand.report.sides import Side, matched
@@ -68,7 +69,7 @@ def narrow(run: RunFile, query: str, baseline: RunFile | None = None) -> list[in
         raise UsageError("\n".join(map(str, problems)))
     before = None if baseline is None else outcomes_before(run, baseline)
     places = list(select(run.trials, variants, terms, labels=standing(run.labels()), before=before))
-    run.only(places, f"where {' '.join(query.split())}")
+    run.only(places, f"where {' '.join(query.split())}", by_outcome=by_outcome(terms))
     return places
 
 

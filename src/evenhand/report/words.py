@@ -14,6 +14,8 @@ import unicodedata
 from pathlib import Path
 from typing import TextIO
 
+from evenhand.core.run import SHORT_ID
+
 # C0 and C1 controls without tab and line feed, marks of direction, characters that nobody sees, tags, lone surrogates.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -33,7 +35,6 @@ _PLAIN = str.maketrans(
         "≥": ">=",
     }
 )
-SHORT_ID = 10
 
 
 def safe(text: str, *, multiline: bool = False) -> str:
@@ -161,7 +162,7 @@ def near(path: str | Path) -> str:
 
 
 def short_id(run_id: str) -> str:
-    """The start of a run's id, enough to find it by: time to the millisecond."""
+    """The start of a run's id, to be read; for what is to be typed see `catalogue.called`."""
     return run_id[:SHORT_ID]
 
 

@@ -100,8 +100,11 @@ class JournaledCalls(Counts):
         return list(found.values())
 
     def spend(self) -> Spend:
-        """What its calls came to, over all sessions. Of one that was settled elsewhere, what its trials say."""
-        if "imported" in self.meta.settings:
+        """What its calls came to, over all sessions. Of one that was settled elsewhere, what its trials say.
+
+        Of trials that were chosen (`only`) it is what they cost themselves.
+        """
+        if self.narrowed or "imported" in self.meta.settings:
             totals = self.totals()
             return Spend(totals.calls - totals.cached, totals.cost_usd, 0, 0, 0.0)
         with readable(self.path):

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import StoreError, UsageError
-from evenhand.core.run import RunMeta
+from evenhand.core.run import SHORT_ID, RunMeta
 from evenhand.store.runfile import RunFile
 
 HOME = ".evenhand"
@@ -137,6 +138,58 @@ def _imported_as(path: Path) -> str:
         return ""
 
 
+def files(start: Path) -> list[Path]:
+    """All run files that somebody who stands in `start` may mean, the nearest first."""
+    return [path for home in homes(start) for path in paths(home)]
+
+
+def names(known: Iterable[Path]) -> dict[Path, str]:
+    """As much of each run's id as tells it from the others, `SHORT_ID` characters at least.
+
+    Empty where two files have the same id: then none does.
+    """
+    order = sorted(known, key=_by_id)
+    ids = ["", *map(_by_id, order), ""]
+    found: dict[Path, str] = {}
+    for path, *beside in zip(order, ids, ids[2:], strict=False):
+        alike = max(len(os.path.commonprefix([path.stem, other])) for other in beside)  # noqa: RUF071 (of ids)
+        found[path] = "" if path.stem in beside else path.stem[: max(SHORT_ID, alike + 1)]
+    return found
+
+
+def called(start: Path, path: Path, least: int = SHORT_ID) -> str:
+    """What somebody who stands in `start` calls a run in a command, as short as finds it.
+
+    It is the file where no id does: where no run is looked for. Only runs beside it are looked at: those elsewhere
+    were made at other moments, and of a copy among them `find` tells.
+
+    Args:
+        start: The folder.
+        path: The run.
+        least: So many characters at least; more than SHORT_ID of one that may get neighbours of the same moment.
+    """
+    path, home = path.absolute(), path.absolute().parent.parent
+    name = names(paths(home)).get(path) if _looked_in(start.absolute(), home) else ""
+    return path.stem[: max(least, len(name))] if name else os.path.relpath(path, start)
+
+
+def _looked_in(start: Path, home: Path) -> bool:
+    """Whether this is one of `homes(start)`, without a look at all the folders."""
+    if os.environ.get("EVENHAND_HOME"):
+        return home == home_for(None)
+    folder = home.parent
+    if home.name != HOME or not (start.is_relative_to(folder) or folder.is_relative_to(start)):
+        return False
+    below = folder.parts[len(start.parts) :]
+    return len(below) <= DEPTH and not any(p.startswith(".") or p in _NOT_HERE for p in below)
+
+
+def matching(known: Iterable[Path], ref: str) -> list[Path]:
+    """The runs that an id, or the start of one, may mean: those with just this id, or all that begin so."""
+    begun = [path for path in known if path.stem.startswith(ref.upper())]
+    return [path for path in begun if path.stem == ref.upper()] or begun
+
+
 def find(start: Path, ref: str | None) -> Path:
     """The run meant by somebody who stands in `start`: an id, the start of one, a file, or the latest for None.
 
@@ -150,9 +203,7 @@ def find(start: Path, ref: str | None) -> Path:
         if path.is_file():
             return path.absolute()
         raise UsageError(f"{ref}: there is no such run file")
-    known = sorted(
-        (path for home in homes(start) for path in paths(home)), key=_by_id, reverse=True
-    )
+    known = sorted(files(start), key=_by_id, reverse=True)
     if not known:
         raise UsageError(
             f"there are no runs in or below {os.environ.get('EVENHAND_HOME') or start.absolute()}",
@@ -160,15 +211,25 @@ def find(start: Path, ref: str | None) -> Path:
         )
     if ref is None or ref == "latest":
         return known[0]
-    if ref.startswith("eval-"):
-        matching = [path for path in known if _imported_as(path) == ref]
-    else:
-        matching = [path for path in known if path.stem.startswith(ref.upper())]
-    if len(matching) == 1:
-        return matching[0]
-    newest = ", ".join(path.stem for path in (matching or known)[:5])
-    if matching:
-        raise UsageError(
-            f"'{ref}' could be any of {len(matching)} runs", hint=f"Write more of one: {newest}"
-        )
+    named = ref.startswith("eval-")
+    meant = [p for p in known if _imported_as(p) == ref] if named else matching(known, ref)
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise _ambiguous(ref, meant)
+    newest = ", ".join(dict.fromkeys(path.stem for path in known[:5]))
     raise UsageError(f"there is no run '{ref}'", hint=f"The newest: {newest}")
+
+
+def _ambiguous(ref: str, meant: Sequence[Path]) -> UsageError:
+    """More than one run, to be told apart by more of the id; or by the file, where two have the same."""
+    ids = {path.stem for path in meant}
+    told = names(meant)
+    each = ", ".join(path.stem if told[path] else str(path) for path in meant[:5])
+    if len(ids) == 1:
+        return UsageError(
+            f"'{ref}' is the id of {len(meant)} files", hint=f"Name one by its file: {each}"
+        )
+    return UsageError(
+        f"'{ref}' could be any of {len(meant)} runs", hint=f"Write more of one: {each}"
+    )

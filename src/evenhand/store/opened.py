@@ -31,6 +31,7 @@ class Opened:
         self.path = path
         self._db = db
         self.narrowed = False
+        self.by_outcome = False
         self._sums: tuple[tuple[int, bool], CaseSums] | None = None
         with readable(path):
             row = db.execute("select meta from run").fetchone()

@@ -83,30 +83,35 @@ class RunFile(JournaledCalls):
                 said = cast("LabelValue", decode(value))
                 yield Label(seq, at, read_text(author), index, field, said, bool(blind))
 
-    def only(self, places: Iterable[int], why: str) -> None:
+    def only(self, places: Iterable[int], why: str, *, by_outcome: bool = False) -> None:
         """Leaves of the run the trials at these places in the plan: nothing that reads it from now on sees another.
 
-        Counts and rates are of these trials, and so are the numbers of trials and cases that the run says it has. What
-        it spent and asked of whom (`spend`, `usage`, `calls`) stays that of the whole run. The file stays as it is.
+        Counts and rates are of these trials, and so are the numbers of trials and cases that the run says it has, the
+        calls, and what it cost. The file stays as it is.
 
         Args:
             places: Which.
             why: Said behind the run's title.
+            by_outcome: Whether they were chosen by what came of them: then nothing can be concluded from how many of
+                them passed.
         """
         with readable(self.path):
             self._db.execute("pragma temp_store = memory")
             self._db.execute("create temp table chosen (idx integer primary key)")
             self._db.executemany("insert into chosen values (?)", ((place,) for place in places))
-            for name in ("trial", "result", "latest", *(["label"] if self._labelled else [])):
+            tables = dict.fromkeys(("trial", "result", "latest"), "idx") | {"call": "trial"}
+            if self._labelled:
+                tables["label"] = "idx"
+            for name, place in tables.items():
                 # A temporary view hides what has its name, from every query that is made through this connection.
                 self._db.execute(
-                    f"create temp view {name} as select * from main.{name} where idx in (select idx from chosen)"  # noqa: S608 (fixed names)
+                    f"create temp view {name} as select * from main.{name} where {place} in (select idx from chosen)"  # noqa: S608 (fixed names)
                 )
             self._db.commit()
             planned, cases = self._db.execute(
                 "select count(*), count(distinct case_id) from latest"
             ).fetchone()
-        self.narrowed = True
+        self.narrowed, self.by_outcome = True, by_outcome
         title = f"{self.meta.title} · {why}"
         self.meta = replace(self.meta, title=title, planned=planned, case_count=cases)
 

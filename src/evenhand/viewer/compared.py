@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import shlex
 import sys
 from pathlib import Path
 from typing import cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
-from evenhand.report.compare_report import headline, lines
-from evenhand.report.comparing import compare
+from evenhand.report.compare_report import amount, because, level, lines, p_value
+from evenhand.report.compared import Compared
+from evenhand.report.comparing import Comparison, compare
 from evenhand.report.sides import Side, matched
+from evenhand.report.words import short_id
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.listing import summary_of
-from evenhand.viewer.shapes import ComparedRow, ComparisonShape
+from evenhand.viewer.shapes import ComparedRow, ComparedWords, ComparisonShape, Question
 
 _REFUSALS: dict[int, type[EvenhandError]] = {3: UsageError, 4: StoreError}
 """What a process that compares ends with, and what it means."""
@@ -31,28 +34,53 @@ def comparison(run: RunFile, baseline: RunFile) -> ComparisonShape:
     """
     found = compare(baseline, run)
     pairs, _ = matched(Side(baseline), Side(run))
+    command = f"evenhand compare {short_id(baseline.meta.id)} {short_id(run.meta.id)}"
+    metrics = list(dict.fromkeys(result.metric for result in found.results))
     return ComparisonShape(
         baseline=summary_of(baseline, baseline.totals()),
         pairs=pairs,
-        results=[
-            ComparedRow(
-                metric=result.metric,
-                rates=result.data.rates,
-                before=result.columns[0],
-                after=result.columns[1],
-                verdict=result.verdict,
-                sentence=f"{headline(result, found)}: {result.verdict}",
-                n=result.n,
-                first=result.first,
-                second=result.second,
-                difference=result.difference,
-                low=_finite(result.low),
-                high=_finite(result.high),
-                p=_finite(result.p),
-            )
-            for result in found.results
+        questions=[
+            *(
+                _question(found.of(metric), metric, f"{command} --metric {shlex.quote(metric)}")
+                for metric in metrics
+            ),
+            _question(found, "", command),
         ],
-        lines=lines(found),
+    )
+
+
+def _question(found: Comparison, metric: str, command: str) -> Question:
+    rows = [_row(result, found) for result in found.results]
+    return Question(metric=metric, command=command, results=rows, lines=lines(found))
+
+
+def _row(result: Compared, found: Comparison) -> ComparedRow:
+    words = None
+    if result.first is not None and result.second is not None and result.difference is not None:
+        words = ComparedWords(
+            first=level(result, result.first),
+            second=level(result, result.second),
+            difference=amount(result, result.difference),
+            low=amount(result, result.low),
+            high=amount(result, result.high),
+            p=p_value(result.p),
+        )
+    return ComparedRow(
+        metric=result.metric,
+        rates=result.data.rates,
+        lower=result.lower,
+        before=result.columns[0],
+        after=result.columns[1],
+        verdict=result.verdict,
+        because=because(result, found).removeprefix(" (").removesuffix(")"),
+        n=result.n,
+        first=result.first,
+        second=result.second,
+        difference=result.difference,
+        low=_finite(result.low),
+        high=_finite(result.high),
+        p=_finite(result.p),
+        words=words,
     )
 
 

@@ -10,8 +10,7 @@ from typing import Any
 from evenhand.core.run import Totals
 from evenhand.report.findings import Marked, findings, warnings
 from evenhand.report.grid import Grid, column_names
-from evenhand.report.rates import rates
-from evenhand.stats.interval import mean_of_sums
+from evenhand.report.rates import mean_of, rates
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.listing import FEW, Known, rate_of, summary_of, summed
 from evenhand.viewer.shapes import Column, Head, Interval, Notes, RunSummary, UsageRow
@@ -92,7 +91,7 @@ def _columns(run: RunFile, by_variant: Sequence[Totals]) -> list[Column]:
 
 
 def _mean(sums: Sequence[tuple[float, int]]) -> Interval | None:
-    found = mean_of_sums(sums)
+    found = mean_of(sums)
     if found is None:
         return None
     mean, low, high = found

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import cast
 
 from evenhand.core.errors import EvenhandError, UsageError
-from evenhand.core.run import Totals, verdict
+from evenhand.core.run import RunMeta, Totals, verdict
 from evenhand.stats.interval import wilson_of_clusters
-from evenhand.store.catalogue import homes, paths
+from evenhand.store.catalogue import homes, matching, paths
 from evenhand.store.locks import held, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.shapes import Interval, RunSummary
@@ -71,6 +72,7 @@ class Runs:
         self._homes: list[Path] = []
         self._walked = -_WALK_EVERY_S
         self._paths: dict[str, Path] = {}
+        self._hidden: dict[Path, Path] = {}
         self._known: dict[Path, Known] = {}
 
     def list(self) -> list[RunSummary]:
@@ -80,19 +82,38 @@ class Runs:
             found = list(self._paths.values())
         return sorted((self.known(p).summary for p in found), key=lambda r: r.id, reverse=True)
 
+    def hidden(self) -> dict[Path, Path]:
+        """The files that are not shown because another one has the same id, each with the one that is shown."""
+        with self._lock:
+            self._look()
+            found = self._hidden.items()
+            return {path: shown for path, shown in found if path.resolve() != shown.resolve()}
+
     def path(self, run: str) -> Path:
-        """The file of the run with this id.
+        """The file of the run with this id, or of the only one whose id begins so.
 
         Raises:
-            NoSuchRun: There is none.
+            NoSuchRun: There is none, or more than one.
         """
         with self._lock:
-            if run not in self._paths:
+            found = self._meant(run)
+            if len(found) != 1 or not found[0].is_file():
                 self._look()
-            found = self._paths.get(run)
-        if found is None:
+                found = self._meant(run)
+        if len(found) > 1:
+            raise NoSuchRun(
+                f"{run!r:.40} could be any of {len(found)} runs", hint="Write more of the id."
+            )
+        if not found or not found[0].is_file():
             raise NoSuchRun(f"there is no run {run!r:.40}", hint="It may have been deleted.")
-        return found
+        return found[0]
+
+    def _meant(self, run: str) -> list[Path]:
+        """By id, and never by path: what only begins like one has letters and digits alone."""
+        if run in self._paths:
+            return [self._paths[run]]
+        plain = run.isascii() and run.isalnum()
+        return matching(self._paths.values(), run) if plain else []
 
     def known(self, path: Path) -> Known:
         """What there is to know of a run file as it is now, read anew where it has changed."""
@@ -109,12 +130,14 @@ class Runs:
         if time.monotonic() - self._walked >= _WALK_EVERY_S:
             self._homes = homes(self._start)
             self._walked = time.monotonic()
-        found: dict[str, Path] = {}
-        for path in (path for home in self._homes for path in paths(home)):
-            found.setdefault(path.stem, path)
+        every = [path for home in self._homes for path in paths(home)]
         if self._also is not None:
-            found[self._also.stem] = self._also
+            every.insert(0, self._also)  # asked for by name: before the nearest
+        found: dict[str, Path] = {}
+        for path in every:
+            found.setdefault(path.stem, path)
         self._paths = found
+        self._hidden = {path: found[path.stem] for path in every if path != found[path.stem]}
         for gone in self._known.keys() - found.values():
             self._known.pop(gone, None)
 
@@ -146,7 +169,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
     return RunSummary(
         id=run.path.stem,
         title=meta.title,
-        source=meta.source,
+        source=meta.source or _imported_from(meta),
         status=meta.status,
         alive=run.alive,
         created_at=meta.created_at,
@@ -159,7 +182,20 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         totals=totals,
         rate=rate_of(run) if totals.trials <= FEW else None,
         fingerprint=meta.fingerprint,
+        tags=_tags(meta),
     )
+
+
+def _imported_from(meta: RunMeta) -> str:
+    file = (meta.settings.get("imported") or {}).get("file")
+    return f"imported from {file}" if file else ""
+
+
+def _tags(meta: RunMeta) -> dict[str, str]:
+    """What its config, or who ran it, calls it."""
+    tags = meta.config.get("tags")
+    given = cast("Mapping[object, object]", tags) if isinstance(tags, Mapping) else {}
+    return {str(name): str(value) for name, value in given.items()}
 
 
 def rate_of(run: RunFile) -> Interval | None:

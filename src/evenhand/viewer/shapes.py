@@ -38,6 +38,7 @@ class RunSummary:
     totals: Totals = field(default_factory=Totals)
     rate: Interval | None = None
     fingerprint: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
     problem: str = ""
 
 
@@ -175,15 +176,28 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedWords:
+    """The numbers of a comparison as `evenhand compare` writes them: `ComparedWords` there."""
+
+    first: str
+    second: str
+    difference: str
+    low: str
+    high: str
+    p: str
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedRow:
     """One metric of one pair of columns: `Compared` there."""
 
     metric: str
     rates: bool
+    lower: bool
     before: str
     after: str
     verdict: str
-    sentence: str
+    because: str
     n: int
     first: float | None
     second: float | None
@@ -191,6 +205,17 @@ class ComparedRow:
     low: float | None
     high: float | None
     p: float | None
+    words: ComparedWords | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One metric of all columns, or with an empty name all of them together: `Question` there."""
+
+    metric: str
+    command: str
+    results: Sequence[ComparedRow]
+    lines: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,5 +224,4 @@ class ComparisonShape:
 
     baseline: RunSummary
     pairs: Sequence[tuple[int, int]]
-    results: Sequence[ComparedRow]
-    lines: Sequence[str]
+    questions: Sequence[Question]

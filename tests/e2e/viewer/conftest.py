@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import re
@@ -177,16 +178,18 @@ def page() -> Path:
         pytest.skip(
             "there is no npm to build the page with (on Debian: apt-get install nodejs npm)"
         )
-    lock, installed = folder / "package-lock.json", folder / "node_modules" / ".package-lock.json"
-    if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
-        done = subprocess.run(
-            ["npm", "ci", "--ignore-scripts"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    wanted, installed = folder / "package-lock.json", folder / "node_modules" / ".package-lock.json"
+    with wanted.open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes, and one of them installs
+        if not installed.is_file() or installed.stat().st_mtime < wanted.stat().st_mtime:
+            done = subprocess.run(
+                ["npm", "ci", "--ignore-scripts"],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
 

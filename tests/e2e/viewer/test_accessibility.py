@@ -36,6 +36,7 @@ def axe(page: Path) -> str:
     return (page / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
+@pytest.mark.timeout(180)  # the first one may have to install it
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_nothing_serious_is_found(

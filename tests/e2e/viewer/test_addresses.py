@@ -99,6 +99,29 @@ def test_back_and_forward_go_through_what_was_looked_at(served: Any, runs: list[
     page.get_by_role("dialog").wait_for()
 
 
+def test_back_undoes_what_was_chosen_one_by_one(served: Any, runs: list[str], watch: Any):
+    """A display mode, a part of a facet, a baseline; what was typed into the filter is one step with where it led."""
+    seen = watch(served.link)
+    page = seen.page
+    seen.turn(runs[1])
+    page.get_by_label("Which cases").select_option("flaky")
+    flaky = seen.hash
+    page.get_by_role("checkbox", name="failed").click()
+    page.get_by_text("of 40 cases").wait_for()
+    page.get_by_label("Baseline").select_option(runs[0])
+    page.wait_for_function("(run) => location.hash.includes(run)", arg=f"base={runs[0]}")
+    page.go_back()
+    page.go_back()
+    page.wait_for_function("(there) => location.hash === there", arg=flaky)
+    page.go_back()
+    page.wait_for_function("() => !location.hash.includes('?')")
+    page.get_by_text("40 cases", exact=True).wait_for()
+    page.get_by_label("Filter", exact=True).fill("score<0.5")
+    page.wait_for_function("() => location.hash.includes('score')")
+    page.go_back()
+    page.get_by_role("heading", name="Runs").wait_for()
+
+
 @pytest.mark.parametrize(
     "wild",
     [

@@ -29,6 +29,20 @@ def drawer_of(page: Any) -> str:
     return str(page.evaluate(TITLE))
 
 
+def test_enter_opens_the_cell_also_after_a_link_was_clicked(
+    served: Any, runs: list[str], watch: Any
+):
+    """Moving the cursor takes the keyboard back from whatever had it."""
+    seen = watch(served.link)
+    page = seen.page
+    seen.turn(runs[1], view="charts")
+    page.get_by_role("navigation").get_by_role("link", name="Matrix").click()
+    page.get_by_role("gridcell").first.wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").wait_for()
+
+
 def test_twenty_cells_are_labelled_without_the_mouse(
     own_home: Path, runs: list[str], serve: Any, watch: Any
 ):

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evenhand.store.runfile import RunFile
 
 DOM = "() => document.documentElement.outerHTML"
@@ -86,10 +88,47 @@ def test_blind_mode_hides_what_would_lead_and_not_only_from_the_eye(
         assert [word for word in hidden if word in text] == []
         assert page.locator("[role=grid] [class*=mark-]").count() == 0
     for view in ("charts", "about", "comparison"):
-        seen.turn(runs[1], blind=1, view=view)
-        page.wait_for_timeout(100)
+        seen.turn(runs[1], blind=1, view=view, base=runs[0])
+        page.get_by_role("heading", name="Hidden while you label blind").wait_for()
         text = page.evaluate(DOM)
         assert [word for word in hidden if word in text] == [], view
+        assert page.locator("svg").count() == 0
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"q": "status:fail"},
+        {"q": "clarity<3"},
+        {"q": "score@1<0.5"},
+        {"q": "variant:strict"},
+        {"q": "has:error"},
+        {"show": "failures"},
+        {"sort": "score"},
+        {"sort": "-latency.1"},
+    ],
+)
+def test_blind_no_filter_and_no_order_tells_verdicts_either(
+    served: Any, runs: list[str], watch: Any, state: dict[str, str]
+):
+    """All cases in the plan's order, and the filter says that this is hidden; what tells nothing chooses as ever."""
+    seen = watch(served.link)
+    seen.turn(runs[1], blind=1, **state)
+    page = seen.page
+    page.get_by_text("40 cases").wait_for()
+    assert page.get_by_role("rowheader").first.inner_text().startswith("1")
+    assert page.get_by_text("hidden while you label blind").count() == ("q" in state)
+    seen.turn(runs[1], blind=1, q="score@strictly<1")
+    page.get_by_text("hidden while you label blind").wait_for()
+    assert "friendly" not in page.evaluate(DOM)
+    page.get_by_label("Filter", exact=True).fill("c")
+    page.get_by_role("option").first.wait_for()
+    offers = page.locator("#filter-offers [role=option] code").all_inner_texts()
+    assert offers == ["case:", "metadata.difficulty:", "metadata.document:"]
+    page.keyboard.press("Escape")
+    seen.turn(runs[1], blind=1, q="tag:billing -has:note")
+    page.get_by_text("8 of 40 cases").wait_for()
+    assert page.get_by_text("hidden while you label blind").count() == 0
 
 
 def test_a_blind_label_says_so_and_shows_what_it_was_about(
@@ -110,6 +149,33 @@ def test_a_blind_label_says_so_and_shows_what_it_was_about(
         ]
 
 
+def test_keys_that_are_pressed_faster_than_labels_are_kept_are_all_counted(
+    own_home: Path, runs: list[str], serve: Any, watch: Any
+):
+    """Each is meant of what the one before it left: the second `p` takes the first back, `u` takes back what stands."""
+    with serve(own_home) as viewer:
+        seen = watch(viewer.link)
+        page = seen.page
+        seen.turn(runs[1], cell=4)
+        page.get_by_role("tab").first.wait_for()
+        page.evaluate(
+            "(keys) => { for (const key of keys) dispatchEvent(new KeyboardEvent('keydown', { key })); }",
+            "ppf3u",
+        )
+        page.get_by_role("button", name="fail", pressed=True).wait_for()
+        page.get_by_role("button", name="Undo").wait_for()
+        page.wait_for_timeout(300)
+        seen.close()
+    with RunFile.open(own_home / "runs" / f"{runs[1]}.db") as found:
+        assert [(label.field, label.value) for label in found.labels()] == [
+            ("verdict", "pass"),
+            ("verdict", None),
+            ("verdict", "fail"),
+            ("score", 3),
+            ("score", None),
+        ]
+
+
 def test_a_cell_is_labelled_where_the_keyboard_is_in_the_matrix(
     own_home: Path, runs: list[str], serve: Any, watch: Any
 ):
@@ -124,7 +190,7 @@ def test_a_cell_is_labelled_where_the_keyboard_is_in_the_matrix(
         for key in ("p", "3", "u"):
             with page.expect_response(lambda answer: answer.request.method == "POST"):
                 press(key)
-        page.locator(".active .said").get_by_text("label").wait_for()
+        page.locator(".active .said").get_by_text("pass").wait_for()
         assert page.get_by_role("dialog").count() == 0
         press("n")
         page.wait_for_function("() => document.activeElement.matches('textarea')")

@@ -46,6 +46,27 @@ def slow(tmp_path: Path) -> Path:
     return folder
 
 
+def test_a_run_that_is_deleted_while_it_is_looked_at_is_told_in_words(
+    own_home: Path, runs: list[str], serve: Any, watch: Any
+):
+    """Above the matrix, where outputs are missing; in the drawer; and for whoever opens it anew. No file is named."""
+    with serve(own_home) as viewer:
+        seen = watch(viewer.link)
+        seen.expected = ["404"]
+        page = seen.page
+        seen.turn(runs[1])
+        for path in (own_home / "runs").glob(f"{runs[1]}.db*"):
+            path.unlink()
+        page.get_by_role("grid").evaluate("(at) => { at.scrollTop = at.scrollHeight; }")
+        page.get_by_role("alert").get_by_text("It may have been deleted.").wait_for()
+        page.get_by_role("gridcell").first.click()
+        page.get_by_role("dialog").get_by_text("It may have been deleted.").wait_for()
+        assert str(own_home) not in page.locator("#app").inner_text()
+        page.reload()
+        page.get_by_role("alert").get_by_text("It may have been deleted.").wait_for()
+        seen.close()
+
+
 def test_rows_come_in_and_labels_stay(slow: Path, serve: Any, watch: Any, tmp_path: Path):
     """Three rows, then twelve, on the same page; a label given in between is in the file at the end."""
     home = tmp_path / "home"

@@ -60,6 +60,43 @@ def test_from_a_run_to_the_best_prompt_in_five_clicks(
         assert page.evaluate("() => window.clicks") <= 5
 
 
+def test_menus_stay_on_the_screen(served: Any, runs: list[str], watch: Any):
+    """Wherever the button is, and however narrow the screen."""
+    seen = watch(served.link)
+    page = seen.page
+    seen.turn(runs[1])
+    for width in (1280, 900, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        for menu in page.locator("details.menu > summary").all():
+            if menu.is_visible():
+                menu.click()
+                box = page.locator("details.menu[open] > .menu-panel").bounding_box()
+                assert box is not None
+                assert box["x"] >= 0, (width, menu.inner_text())
+                assert box["x"] + box["width"] <= width, (width, menu.inner_text())
+                page.keyboard.press("Escape")
+
+
+def test_where_there_is_no_run_the_page_says_how_to_make_one(
+    tmp_path: Path, serve: Any, watch: Any, command: Any
+):
+    """What it says works, word for word, and the run is there when one looks again."""
+    home = tmp_path / ".evenhand"
+    (home / "runs").mkdir(parents=True)
+    with serve(home) as viewer:
+        seen = watch(viewer.link)
+        recipe = seen.page.locator("pre").inner_text().splitlines()
+        assert recipe[0].startswith("evenhand init ")
+        assert recipe[1] == "cd demo"
+        command("init", tmp_path / recipe[0].split()[-1])
+        words = recipe[2].split()
+        command(*words[1:], tmp_path / "demo", EVENHAND_HOME=str(home))
+        seen.page.reload()
+        seen.page.get_by_role("link").nth(1).wait_for()
+        assert seen.page.get_by_text("1 run").count() == 1
+        seen.close()
+
+
 def test_each_expectation_shows_what_its_own_judge_was_asked_and_answered(
     either: str, runs: list[str], watch: Any
 ):

@@ -148,6 +148,19 @@ async def test_a_run_is_imported_once(tmp_path: Path) -> None:
         await imported(path, tmp_path / "runs")
 
 
+async def test_a_run_is_imported_once_into_all_stores(tmp_path: Path) -> None:
+    """A run of this id in a store below, or above, is the same run: a second one could not be told from it."""
+    path = results(tmp_path / "r.json", [row(0)])
+    suite = tmp_path / "parent" / "suite"
+    suite.mkdir(parents=True)
+    run = await imported(path, suite)
+    for stands_in in (suite.parent, suite):
+        with pytest.raises(UsageError, match="is there already") as told:
+            await imported(path, stands_in)
+        assert str(run.path) in told.value.message
+    assert not (suite.parent / ".evenhand").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

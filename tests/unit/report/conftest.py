@@ -108,7 +108,7 @@ def make_run(tmp_path: Path) -> Iterator[Make]:
             **meta,
         }
         journal = Journal.create(
-            tmp_path / f"home{len(opened)}" / "runs",
+            tmp_path / f"home{len(opened)}" / ".evenhand" / "runs",
             RunMeta(
                 f"{ID[:9]}{len(opened)}{ID[10:]}" if opened else ID,
                 source="",

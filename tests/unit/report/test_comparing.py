@@ -199,6 +199,28 @@ async def test_without_a_metric_everything_that_both_have_is_compared(runs: Pair
     assert "corrected for 2 comparisons (Holm)" in str(found)
 
 
+async def test_a_metric_of_many_is_what_it_is_alone(runs: Pair):
+    """Asked for among others and then picked, or alone: the same cases, errors included, and the same words."""
+    broken = [result(i, case=f"c{i}", ok=None) for i in (10, 11)]
+    first = scored([0.5] * 10) + broken
+    second = scored([0.5 + i / 50 for i in range(12)])
+    every = compare(*await runs(first, second))
+    for metric in ("passed", "faithfulness"):
+        alone = compare(*await runs(first, second), metric=metric)
+        assert every.of(metric).results == alone.results
+        assert alone.results[0].errors == ("c10", "c11")
+    assert every.of("faithfulness").results[0].p < every.results[1].p
+
+
+async def test_nothing_has_no_sign(runs: Pair):
+    """A mean difference that is rounded to 0 is 0.00, and not -0.00."""
+    first = scored([0.5, 0.6, 0.4, 0.5, 0.7, 0.5])
+    second = scored([0.6, 0.5, 0.5, 0.4, 0.8, 0.399])
+    found = compare(*await runs(first, second), metric="faithfulness")
+    assert found.results[0].difference == pytest.approx(-0.001 / 6)
+    assert "faithfulness: 0.00 [-0.12, +0.11]" in str(found)
+
+
 async def test_less_may_be_better(runs: Pair):
     """Latency, cost, what has only an upper bound, and what is said to be."""
     first = [result(i, case=f"c{i}", latency_s=2.0 + i / 10) for i in range(8)]

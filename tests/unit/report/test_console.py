@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -24,13 +25,19 @@ from evenhand.report.console import (
     show,
 )
 from evenhand.report.words import columns
-from evenhand.store.catalogue import Listed
+from evenhand.store.catalogue import Listed, find
 from evenhand.store.runfile import RunFile
 
 SHORT = ID[:10]
 TWO = (Variant(0, "first", "m"), Variant(1, "second", "m"))
 START = CallStart(0, "k", 0, "subject", "openai:chat:x", b"{}", 0.25)
 END = CallEnd(b"{}", "provider", 0.4, 150, 50, 0.0006, "x")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the runs are found."""
+    monkeypatch.chdir(tmp_path)
 
 
 def shown(run: RunFile, **how) -> str:
@@ -68,7 +75,7 @@ async def test_a_run_reads_like_a_page(
     each = "24 calls, 3,600 → 1,200 tokens, $0.0144"
     assert last.splitlines()[1] == f"  subject: {each} · judge: {each}"
     assert last.endswith(
-        f"  saved as {SHORT} in home0/runs · next: evenhand view, or evenhand show {SHORT} better:3\n"
+        f"  saved as {SHORT} in .evenhand/runs · next: evenhand view, or evenhand show {SHORT} better:3\n"
     )
 
 
@@ -471,3 +478,44 @@ async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make)
     assert len(lines) == 2
     assert all("…" in line and "[51–100]" in line for line in lines)
     assert "latency" not in text
+
+
+async def test_what_is_to_be_typed_next_finds_the_run(make_run: Make, tmp_path: Path) -> None:
+    """Of two runs of the same millisecond, as imports of one timestamp are, as much of the id as tells them apart."""
+    first, second = [await make_run([result(0, ok=False)]) for _ in range(2)]
+    twin = first.path.with_name(f"{SHORT}ZZ.db")
+    twin.write_bytes(first.path.read_bytes())
+    (said,) = re.findall(r"evenhand show (\S+) \S+$", shown(first), re.MULTILINE)
+    assert said == ID[:11]
+    assert find(tmp_path, said) == first.path
+    away = tmp_path / "kept elsewhere" / second.path.name
+    away.parent.mkdir(parents=True)
+    away.write_bytes(second.path.read_bytes())
+    with RunFile.open(away) as run:
+        text = shown(run)
+        assert f"saved as {away.stem[:10]} in" in text
+        assert f"evenhand show '{away.relative_to(tmp_path)}' " in text
+
+
+async def test_an_imported_run_is_called_by_more_than_its_moment(make_run: Make) -> None:
+    """Which the next one that is imported may share: what was printed before finds the first one still."""
+    run = await make_run([result(0)], settings={"imported": {"id": "eval-x"}})
+    assert f"saved as {ID[:14]} in" in shown(run)
+    assert f"evenhand export {ID[:14]} --to" in shown(run)
+
+
+async def test_the_list_tells_copies_and_runs_of_one_moment_apart(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """By what each can be asked for with."""
+    run = await make_run([result(0)])
+    (tmp_path / "b").mkdir()
+    files = [run.path, run.path.with_name(f"{SHORT}ZZ.db"), tmp_path / "b" / run.path.name]
+    for file in files[1:]:
+        file.write_bytes(run.path.read_bytes())
+    lines = list_lines([Listed(path, run.meta) for path in files])
+    assert [line.split()[0] for line in lines] == [
+        f"{SHORT}Z",
+        str(files[0].relative_to(tmp_path)),
+        f"b/{run.path.name}",
+    ]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
 import pytest
 from tests.unit.report.conftest import Make, result
 
-from evenhand.core.label import NewLabel
+from evenhand.core.label import NewLabel, standing
 from evenhand.promptfoo.results import read_results
+from evenhand.report.console import cells_json, show_trial
 from evenhand.report.document import document
 from evenhand.report.export import export
+from evenhand.report.ink import Ink
+from evenhand.report.verbose import Verbose
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 
@@ -84,3 +88,34 @@ async def test_promptfoos_table_has_the_comment(labelled: RunFile, tmp_path: Pat
     with (tmp_path / "a.csv").open(newline="") as file:
         comments = [row["Comment"] for row in csv.DictReader(file)]
     assert comments == ["", "!highlight =odd", ""]
+
+
+async def test_people_are_heard_on_a_terminal(labelled: RunFile) -> None:
+    """A cell has what was said of it last, and by whom, as text and as JSON."""
+    out = io.StringIO()
+    show_trial(labelled, "0", out)
+    assert "  said by people\n    labelled fail (ann)\n    rated 2 of 5 (ann)\n" in out.getvalue()
+    assert "labelled pass" not in out.getvalue()
+    (row,) = [json.loads(line) for line in cells_json(labelled, "1")]
+    assert row["labels"] == {"note": "=odd", "star": True}
+    out = io.StringIO()
+    show_trial(labelled, "2", out)
+    assert "people" not in out.getvalue()
+
+
+async def test_people_are_heard_where_all_trials_are_printed(labelled: RunFile) -> None:
+    """Below the expectations; nothing that they wrote steers a terminal."""
+    append_labels(labelled.path, [NewLabel(2, "note", "line one\n\x1b[2Jtwo", "eve\x07")])
+    labels = standing(labelled.labels())
+    verbose = Verbose(labelled.meta.variants, 1, 80, Ink(False), labels)
+    second, third = [verbose.lines(trial) for trial in labelled.trials()][1:]
+    assert second[-2:] == ["      note: =odd (bob)", "      starred (bob)"]
+    assert third[-2:] == ["      note: line one", "      \\x1b[2Jtwo (eve\\x07)"]
+
+
+async def test_a_pull_request_has_what_people_said_of_failures(
+    labelled: RunFile, tmp_path: Path
+) -> None:
+    """Where its Markdown has the trials whole."""
+    export(labelled, tmp_path / "a.md")
+    assert "note: =odd (bob)" in (tmp_path / "a.md").read_text()

@@ -10,11 +10,13 @@ from tests.unit.report.conftest import Make, result
 
 from evenhand.core.errors import UsageError
 from evenhand.report.console import show
+from evenhand.report.document import document
 from evenhand.report.export import FORMATS, export
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.where import cell_rows, narrow
 from evenhand.store.runfile import RunFile
+from evenhand.viewer.head import head
 
 
 async def test_every_count_is_of_the_chosen_trials(summaries_run: RunFile) -> None:
@@ -117,3 +119,74 @@ async def test_the_file_stays_as_it_is(summaries_run: RunFile) -> None:
     with RunFile.open(summaries_run.path) as other:
         assert other.totals().trials == 24
     assert summaries_run.path.read_bytes() == before
+
+
+async def test_calls_and_cost_are_those_of_the_chosen_trials(
+    summaries_run: RunFile, tmp_path: Path
+) -> None:
+    """On the terminal, in JSON, in Markdown, in JUnit and on the page the same numbers; none of the whole run's."""
+    narrow(summaries_run, "variant:basic")
+    out = io.StringIO()
+    show(summaries_run, out, width=140)
+    summary = "0 of 8 passed (0 %, 0–32) · 16 calls · 2,400 → 800 tokens · $0.0096"
+    line = summary.replace(" (0 %, 0–32)", "")
+    assert f"  failed · {line}\n  subject: 8 calls, 1,200 → 400 tokens, $0.0048" in out.getvalue()
+    found = document(summaries_run)
+    assert found["totals"]["cost_usd"] == pytest.approx(0.0096)
+    assert [(used["role"], used["calls"]) for used in found["usage"]] == [
+        ("subject", 8),
+        ("judge", 8),
+    ]
+    assert sum(used["cost_usd"] for used in found["usage"]) == pytest.approx(0.0096)
+    export(summaries_run, tmp_path / "a.md")
+    text = (tmp_path / "a.md").read_text()
+    assert f"**failed** · {line}\n" in text
+    assert text.endswith(f"run `{summaries_run.meta.id[:10]}`\n")
+    export(summaries_run, tmp_path / "a.junit.xml")
+    suite = (tmp_path / "a.junit.xml").read_text().splitlines()[1]
+    assert suite.endswith('tests="8" failures="8" errors="0" skipped="0">')
+    page = head(summaries_run)
+    assert page.totals.cost_usd == pytest.approx(0.0096)
+    assert [used.calls for used in page.usage] == [8, 8]
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("status:fail", True),
+        ("score<1", True),
+        ("sea", True),
+        ("case:c1 -status:pass", True),
+        ("repeat>score", True),
+        ("case:c", False),
+        ("prompt:say", False),
+        ("model:echo -tag:x metadata.a:b", False),
+        ("repeat<=2", False),
+        ("", False),
+    ],
+)
+async def test_nothing_is_concluded_from_trials_that_were_chosen_by_their_outcome(
+    make_run: Make, query: str, told: bool
+) -> None:
+    """No pass@k and no wavering cases, for people and for programs, and it is said why; of chosen cases there are."""
+    trials = [
+        result(3 * i + k, ok=k < i, case=f"c{i}", repeat=k, metadata={"a": "b"})
+        for i in range(3)
+        for k in range(3)
+    ]
+    run = await make_run(trials, repeats=3)
+    narrow(run, query)
+    assert run.by_outcome is told
+    out = io.StringIO()
+    show(run, out, width=200)
+    text, found = out.getvalue(), document(run)
+    assert ("pass^" in text) is not told
+    assert (
+        "  ! trials were chosen by what came of them: rates say nothing of the others; "
+        "pass@k and cases that waver are left out\n" in text
+    ) is told
+    assert bool(found["rates"][0]["tries"]) is not told
+    assert bool(found["rates"][0]["flaky"]) is not told
+    assert bool(found["warnings"]) is told
+    assert bool(head(run).findings) is not told
+    assert bool(head(run).warnings) is told

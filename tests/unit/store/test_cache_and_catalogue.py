@@ -175,6 +175,76 @@ def test_runs_live_beside_the_config(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert catalogue.home_for(None) == Path.cwd() / ".evenhand"
 
 
+async def test_of_two_files_with_one_id_the_file_is_to_be_named(tmp_path: Path):
+    """No more of the id tells a copy from its original; each is found by its file."""
+    first = await _run(tmp_path / ".evenhand", "01COPIED0000X")
+    copy = tmp_path / "suite" / ".evenhand" / "runs" / first.name
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(first.read_bytes())
+    with pytest.raises(UsageError, match="'01COP' is the id of 2 files") as told:
+        catalogue.find(tmp_path, "01COP")
+    assert told.value.hint == f"Name one by its file: {first}, {copy}"
+    assert catalogue.find(tmp_path, str(copy)) == copy
+    assert catalogue.find(tmp_path, None) == first
+    await _run(tmp_path / ".evenhand", "01COPY")
+    with pytest.raises(UsageError, match="could be any of 3 runs") as told:
+        catalogue.find(tmp_path, "01COP")
+    assert told.value.hint == f"Write more of one: 01COPY, {first}, {copy}"
+
+
+async def test_a_whole_id_means_that_run_alone(tmp_path: Path):
+    """Also where another file's name begins with it."""
+    run = await _run(tmp_path / ".evenhand", "01WHOLE")
+    await _run(tmp_path / ".evenhand", "01WHOLE2")
+    assert catalogue.find(tmp_path, "01whole") == run
+
+
+@pytest.mark.parametrize("ids", [["01M7ZBG56M4AAA", "01M7ZBG56M4AAB", "01M7ZBG56M9", "01N"]])
+async def test_what_a_run_is_called_finds_it(tmp_path: Path, ids: list[str]):
+    """Ten characters say the millisecond; of runs of the same one there are as many as it takes, and no more."""
+    made = [await _run(tmp_path / ".evenhand", each) for each in ids]
+    found = [catalogue.called(tmp_path, run) for run in made]
+    assert found == ["01M7ZBG56M4AAA", "01M7ZBG56M4AAB", "01M7ZBG56M9", "01N"]
+    other = await _run(tmp_path / "a" / ".evenhand", "01M7ZBG41T0000")
+    assert catalogue.called(tmp_path, other) == "01M7ZBG41T"
+    assert [catalogue.find(tmp_path, name) for name in found] == made
+
+
+async def test_what_no_id_finds_is_called_by_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A run that lies where nobody looks: aside, too deep, in a hidden folder, or in a home of another name."""
+    here = tmp_path / "here"
+    deep = here / "a" / "b" / "c" / "d"
+    homes = {
+        here / ".evenhand": True,
+        tmp_path / ".evenhand": True,
+        deep / ".evenhand": True,
+        deep / "e" / ".evenhand": False,
+        here / ".git" / ".evenhand": False,
+        tmp_path / "elsewhere" / ".evenhand": False,
+        here / "other": False,
+    }
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for n, (home, looked_in) in enumerate(homes.items()):
+        run = await _run(home, f"01AWAY0000{n}000")
+        name = catalogue.called(Path.cwd(), run)
+        assert name.endswith(".db") is not looked_in, home
+        assert catalogue.find(Path.cwd(), name).samefile(run)
+
+
+async def test_of_a_copy_the_files_are_told(tmp_path: Path):
+    """Whoever names its id learns where both are, and can name one of them."""
+    run = await _run(tmp_path / ".evenhand", "01COPIED0000")
+    copy = await _run(tmp_path / "suite" / ".evenhand", "01COPIED0000")
+    with pytest.raises(UsageError) as raised:
+        catalogue.find(tmp_path, catalogue.called(tmp_path, run))
+    assert raised.value.hint is not None
+    assert str(run) in raised.value.hint
+    assert str(copy) in raised.value.hint
+
+
 async def _run(home: Path, id_: str) -> Path:
     meta = RunMeta(id_, "t", "", "p", 1, 1, 1, (Variant(0, "p", "m"),), 1.0)
     journal = Journal.create(home / "runs", meta)

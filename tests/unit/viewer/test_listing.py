@@ -70,9 +70,47 @@ async def test_of_a_large_run_the_head_comes_first_and_the_notes_after(
     )
 
 
-async def test_one_case_leaves_the_spread_of_a_mean_open(make_run: Make) -> None:
-    """Ends that are not known are null, not infinite."""
-    run = await make_run([result(0, latency_s=2.0)])
+@pytest.mark.parametrize("cases", [1, 2, 4, 5])
+async def test_few_cases_leave_the_spread_of_a_mean_open(make_run: Make, cases: int) -> None:
+    """Below five, as in `show`; ends that are not known are null, not infinite."""
+    run = await make_run([result(i, case=f"c{i}", latency_s=2.0 + i) for i in range(cases)])
     (column,) = head(run).columns
-    assert column.latency is not None
-    assert (column.latency.value, column.latency.low, column.latency.high) == (2.0, None, None)
+    for mean in (column.latency, column.score):
+        assert mean is not None
+        assert ((mean.low is None), (mean.high is None)) == (cases < 5, cases < 5)
+
+
+async def test_the_start_of_an_id_is_enough_and_a_path_is_none(
+    make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the terminal prints leads to the run; what could be two, or is no id, leads nowhere."""
+    run = await make_run([result(0)])
+    folder = run.path.parent
+    monkeypatch.setenv("EVENHAND_HOME", str(folder.parent))
+    runs = Runs(folder)
+    assert runs.path(run.path.stem[:10]) == run.path
+    assert runs.path(run.path.stem[:10].lower()) == run.path
+    for other in ("", ".", "../", f"runs/{run.path.stem}", f"{run.path.stem}.db", "01KA*"):
+        with pytest.raises(NoSuchRun):
+            runs.path(other)
+    (folder / f"{run.path.stem[:10]}ZZ.db").write_bytes(run.path.read_bytes())
+    assert len(runs.list()) == 2
+    with pytest.raises(NoSuchRun, match="could be any of 2 runs"):
+        runs.path(run.path.stem[:10])
+    assert runs.path(run.path.stem) == run.path
+
+
+async def test_a_copy_is_not_shown_in_silence(make_run: Make, tmp_path: Path) -> None:
+    """The nearest of the files with one id is, or the one that was named; which are not is known."""
+    run = await make_run([result(0)])
+    copy = tmp_path / ".evenhand" / "runs" / run.path.name
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(run.path.read_bytes())
+    runs = Runs(tmp_path)
+    assert runs.path(run.path.stem) == copy
+    assert runs.hidden() == {run.path: copy}
+    named = Runs(tmp_path, run.path)
+    assert named.path(run.path.stem) == run.path
+    assert named.hidden() == {copy: run.path}
+    copy.unlink()
+    assert runs.hidden() == {}

@@ -198,7 +198,7 @@ async def test_events_say_that_the_file_has_grown_and_nothing_else(
 async def test_two_runs_are_compared_in_words(
     ask: Asking, make_run: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Columns are paired, and each metric has a sentence."""
+    """Columns are paired; a metric alone and all together are what `evenhand compare` says of each, and why."""
     trials = [result(i, ok=i % 2 == 0, case=f"case{i}") for i in range(8)]
     one = await make_run(trials)
     two = await make_run([result(i, case=f"case{i}") for i in range(8)])
@@ -210,8 +210,13 @@ async def test_two_runs_are_compared_in_words(
     assert answer.status == 200, found
     assert found["pairs"] == [[0, 0]]
     assert found["baseline"]["id"] == one.path.stem
-    assert found["results"][0]["difference"] == 0.5
-    assert "+50 points" in found["results"][0]["sentence"]
+    alone, together = found["questions"]
+    assert (alone["metric"], together["metric"]) == ("passed", "")
+    assert alone["command"].endswith(" --metric passed")
+    (row,) = alone["results"]
+    assert row["difference"] == 0.5
+    assert row["words"]["difference"] == "+50"
+    assert row["because"] == "8 cases could show 75 points or more"
 
 
 async def test_a_page_that_was_not_built_says_so(
@@ -256,3 +261,28 @@ async def test_a_large_comparison_is_made_once(
     assert len(found["pairs"]) == 3
     monkeypatch.setattr("sys.executable", "/nowhere")
     assert await ask.json(path) == found
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/notes", "/previews?cells=0", "/cells/0", "/blocks", "/labels", "/search?text=a"]
+)
+async def test_a_run_that_was_deleted_is_none(
+    ask: Asking, summaries_run: RunFile, path: str
+) -> None:
+    """While it is looked at, too: whatever is asked of it is not there, and no folder is named."""
+    assert (await ask(f"/api/runs/{ask.run}{path}")).status == 200
+    summaries_run.close()
+    summaries_run.path.unlink()
+    answer = await ask(f"/api/runs/{ask.run}{path}")
+    assert answer.status == 404
+    assert (await answer.json())["error"] == {
+        "slug": "usage",
+        "message": f"there is no run '{ask.run}'",
+        "hint": "It may have been deleted.",
+    }
+
+
+async def test_the_start_of_an_id_leads_to_the_whole(ask: Asking) -> None:
+    """The head says which run it is of."""
+    answer = await ask(f"/api/runs/{ask.run[:10]}")
+    assert (answer.status, (await answer.json())["id"]) == (200, ask.run)
