@@ -4,11 +4,11 @@ import type { Head, RunSummary } from "../data/source";
 import { OPEN_SHOWS } from "../model/blind";
 import type { Column } from "../model/columns";
 import { KEYS, readSort, writeSort } from "../model/order";
-import { baselines, runWords } from "../model/runs";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
 import type { Selection } from "../state/selection";
 import { SHOWS, type Go, type RunState, type Show, type Size } from "../state/url";
+import { BaselineSelect } from "./baselineselect";
 import { FilterBox } from "./filterbox";
 import { Menu } from "./menu";
 import { ColumnPicker } from "./picker";
@@ -42,7 +42,7 @@ export function Toolbar(p: Props) {
   const against = !state.blind && (
     <>
       <SortSelect {...p} />
-      {p.runs.length > 1 && <BaseSelect {...p} />}
+      {p.runs.length > 1 && <BaselineSelect head={head} runs={p.runs} base={state.base} go={go} none="No baseline" />}
     </>
   );
   return (
@@ -103,19 +103,6 @@ function SortSelect({ state, go, columns, compared }: Props) {
           return <option key={value} value={value}>{words[0]!.toUpperCase() + words.slice(1)}</option>;
         }),
       )}
-    </select>
-  );
-}
-
-function BaseSelect({ head, state, go, runs }: Props) {
-  return (
-    <select id="baseline" class="control" aria-label="Baseline" value={state.base} onChange={(event) => go({ base: event.currentTarget.value })}>
-      <option value="">No baseline</option>
-      {baselines(head, runs).map(([group, members]) => (
-        <optgroup key={group} label={group}>
-          {members.map((run) => <option key={run.id} value={run.id}>{`vs ${runWords(run)}`}</option>)}
-        </optgroup>
-      ))}
     </select>
   );
 }

@@ -6,6 +6,7 @@ import { asking, questionOf } from "../model/plot";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
 import { count, minus, when } from "../model/words";
+import { BaselineSelect } from "../parts/baselineselect";
 import { Changes, Kinds } from "../parts/changes";
 import { ColumnPair } from "../parts/columnpair";
 import { Choice } from "../parts/columnscatter";
@@ -31,7 +32,7 @@ export function ComparisonView({ head, table, against, state, go, runs }: Props)
     <div class="comparison">
       {choice && (
         <div class="chart-bar">
-          <BaselinePicker head={head} others={others} base={state.base} go={go} />
+          <label class="chart-choice">Baseline{" "}<BaselineSelect head={head} runs={runs} base={state.base} go={go} none="none: two columns of this run" /></label>
         </div>
       )}
       {state.base === "" && <ColumnPair head={head} table={table} state={state} go={go} others={others.length > 0} />}
@@ -43,31 +44,6 @@ export function ComparisonView({ head, table, against, state, go, runs }: Props)
         <Runs head={head} table={table} comparison={comparison} baseline={baseline} state={state} go={go} />
       )}
     </div>
-  );
-}
-
-function BaselinePicker({ head, others, base, go }: { head: Head; others: readonly RunSummary[]; base: string; go: Go }) {
-  const groups: [string, RunSummary[]][] = [
-    ["same plan", others.filter(({ fingerprint }) => fingerprint === head.fingerprint)],
-    ["same title", others.filter(({ fingerprint, title }) => fingerprint !== head.fingerprint && title === head.title)],
-    ["other runs", others.filter(({ fingerprint, title }) => fingerprint !== head.fingerprint && title !== head.title)],
-  ];
-  const missing = base !== "" && !others.some(({ id }) => id === base);
-  return (
-    <label class="chart-choice">
-      Baseline{" "}
-      <select value={base} onChange={(event) => go({ base: event.currentTarget.value })}>
-        <option value="">none: two columns of this run</option>
-        {missing && <option value={base}>{base}</option>}
-        {groups.map(([name, members]) => members.length > 0 && (
-          <optgroup key={name} label={name}>
-            {[...members].sort((a, b) => b.created_at - a.created_at).map((run) => (
-              <option key={run.id} value={run.id}>{`${when(run.created_at)} · ${run.totals.passed}/${run.totals.trials} passed · ${visible(run.title)}`}</option>
-            ))}
-          </optgroup>
-        ))}
-      </select>
-    </label>
   );
 }
 
