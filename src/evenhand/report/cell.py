@@ -105,7 +105,7 @@ def cell_lines(run: RunFile, grid: Grid, trial: TrialResult, width: int, ink: In
     labels = standing(run.labels()).get(trial.index, ())
     if labels:
         lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
-    calls = list(run.calls(trial.index))
+    calls = run.calls_of(trial)
     if calls:
         lines += ["", f"  {ink('calls', 'dim')}"]
     for call in calls:

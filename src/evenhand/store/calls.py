@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import cast
 
 from evenhand.core.message import CallRole
-from evenhand.core.run import CallEnd, CallRecord, CallStart
+from evenhand.core.run import CallEnd, CallRecord, CallStart, TrialResult
 from evenhand.store.counted import Spend, Usage, added
 from evenhand.store.counts import Counts
 from evenhand.store.encoding import read_text
@@ -26,6 +27,22 @@ class JournaledCalls(Counts):
             )
             for row in rows:
                 yield call_record(row)
+
+    def calls_of(self, trial: TrialResult) -> list[CallRecord]:
+        """A settled trial's calls, in the order in which they were begun.
+
+        Those that had been answered when the run was interrupted, and were read again when it went on, are of origin
+        `journal`. They are the first ones, and the trial counts them among its `cached`.
+        """
+        calls = list(self.calls(trial.index))
+        cached = sum(call.end is not None and call.end.origin == "cache" for call in calls)
+        for place, call in enumerate(calls):
+            if cached >= trial.cached:
+                break
+            if call.end is not None and call.end.origin == "provider" and not call.end.error:
+                calls[place] = replace(call, end=replace(call.end, origin="journal"))
+                cached += 1
+        return calls
 
     def answers(self) -> Iterator[tuple[int, int, str, int, str]]:
         """The calls that were answered, as (id, trial, key, nth, draw)."""

@@ -73,7 +73,7 @@ def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> dict[str,
         body: Bytes of each call that are enough for now; without it calls are whole, too.
     """
     judged = trial.judged
-    records = list(run.calls(trial.index))
+    records = run.calls_of(trial)
     places: dict[tuple[str, int], list[int]] = {}
     for place, record in enumerate(records):
         places.setdefault((record.start.key, record.start.nth), []).append(place)

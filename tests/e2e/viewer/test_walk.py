@@ -6,8 +6,24 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from evenhand import Case, Dataset, EvalSet, Expect, Model, run
+from evenhand.core.errors import Overloaded
+from evenhand.scorers import Equals
+from evenhand.testing import Scripted
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "summaries"
 
+INTERRUPTED = """\
+prompts: ["the question"]
+providers: [file://model.py]
+tests: [{assert: [{type: python, value: file://grade.py}]}]
+"""
+GRADE = """\
+from pathlib import Path
+
+def get_assert(output, context):
+    return Path(__file__).with_name("ready").read_text() == ""
+"""
 COUNT = "() => { window.clicks = 0; addEventListener('click', () => { window.clicks++; }, true); }"
 
 
@@ -58,6 +74,44 @@ def test_from_a_run_to_the_best_prompt_in_five_clicks(
         assert "53–98" in text
         assert "8 cases" in text
         assert page.evaluate("() => window.clicks") <= 5
+
+
+def test_a_cell_tells_retries_and_where_answers_came_from(
+    tmp_path: Path, command: Any, serve: Any, watch: Any
+):
+    """Asked twice for an answer, answered by the cache in the next run, out of the journal in one that went on."""
+    home = tmp_path / "home"
+    model = Scripted([Overloaded("busy"), "yes"], cost_usd=0.25)
+    evals = EvalSet("answers", data=Dataset([Case("a")]), model=model)
+
+    @evals.eval
+    async def answers(model: Model, expect: Expect) -> None:
+        """Asked one thing."""
+        expect((await model.generate("the question")).text, Equals("yes"))
+
+    for _ in range(2):
+        run(evals, home=home, progress=False).close()
+    folder = tmp_path / "later"
+    folder.mkdir()
+    (folder / "promptfooconfig.yaml").write_text(INTERRUPTED, "utf-8")
+    (folder / "model.py").write_text(
+        "def call_api(prompt, options, context):\n    return {'output': 'yes'}\n", "utf-8"
+    )
+    (folder / "grade.py").write_text(GRADE, "utf-8")
+    command("run", folder, "--no-cache", EVENHAND_HOME=str(home))
+    (folder / "ready").touch()
+    command("resume", EVENHAND_HOME=str(home))
+    told: list[str] = []
+    with serve(home) as viewer:
+        seen = watch(viewer.link)
+        for path in sorted((home / "runs").glob("*.db")):
+            seen.turn(path.stem, cell=0, tab="calls")
+            told.append(seen.page.locator(".calls summary").first.inner_text())
+        seen.close()
+    assert [
+        words in one for one, words in zip(told, ("2 attempts", "cache", "journal"), strict=True)
+    ] == [True] * 3
+    assert "provider" in told[0]
 
 
 def test_menus_stay_on_the_screen(served: Any, runs: list[str], watch: Any):

@@ -244,6 +244,36 @@ async def test_resume_asks_for_nothing_that_was_received(tmp_path: Path):
     assert len(model.asked) == 3
 
 
+async def test_of_a_trial_that_was_resumed_each_call_says_where_its_answer_came_from(
+    tmp_path: Path,
+):
+    """Read again out of the journal, out of the cache, or asked; without an interruption none is of the journal."""
+    model = Scripted(cost_usd=0.5)
+    (await run(example(1, asking(model, "known"), providers=(model,)), tmp_path)).close()
+    broken = True
+
+    async def body(trial: Trial) -> object:
+        lent = trial.model(model, "subject")
+        for question in ("first", "known", "second"):
+            await lent.generate(question)
+        if broken:
+            raise ValueError("the application has a bug")
+        return (await lent.generate("third")).text
+
+    plan = example(1, body, providers=(model,))
+    with await run(plan, tmp_path) as first:
+        assert origins(first) == ["provider", "cache", "provider"]
+    broken = False
+    with await run(plan, tmp_path, resume=first.path) as again:
+        assert origins(again) == ["journal", "cache", "journal", "provider"]
+
+
+def origins(found: RunFile) -> list[str]:
+    """Where the answers of the only trial came from."""
+    (trial,) = trials(found)
+    return [call.end.origin if call.end else "" for call in found.calls_of(trial)]
+
+
 async def test_resume_finds_the_reply_that_another_trial_received(tmp_path: Path):
     """Though the cache, which would have had it, is gone."""
     model = Scripted()

@@ -228,7 +228,7 @@ async def test_what_no_id_finds_is_called_by_its_file(
     here.mkdir()
     monkeypatch.chdir(here)
     for n, (home, looked_in) in enumerate(homes.items()):
-        run = await _run(home, f"01AWAY0000{n}000")
+        run = await _run(home, f"01AWAY{n}0000000")
         name = catalogue.called(Path.cwd(), run)
         assert name.endswith(".db") is not looked_in, home
         assert catalogue.find(Path.cwd(), name).samefile(run)
