@@ -22,12 +22,12 @@ from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Gate, Refused
 from evenhand.viewer.cell import BODY, MOST, call, cell, previews
-from evenhand.viewer.columns import Passes
 from evenhand.viewer.compared import compared_elsewhere, comparison
 from evenhand.viewer.head import head, notes
 from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
+from evenhand.viewer.passes import Passes
 from evenhand.viewer.shapes import Call, ComparisonShape
 
 LONGEST_BODY = 1 << 20
