@@ -55,11 +55,11 @@ export class Embedded implements DataSource {
     return cell;
   }
 
-  async search(run: string, text: string): Promise<readonly number[]> {
+  async search(run: string, text: string, blind: boolean): Promise<readonly number[]> {
     const sought = text.toLowerCase();
     const found: number[] = [];
     for await (const cells of (await this.pack(run)).all()) {
-      for (const cell of cells) if (standsIn(cell, sought)) found.push(cell.index);
+      for (const cell of cells) if (standsIn(cell, sought, blind)) found.push(cell.index);
     }
     return found;
   }
@@ -175,9 +175,9 @@ function written(value: unknown): string {
   return value === null || value === undefined ? "" : JSON.stringify(value);
 }
 
-function standsIn(cell: Cell, sought: string): boolean {
-  const texts = [cell.case, cell.description, cell.reason, cell.error?.message ?? "", written(cell.output)];
+function standsIn(cell: Cell, sought: string, blind: boolean): boolean {
+  const texts = [cell.case, cell.description, written(cell.output)];
   for (const value of Object.values(cell.vars)) texts.push(written(value));
-  for (const outcome of cell.outcomes) texts.push(outcome.reason);
+  if (!blind) texts.push(cell.reason, cell.error?.message ?? "", ...cell.outcomes.map(({ reason }) => reason));
   return texts.some((text) => text.toLowerCase().includes(sought));
 }

@@ -49,8 +49,8 @@ export class Http implements DataSource {
     return { ...cell, calls };
   }
 
-  search(run: string, text: string): Promise<readonly number[]> {
-    return get(`${at(run)}/search?text=${encodeURIComponent(text)}`);
+  search(run: string, text: string, blind: boolean): Promise<readonly number[]> {
+    return get(`${at(run)}/search?text=${encodeURIComponent(text)}${blind ? "&blind=1" : ""}`);
   }
 
   labels(run: string): Promise<readonly Label[]> {

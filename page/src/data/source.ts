@@ -107,6 +107,8 @@ export interface Head extends RunSummary {
   readonly settings: unknown;
   /** The run is so large that intervals, usage, findings and warnings are not in here, but asked for afterwards: `notes`. */
   readonly partial?: boolean;
+  /** Trials were left out of it: a report of some of a run's. */
+  readonly narrowed: boolean;
 }
 
 /** What takes a look at every trial of a run: to be put into a partial head, key by key, once it is painted. */
@@ -153,6 +155,8 @@ export interface Row {
   readonly tags: readonly string[];
   /** Simple values only, as text, clipped: what a filter can ask for. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** From 1, in the plan: also where cases before it were left out. */
+  readonly number: number;
 }
 
 /** What a matrix cell shows of a trial. */
@@ -328,7 +332,7 @@ export interface DataSource {
   previews(run: string, cells: readonly number[], signal?: AbortSignal): Promise<readonly Preview[]>;
   cell(run: string, index: number): Promise<Cell>;
   /** The places in the plan of the trials in which this text stands, whatever its case: output, variables, reasons. */
-  search(run: string, text: string): Promise<readonly number[]>;
+  search(run: string, text: string, blind: boolean): Promise<readonly number[]>;
   labels(run: string): Promise<readonly Label[]>;
   label(run: string, label: NewLabel): Promise<Label>;
   /** Throws where the two cannot be compared; the message says why. */

@@ -3,9 +3,13 @@ import type { RunSummary } from "../data/source";
 import { visible } from "./visible";
 import { percent, when } from "./words";
 
-/** As much of an id as the command line prints. */
-export function shortId(id: string): string {
-  return id.slice(0, 10);
+const LEAST = 10; // characters of an id that say when the run was made
+
+/** As much of an id as tells it from the others, as the command line prints it. */
+export function shortId(id: string, runs: readonly RunSummary[]): string {
+  let length = LEAST;
+  while (length < id.length && runs.some((other) => other.id !== id && other.id.startsWith(id.slice(0, length)))) length++;
+  return id.slice(0, length);
 }
 
 /** The runs that one can be held against, those that are likest first, newest first in each group. */
@@ -15,8 +19,8 @@ export function baselines(run: RunSummary, runs: readonly RunSummary[]): readonl
   return ["same plan", "same title", "other runs"].map((group, i) => [group, others.filter((other) => likeness(other) === i)] as const).filter(([, of]) => of.length > 0);
 }
 
-/** `2026-11-21 15:27 · 88 % of 8 cases · Science articles · 01M7ZBG41T`. */
-export function runWords(run: RunSummary): string {
-  const rate = run.rate === null ? "" : `${percent(run.rate.value)} of ${run.rate.n} cases`;
-  return [when(run.created_at), rate, visible(run.title), shortId(run.id)].filter((part) => part !== "").join(" · ");
+/** `88 % · 2026-11-21 15:27 · Science articles · 01M7ZBG41T`. */
+export function runWords(run: RunSummary, runs: readonly RunSummary[]): string {
+  const rate = run.rate === null ? "" : percent(run.rate.value);
+  return [rate, when(run.created_at), visible(run.title), shortId(run.id, runs)].filter((part) => part !== "").join(" · ");
 }

@@ -21,7 +21,7 @@ export function BaselineSelect({ head, runs, base, go, none }: Props) {
       {missing && <option value={base}>{`vs ${base}`}</option>}
       {groups.map(([group, of]) => (
         <optgroup key={group} label={group}>
-          {of.map((run) => <option key={run.id} value={run.id}>{`vs ${runWords(run)}`}</option>)}
+          {of.map((run) => <option key={run.id} value={run.id}>{`vs ${runWords(run, runs)}`}</option>)}
         </optgroup>
       ))}
     </select>

@@ -2,12 +2,12 @@
 import type { Preview, Row } from "../data/source";
 import { shown } from "./text";
 
-export function CaseCell({ row, number, preview }: { row: Row; number: number; preview: Preview | undefined }) {
+export function CaseCell({ row, preview }: { row: Row; preview: Preview | undefined }) {
   const vars = Object.entries(preview?.vars ?? {});
   return (
     <>
       <div class="case-line">
-        <span class="case-number">{number}</span>
+        <span class="case-number">{row.number}</span>
         <span class="case-name" title={row.id}>{shown(row.description || row.id)}</span>
       </div>
       {row.tags.length > 0 && (

@@ -52,7 +52,7 @@ export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
   return (
     <div class="matrix-row" role="row" aria-rowindex={at + 2} aria-selected={active >= 0}>
       <div class="matrix-case" role="rowheader" aria-colindex={1}>
-        <CaseCell row={table.rows[row]!} number={row + 1} preview={first === undefined ? undefined : previews.get(table.index[first]!)} />
+        <CaseCell row={table.rows[row]!} preview={first === undefined ? undefined : previews.get(table.index[first]!)} />
       </div>
       {columns.map(({ variant, name }, i) => {
         const trial = cells[i]!;
@@ -64,7 +64,7 @@ export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
             role="gridcell" id={cellId(row, i)} aria-colindex={i + 2}
             data-at={at} data-column={i}
           >
-            <span class="unseen">{shown(`${name}, case ${row + 1}${outcome}: `)}</span>
+            <span class="unseen">{shown(`${name}, case ${table.rows[row]!.number}${outcome}: `)}</span>
             <OutputCell
               table={table} trials={table.cell(row, variant.index)} trial={trial} preview={index < 0 ? undefined : previews.get(index)}
               baseline={baseline} blind={state.blind} md={state.md} size={state.size} missing={missing}

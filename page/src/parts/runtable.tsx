@@ -54,7 +54,7 @@ export function RunTable({ runs, picked, toggle }: { runs: readonly RunSummary[]
         <tbody>
           {sorted.map((run) =>
             run.problem === "" ? (
-              <OneRun key={run.id} run={run} picked={picked.includes(run.id)} toggle={toggle} />
+              <OneRun key={run.id} run={run} runs={runs} picked={picked.includes(run.id)} toggle={toggle} />
             ) : (
               <tr key={run.id} class="unreadable">
                 <td />
@@ -68,7 +68,7 @@ export function RunTable({ runs, picked, toggle }: { runs: readonly RunSummary[]
   );
 }
 
-function OneRun({ run, picked, toggle }: { run: RunSummary; picked: boolean; toggle: (id: string) => void }) {
+function OneRun({ run, runs, picked, toggle }: { run: RunSummary; runs: readonly RunSummary[]; picked: boolean; toggle: (id: string) => void }) {
   const { rate } = run;
   const repeats = run.repeats > 1 ? ` × ${run.repeats}` : "";
   return (
@@ -77,7 +77,7 @@ function OneRun({ run, picked, toggle }: { run: RunSummary; picked: boolean; tog
       <td class="run-name">
         <a href={write({ ...START, run: run.id })}>{shown(run.title || run.id)}</a>
         {Object.entries(run.tags).map(([name, value]) => <span key={name} class="chip">{shown(`${name}: ${value}`)}</span>)}
-        <span class="muted run-source" title={run.source}><code title={run.id}>{shortId(run.id)}</code> {shown(run.source)}</span>
+        <span class="muted run-source" title={run.source}><code title={run.id}>{shortId(run.id, runs)}</code> {shown(run.source)}</span>
       </td>
       <td class="run-verdict"><Verdict run={run} /></td>
       <td class="run-rate">

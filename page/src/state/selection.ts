@@ -54,7 +54,7 @@ export function useSelection({ source, head, table, progress, state, baseline }:
     const mine = blind ? blinded(all) : all;
     return { terms: [...mine.terms, ...parse(ADDED[show], names).terms], problems: mine.problems };
   }, [q, show, names, blind]);
-  const texts = useTexts(source, head.id, table, terms);
+  const texts = useTexts(source, head.id, table, terms, blind);
   const context = useMemo(() => ({ head, texts, baseline }), [head, texts, baseline]);
   const searching = searched(terms).some((text) => !texts.has(text));
   const before = useRef<{ table: Table; chosen: Uint8Array; rows: Uint8Array }>(undefined);
@@ -83,23 +83,24 @@ function rowsOf(table: Table, chosen: Uint8Array, hide: readonly number[]): Uint
 }
 
 type Texts = ReadonlyMap<string, ReadonlySet<number>>;
+const NO_TEXTS: Texts = new Map();
 
 /** What the source found for the filter's texts, asked for once each; anew when the run is another table. */
-function useTexts(source: DataSource, run: string, table: Table, terms: readonly Term[]): Texts {
-  const [found, set] = useState<{ table: Table; texts: Texts }>({ table, texts: new Map() });
+function useTexts(source: DataSource, run: string, table: Table, terms: readonly Term[], blind: boolean): Texts {
+  const [found, set] = useState<{ table: Table; blind: boolean; texts: Texts }>({ table, blind, texts: new Map() });
   const wanted = searched(terms);
   useEffect(() => {
     let current = true;
-    const known: Texts = found.table === table ? found.texts : new Map();
+    const known: Texts = found.table === table && found.blind === blind ? found.texts : new Map();
     const missing = wanted.filter((text) => !known.has(text));
     if (missing.length === 0) return undefined;
-    const asked = missing.map((text) => source.search(run, text).catch((): number[] => []));
+    const asked = missing.map((text) => source.search(run, text, blind).catch((): number[] => []));
     void Promise.all(asked).then((places) => {
-      if (current) set({ table, texts: new Map([...known, ...missing.map((text, i) => [text, new Set(places[i])] as const)]) });
+      if (current) set({ table, blind, texts: new Map([...known, ...missing.map((text, i) => [text, new Set(places[i])] as const)]) });
     });
     return () => {
       current = false;
     };
-  }, [source, run, table, wanted.join("\n")]);
-  return found.texts;
+  }, [source, run, table, blind, wanted.join("\n")]);
+  return found.blind === blind ? found.texts : NO_TEXTS;
 }

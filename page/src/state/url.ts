@@ -104,8 +104,8 @@ export function link(state: RunState): string {
   return location.href.replace(/#.*$/s, "") + write(state);
 }
 
-/** What somebody chose, and can go back from; from cell to cell, tab to tab and size to size is no step. */
-const CHOSEN = ["run", "view", "q", "show", "sort", "plot", "base", "blind"] as const;
+/** What somebody chose, and can go back from; from cell to cell and from tab to tab is no step. */
+const CHOSEN = ["run", "view", "q", "show", "sort", "plot", "base", "blind", "size", "md"] as const;
 
 /** The state in the address, and what changes it. */
 export function useUrl(): [RunState, Go] {

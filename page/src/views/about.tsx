@@ -4,12 +4,19 @@ import { Json } from "../parts/json";
 import { count, grouped, money, when } from "../parts/marks";
 import { shown } from "../parts/text";
 
+function planOf(head: Head): string {
+  const trials = count(head.planned, "trial");
+  if (head.narrowed) return `${trials} of ${count(head.cases, "case")}; the others were left out`;
+  const repeats = head.repeats > 1 ? ` × ${count(head.repeats, "repeat")}` : "";
+  return `${count(head.cases, "case")} × ${count(head.variants, "variant")}${repeats} = ${trials}`;
+}
+
 export function About({ head }: { head: Head }) {
   const facts: readonly (readonly [string, string])[] = [
     ["Run", head.id],
     ["Made from", head.source],
     ["Started", when(head.created_at)],
-    ["Plan", `${count(head.cases, "case")} × ${count(head.variants, "variant")}${head.repeats > 1 ? ` × ${count(head.repeats, "repeat")}` : ""} = ${count(head.planned, "trial")}`],
+    ["Plan", planOf(head)],
     ["Tags", Object.entries(head.tags).map(([name, value]) => `${name}: ${value}`).join(", ")],
     ["Passes at", `${Math.round(head.pass_rate * 100)} %`],
     ["Fingerprint", head.fingerprint],

@@ -79,7 +79,7 @@ export function Matrix(p: Props) {
     }
     previews.want(seen);
   });
-  const missing = head.status === "finished" ? "not planned" : head.alive ? "not run yet" : "not run";
+  const missing = head.narrowed ? "left out" : head.status === "finished" ? "not planned" : head.alive ? "not run yet" : "not run";
   const given = useMemo<RowGiven>(
     () => ({ table, columns, chosen, previews, baseline: p.baseline, state, missing }),
     [missing, table, columns, chosen, previews, p.baseline, state.blind, state.md, state.size, came, progress, p.labels.version],

@@ -86,7 +86,7 @@ export function MatrixView(p: Props) {
           <Matrix
             source={p.source} head={head} table={table} progress={p.progress} state={state} go={go} columns={columns} selection={selection}
             summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} trouble={setTrouble} step={narrow ? step : undefined}
-            shown={<ShownOf table={table} selection={selection} />}
+            shown={<ShownOf table={table} selection={selection} blind={state.blind} />}
           />
         )}
       </div>
@@ -95,11 +95,11 @@ export function MatrixView(p: Props) {
 }
 
 /** How many of the cases are shown. */
-function ShownOf({ table, selection }: Pick<Props, "table" | "selection">) {
+function ShownOf({ table, selection, blind }: Pick<Props, "table" | "selection"> & { blind: boolean }) {
   const [n, of] = [selection.order.length, table.rows.length];
   return (
     <div class="shown-of" role="status">
-      {n === of ? count(of, "case") : <><b>{grouped(n)}</b> of {count(of, "case")}<small>the numbers beside this are of these</small></>}
+      {n === of ? count(of, "case") : <><b>{grouped(n)}</b> of {count(of, "case")}{!blind && <small>the numbers beside this are of these</small>}</>}
     </div>
   );
 }

@@ -70,7 +70,8 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
     if "asked" not in record:
         raise UsageError(
             f"run {meta.id} cannot be resumed: what it was made from is not known",
-            hint="Ask again as before: `evenhand dataset` goes on from there, as does score_batch(…, resume=True).",
+            hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) go on from there, and"
+            " evals get from the cache what was answered already.",
         )
     settings = Settings(
         concurrency=session.concurrency or record["concurrency"],

@@ -259,7 +259,8 @@ class Runner:
             return
         self._interrupted(number)
         again = "; Ctrl-C again to stop now" if number == signal.SIGINT else ""
-        self._note(f"finishing {self._under_way} trials under way (at most {limit_s:.0f} s){again}")
+        trials = f"{self._under_way} trial{'' if self._under_way == 1 else 's'}"
+        self._note(f"finishing {trials} under way (at most {limit_s:.0f} s){again}")
         self._deadline = asyncio.get_running_loop().call_later(limit_s, self._stop)
 
     def _interrupted(self, number: int) -> None:

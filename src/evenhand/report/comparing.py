@@ -215,10 +215,12 @@ def _unfinished(side: Side) -> Iterator[str]:
     meta = side.run.meta
     settled = side.run.totals().trials
     if settled < meta.planned:
-        yield (
-            f"{short_id(meta.id)} did not finish: {settled:,} of {meta.planned:,} trials; "
-            f"`evenhand resume {quote(called(Path.cwd(), side.run.path))}` goes on with it"
-        )
+        told = f"{short_id(meta.id)} did not finish: {settled:,} of {meta.planned:,} trials"
+        if "asked" in meta.settings:
+            told += (
+                f"; `evenhand resume {quote(called(Path.cwd(), side.run.path))}` goes on with it"
+            )
+        yield told
 
 
 def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> tuple[list[str], list[str]]:

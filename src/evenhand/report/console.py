@@ -337,7 +337,7 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
 
 def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: str) -> str:
     """The command that most people want now, with this for the run."""
-    if "imported" not in run.meta.settings and ((missing > 0 or totals.errors) and not run.alive):
+    if "asked" in run.meta.settings and ((missing > 0 or totals.errors) and not run.alive):
         return f"evenhand resume {name}"
     if not totals.failed:
         return f"evenhand view, or evenhand export {name} --to report.html"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, cast
 from zlib import crc32
@@ -10,6 +10,7 @@ from zlib import crc32
 import msgspec
 
 from evenhand.core.encoding import decode, encode
+from evenhand.report.grid import row_case
 from evenhand.report.outcome import UNSURE
 from evenhand.scorers.triggers import MEASURES
 from evenhand.store.runfile import RunFile, metric_sign, warning_sign
@@ -19,8 +20,8 @@ FIRST, BLOCK = 400, 5_000
 """Cells in the first block, which somebody waits for, and in the others."""
 METADATA = 200
 """Characters of a case's metadata that a filter can ask for."""
-FIELD, TRIAL = "\x1f", "\x1e"
-"""What stands between the fields of a trial's text, and behind the last."""
+FIELD, TOLD, TRIAL = "\x1f", "\x1d", "\x1e"
+"""What stands between the fields of a trial's text, before those that tell what came of it, and behind the last."""
 
 
 class _Error(msgspec.Struct, gc=False):
@@ -102,10 +103,11 @@ def parts(run: RunFile) -> Iterator[Part]:
     """
     trials = map(_read, run.results())
     rows: dict[str, int] = {}
-    part = _made(islice(trials, FIRST), rows)
+    numbers = {case: n for n, case in enumerate(run.cases(), 1)} if run.narrowed else {}
+    part = _made(islice(trials, FIRST), rows, numbers)
     while part.places:
         yield part
-        part = _made(islice(trials, BLOCK), rows)
+        part = _made(islice(trials, BLOCK), rows, numbers)
 
 
 def _read(result: bytes) -> _Trial:
@@ -123,8 +125,14 @@ def _kept_raw(value: dict[str, Any], *names: str) -> None:
     value.update({name: msgspec.Raw(encode(value.get(name, {}))) for name in names})
 
 
-def _made(trials: Iterable[_Trial], rows: dict[str, int]) -> Part:
-    """A block and its text, in one loop: it runs for hundreds of thousands of trials, and keeps numbers only."""
+def _made(trials: Iterable[_Trial], rows: dict[str, int], numbered: Mapping[str, int]) -> Part:
+    """A block and its text, in one loop: it runs for hundreds of thousands of trials, and keeps numbers only.
+
+    Args:
+        trials: The block's.
+        rows: Which row a case is; those of the block are added.
+        numbered: How cases are numbered where some were left out; else a row has its own number.
+    """
     numbers: list[tuple[Any, ...]] = []
     texts: list[bytes] = []
     starts: list[int] = []
@@ -142,9 +150,9 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int]) -> Part:
             place = rows.get(case, -1)
             if place < 0:
                 place = rows[case] = len(rows)
-                named.append(_row(trial))
+                named.append(_row(trial, numbered[row_case(case)] if numbered else place + 1))
         output = trial.output if isinstance(trial.output, str) else text_of(trial.output)
-        told = [output, trial.reason]
+        told = [trial.reason]
         met = missed = 0
         names: Sequence[str] = ()
         for outcome in trial.outcomes:
@@ -162,7 +170,9 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int]) -> Part:
                 names = (*names, outcome.name)
         if trial.error:
             told.append(trial.error.message)
-        text = f"{about}{FIELD}{FIELD.join(told).lower()}{TRIAL}".encode("utf-8", "surrogatepass")
+        text = f"{about}{FIELD}{output.lower()}{TOLD}{FIELD.join(told).lower()}{TRIAL}".encode(
+            "utf-8", "surrogatepass"
+        )
         starts.append(at)
         at += len(text)
         texts.append(text)
@@ -226,7 +236,7 @@ def _decoded(raw: msgspec.Raw) -> dict[str, Any]:
     return cast("dict[str, Any]", decode(bytes(raw)))
 
 
-def _row(trial: _Trial) -> Row:
+def _row(trial: _Trial, number: int) -> Row:
     given = _decoded(trial.metadata)
     tags = given.get("tags")
     metadata = {
@@ -235,7 +245,7 @@ def _row(trial: _Trial) -> Row:
         if key != "tags" and isinstance(value, (str, int, float))
     }
     told = [str(tag) for tag in cast("list[object]", tags)] if isinstance(tags, list) else ()
-    return Row(trial.case, trial.description, told, metadata)
+    return Row(trial.case, trial.description, told, metadata, number)
 
 
 def text_of(value: object) -> str:

@@ -37,6 +37,7 @@ def head(run: RunFile, known: Known | None = None) -> Head:
         config=meta.config,
         settings=meta.settings,
         partial=partial,
+        narrowed=run.narrowed,
     )
     return found if partial else replace(found, **_shallow(notes(run)))
 

@@ -20,10 +20,11 @@ from pathlib import Path
 from evenhand.core.errors import EvenhandError, StoreError
 from evenhand.report.findings import Marked
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.columns import FIELD, TRIAL, Part, parts
+from evenhand.viewer.columns import FIELD, TOLD, TRIAL, Part, parts
 
 CHUNK = 1 << 22
 """Bytes that are read at once."""
+_TOLD = TOLD.encode()
 
 
 class Pass:
@@ -78,15 +79,19 @@ class Pass:
         self._wait()
         return Marked(*(sorted(set(each)) for each in (self._unsure, self._triggers)))
 
-    def search(self, text: str) -> list[int]:
+    def search(self, text: str, *, blind: bool = False) -> list[int]:
         """The places in the plan of the trials in which this text stands, whatever its case. Waits for the pass.
+
+        Args:
+            text: What is sought.
+            blind: Not in what tells of verdicts: reasons and errors.
 
         Raises:
             StoreError: The run file cannot be read.
         """
         self._wait()
         needle = text.lower().encode("utf-8", "surrogatepass")
-        if not needle or FIELD in text or TRIAL in text:
+        if not needle or not {FIELD, TOLD, TRIAL}.isdisjoint(text):
             return []
         found: list[int] = []
         first, room = 0, bytearray(CHUNK)
@@ -98,7 +103,7 @@ class Pass:
             if end - base > len(room):
                 room = bytearray(end - base)  # one trial alone may be longer
             os.preadv(self._files[1].fileno(), [memoryview(room)[: end - base]], base)
-            hits = (self._many if many else self._few)(needle, room, first, after, end)
+            hits = (self._many if many else self._few)(needle, room, first, after, end, blind)
             found += hits
             many = len(hits) > (after - first) // 8
             first = after
@@ -109,20 +114,25 @@ class Pass:
         starts = self._starts
         return max(first + 1, bisect_right(starts, starts[first] + CHUNK, first) - 1)
 
-    def _few(self, needle: bytes, room: bytearray, first: int, after: int, end: int) -> list[int]:
+    def _few(
+        self, needle: bytes, room: bytearray, first: int, after: int, end: int, blind: bool
+    ) -> list[int]:
         """The hits among trials of which hardly any has the text: each hit says whose it is."""
         starts, places, base = self._starts, self._places, self._starts[first]
         found: list[int] = []
         at = room.find(needle, 0, end - base)
         while at >= 0:
             trial = bisect_right(starts, base + at, first, after) - 1
-            found.append(places[trial])
+            if not blind or room.find(_TOLD, starts[trial] - base, at) < 0:
+                found.append(places[trial])
             if trial + 1 == after:
                 break
             at = room.find(needle, starts[trial + 1] - base, end - base)
         return found
 
-    def _many(self, needle: bytes, room: bytearray, first: int, after: int, end: int) -> list[int]:
+    def _many(
+        self, needle: bytes, room: bytearray, first: int, after: int, end: int, blind: bool
+    ) -> list[int]:
         """The same where many have it: each is looked into."""
         base = self._starts[first]
         edges = [start - base for start in self._starts[first:after]]
@@ -132,7 +142,7 @@ class Pass:
             for place, begins, ends in zip(
                 self._places[first:after], edges, (*edges[1:], end - base), strict=True
             )
-            if there(needle, begins, ends) >= 0
+            if there(needle, begins, there(_TOLD, begins, ends) if blind else ends) >= 0
         ]
 
     def _wait(self) -> None:

@@ -188,7 +188,8 @@ class Server:
         path, text = self._path(request), request.query.get("text", "")
         if len(text) > LONGEST_SEARCH:
             raise UsageError(f"text: at most {LONGEST_SEARCH:,} characters")
-        return await _in_thread(lambda: self._passes.of(path).search(text))
+        blind = request.query.get("blind") == "1"
+        return await _in_thread(lambda: self._passes.of(path).search(text, blind=blind))
 
     async def _labels(self, request: web.Request) -> web.Response:
         return await self._told(request, lambda run: [asdict(it) for it in run.labels()])
@@ -232,7 +233,7 @@ class Server:
                     self._compared = {key: await compared_elsewhere(path, other)}
                 return _body(self._compared[key])
         except UsageError as error:
-            return _error(409, error.slug, error.message, error.hint)
+            return _error(409, error.slug, error.message, "Choose another baseline.")
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         return await follow(request, self._path(request), self._closing)

@@ -101,6 +101,7 @@ class Head(RunSummary):
     config: Any = None
     settings: Any = None
     partial: bool = False
+    narrowed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class Row:
     description: str
     tags: Sequence[str]
     metadata: Mapping[str, str]
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

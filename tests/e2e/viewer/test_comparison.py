@@ -132,7 +132,8 @@ def test_a_metric_is_asked_as_the_command_line_asks_it(served: Any, runs: list[s
     order = ["worse", "better", "undecided", "no detectable difference"]
     places = [order.index(word.split(" ", 1)[1]) for word in verdicts]
     assert places == sorted(places)
-    page.get_by_label("Metric").select_option(label="clarity")
+    option = page.get_by_label("Metric").locator("option", has_text="clarity")
+    page.get_by_label("Metric").select_option(option.get_attribute("value"))
     assert "plot=%7Eclarity.0.1" in seen.hash
     page.reload()
     seen.settled()

@@ -102,3 +102,27 @@ def test_a_report_with_a_baseline_opens_on_the_run_and_answers_for_both(
     page.get_by_role("tab").first.wait_for()
     page.keyboard.press("b")
     page.get_by_text("only in the baseline").wait_for()
+
+
+def test_a_report_of_some_trials_says_that_others_were_left_out(
+    home: Path, runs: list[str], command: Any, watch: Any, tmp_path: Path
+):
+    """Cells that the filter left out were planned, and ran; cases keep the numbers that the terminal gives them."""
+    report = tmp_path / "some.html"
+    command(
+        "export",
+        runs[0],
+        "--where",
+        "tag:world -variant:short",
+        "--to",
+        report,
+        EVENHAND_HOME=str(home),
+    )
+    seen = watch(report.as_uri())
+    page = seen.page
+    page.get_by_role("gridcell").first.wait_for()
+    assert page.locator(".case-number").all_inner_texts() == ["33", "34", "35", "36"]
+    assert page.get_by_role("gridcell").get_by_text("left out").count() == 4
+    assert page.get_by_text("not planned").count() == 0
+    seen.turn(runs[0], view="about")
+    page.get_by_text("16 trials of 4 cases; the others were left out").wait_for()

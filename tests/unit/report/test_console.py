@@ -138,12 +138,19 @@ async def test_errors_are_grouped_apart_with_what_to_do(make_run: Make) -> None:
         result(3, ok=None),
         result(4, ok=None, error=TrialError("code", "ValueError: \x1b[2Jboom", "")),
     ]
-    text = shown(await make_run(trials))
+    text = shown(await make_run(trials, settings={"asked": {}}))
     assert "1/2   50 %" in text
     assert "  ! 2 trials, first case 3   rate-limited: asked too often\n      Lower -j.\n" in text
     assert "  ! case 5   code: ValueError: \\x1b[2Jboom\n" in text
     assert "failed · 1 of 2 passed (50 %, 9–91) · 3 errors" in text
     assert f"next: evenhand resume {SHORT}" in text
+
+
+async def test_a_run_that_code_made_is_not_told_to_be_resumed(make_run: Make) -> None:
+    """The command line does not know what it was made from, and could not."""
+    text = shown(await make_run([result(0), result(1, ok=None)]))
+    assert "resume" not in text
+    assert "next: evenhand view" in text
 
 
 async def test_many_failures_are_counted_not_listed(make_run: Make) -> None:
@@ -272,7 +279,11 @@ async def test_an_unfinished_run_says_why_and_how_to_go_on(make_run: Make) -> No
     """Stopped by a wrong key: the message, how many never ran, and `resume`."""
     text = shown(
         await make_run(
-            [result(0)], planned=10, status="stopped", message="the key is wrong\n  Set \x1b[1mKEY"
+            [result(0)],
+            planned=10,
+            status="stopped",
+            message="the key is wrong\n  Set \x1b[1mKEY",
+            settings={"asked": {}},
         ),
     )
     assert "undecided · 1 of 1 passed (100 %, 21–100) · 9 not run" in text

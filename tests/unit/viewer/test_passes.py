@@ -9,6 +9,7 @@ import pytest
 from tests.unit.report.conftest import Make, result
 
 from evenhand.core.errors import StoreError
+from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.store.journal import Journal
 from evenhand.viewer.passes import Pass, Passes
@@ -96,3 +97,24 @@ async def test_a_pass_is_made_once_for_a_state_of_the_file(make_run: Make) -> No
     passes.of(other.path)
     assert passes.of(run.path) is not second
     passes.close()
+
+
+@pytest.mark.parametrize("many", [True, False])
+async def test_a_blind_search_ends_where_a_trial_is_told_of(make_run: Make, many: bool) -> None:
+    """In what was asked and answered alone, whether hardly any trial has the text or nearly all have."""
+    trials = [
+        result(
+            i,
+            case=f"c{i}",
+            output="an answer with needle" if i == 3 else "an answer",
+            outcomes=(
+                Outcome("o", "pass", 1.0, reason="needle" if many or i in (3, 5) else "fine"),
+            ),
+        )
+        for i in range(40)
+    ]
+    made = Pass((await make_run(trials)).path)
+    assert made.search("NEEDLE") == (list(range(40)) if many else [3, 5])
+    assert made.search("needle", blind=True) == [3]
+    assert made.search("answer", blind=True) == list(range(40))
+    assert made.search("\x1d") == []

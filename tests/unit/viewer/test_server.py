@@ -51,7 +51,7 @@ async def test_blocks_hold_every_cell_in_the_plans_order(ask: Asking) -> None:
     assert block["variant"] == [0, 1, 2] * 8
     assert block["outcome"] == "fpp" * 2 + "ffp" + "fpp" * 5
     assert block["rows"][0] == {
-        "id": "case0", "description": "tides", "tags": [], "metadata": {}
+        "id": "case0", "description": "tides", "tags": [], "metadata": {}, "number": 1
     }  # fmt: skip
     assert block["failing"][0] == ["python grader.py"]
     assert (block["met"][0], block["asked"][0], block["met"][1]) == (0, 1, 1)
@@ -112,6 +112,15 @@ async def test_a_call_is_asked_for_by_its_place(ask: Asking) -> None:
     """Among its trial's."""
     found = await ask.json("/cells/0/calls/1")
     assert (found["role"], found["request"], found["sizes"]) == ("judge", {}, None)
+
+
+async def test_a_blind_search_does_not_look_into_reasons(ask: Asking) -> None:
+    """They tell verdicts; what was asked and answered is searched as ever."""
+    assert await ask.json("/search?text=tides&blind=1") == [0, 1, 2]
+    assert len(await ask.json("/search?text=word%20word&blind=1")) >= 1
+    assert len(await ask.json("/search?text=backpropagation")) == 9
+    assert 0 in await ask.json("/search?text=average%203.67")
+    assert await ask.json("/search?text=average%203.67&blind=1") == []
 
 
 async def test_a_search_finds_trials_whatever_the_case(ask: Asking) -> None:
