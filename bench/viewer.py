@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import importlib.util
 import re
 import statistics
 import subprocess
@@ -21,6 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from viewer_run import write_run
 
 ROOT = Path(__file__).parents[1]
 STATIC = ROOT / "src" / "evenhand" / "viewer" / "static"
@@ -86,18 +87,6 @@ SCROLL = """async (steps) => {
   await new Promise((resolve) => setTimeout(resolve, 300));
   return { most, fps, long: window.longTasks.length, worst: Math.max(0, ...window.longTasks) };
 }"""
-
-
-def generator() -> Any:
-    """bench/viewer_run.py."""
-    path = Path(__file__).with_name("viewer_run.py")
-    spec = importlib.util.spec_from_file_location("viewer_run", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 class Viewer:
@@ -186,7 +175,7 @@ def large(table: Table, browser: Any, home: Path, cases: int, variants: int) -> 
     made = home / f"rows-{cases}-{variants}"
     path = next((made / "runs").glob("*.db"), None)
     if path is None:
-        path = generator().write_run(made, cases, variants)
+        path = write_run(made, cases, variants)
     run = f"#/run/{path.stem}"
     name = f"{cases:,} × {variants}"
     with viewing(made) as viewer:
@@ -246,7 +235,7 @@ def big_output(table: Table, browser: Any, home: Path) -> None:
     made = home / "output-10mb"
     path = next((made / "runs").glob("*.db"), None)
     if path is None:
-        path = generator().write_run(made, 3, 1, characters=10_000_000)
+        path = write_run(made, 3, 1, characters=10_000_000)
     with viewing(made) as viewer:
         page = opened(browser, viewer.link, f"#/run/{path.stem}")
         first_row(page)
@@ -264,7 +253,7 @@ def one_file(table: Table, browser: Any, home: Path) -> None:
     made = home / "report"
     path = next((made / "runs").glob("*.db"), None)
     if path is None:
-        path = generator().write_run(made, 1000, 3)
+        path = write_run(made, 1000, 3)
     report = home / "report.html"
     started = time.perf_counter()
     subprocess.run(

@@ -32,9 +32,12 @@ class JournaledCalls(Counts):
         """A settled trial's calls, in the order in which they were begun.
 
         Those that had been answered when the run was interrupted, and were read again when it went on, are of origin
-        `journal`. They are the first ones, and the trial counts them among its `cached`.
+        `journal`. They are the first ones, and the trial counts them among its `cached`. Where it counts answers that
+        have no record (of a model that costs nothing, or of an older build) it is not known which, and all stay.
         """
         calls = list(self.calls(trial.index))
+        if sum(call.end is not None and not call.end.error for call in calls) < trial.calls:
+            return calls
         cached = sum(call.end is not None and call.end.origin == "cache" for call in calls)
         for place, call in enumerate(calls):
             if cached >= trial.cached:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +267,15 @@ async def test_of_a_trial_that_was_resumed_each_call_says_where_its_answer_came_
     broken = False
     with await run(plan, tmp_path, resume=first.path) as again:
         assert origins(again) == ["journal", "cache", "journal", "provider"]
+
+
+async def test_what_has_no_record_leaves_it_open_which_answers_were_replayed(tmp_path: Path):
+    """A trial that counts more answers than the journal has is not taken for one that was resumed."""
+    model = Scripted()
+    with await run(example(1, asking(model), providers=(model,)), tmp_path) as found:
+        (trial,) = trials(found)
+        more = replace(trial, calls=2, cached=1)
+        assert [call.end.origin for call in found.calls_of(more) if call.end] == ["provider"]
 
 
 def origins(found: RunFile) -> list[str]:
