@@ -9,6 +9,7 @@ import msgspec
 
 from evenhand.core.encoding import decode
 from evenhand.core.run import Totals
+from evenhand.core.score import Scale
 from evenhand.store.counted import Tally, TrialOutcome
 from evenhand.store.encoding import read_result
 from evenhand.store.opened import Opened, readable
@@ -118,6 +119,21 @@ class Counts(Opened):
         """For each variant, in the order of `meta.variants`, each case's sum of scores, and of how many trials."""
         sums = self.sums()
         return [sums.scores(variant.index) for variant in self.meta.variants]
+
+    def scales(self) -> dict[tuple[int, str], Scale]:
+        """By variant and metric the lowest and the highest number there can be, as far as scorers said so.
+
+        The metric of trials' own scores is empty.
+        """
+        with readable(self.path):
+            if not self._db.execute("select 1 from sqlite_master where name = 'scale'").fetchone():
+                return {}  # of an earlier version
+            return {
+                (variant, cast("str | None", decode(metric)) or ""): (low, high)
+                for variant, metric, low, high in self._db.execute(
+                    "select variant, metric, low, high from scale"
+                )
+            }
 
     def latency_sums(self) -> list[Sums]:
         """The same for latencies, in seconds."""
