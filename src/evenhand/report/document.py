@@ -20,9 +20,10 @@ from evenhand.core.run import Totals, TrialResult, verdict
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.findings import low_confidence, warnings
-from evenhand.report.rates import Mean, Rate, mean_of, rates
+from evenhand.report.rates import Mean, Rate, Repeats, mean_of, rates, repeats
 from evenhand.report.summaries import described, summary_rows
 from evenhand.report.triggers import Found, found_by_triggers
+from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
@@ -163,9 +164,9 @@ def _head(run: RunFile) -> dict[str, Any]:
         },
         "usage": [asdict(used) for used in run.usage()],
         "rates": [
-            _rate_row(run, rate, mean_of(scores), mean_of(latencies))
-            for rate, scores, latencies in zip(
-                rates(run), run.score_sums(), run.latency_sums(), strict=True
+            _rate_row(run, rate, repeated, mean_of(scores), mean_of(latencies))
+            for rate, repeated, scores, latencies in zip(
+                rates(run), repeats(run), run.score_sums(), run.latency_sums(), strict=True
             )
         ],
         **({"metrics": summary_rows(run)} if described(run) else {}),
@@ -176,36 +177,51 @@ def _head(run: RunFile) -> dict[str, Any]:
     }
 
 
-def _rate_row(run: RunFile, rate: Rate, score: Mean, latency: Mean) -> dict[str, Any]:
+def _rate_row(
+    run: RunFile, rate: Rate, repeated: Repeats, score: Mean, latency: Mean
+) -> dict[str, Any]:
     variant = run.meta.variants[rate.variant]
-    known = rate.trials > 0
     return {
         "variant": {"prompt": variant.prompt, "model": variant.model},
         "passed": rate.passed,
         "trials": rate.trials,
+        "errors": rate.errors,
         "cases": rate.cases,
-        "rate": rate.rate,
-        "low": rate.low if known else None,
-        "high": rate.high if known else None,
+        **share_row(rate.share),
         "score": None if score is None else _interval("mean", score),
         "latency_s": None if latency is None else _interval("mean", latency),
         "tries": [
             {
                 "k": tries.k,
                 "cases": tries.cases,
-                "at_least_once": _interval("rate", tries.once),
-                "every_time": _interval("rate", tries.always),
+                "at_least_once": share_row(tries.once),
+                "every_time": share_row(tries.always),
             }
-            for tries in rate.tries
+            for tries in repeated.tries
         ],
         "flaky": [
             {
-                "case": (run.trial(tally.first) or tally).case,
-                "passed": tally.passed,
-                "trials": tally.n,
+                "case": (run.trial(case.first) or case).case,
+                "passed": case.tally.passed,
+                "trials": case.tally.n,
+                "errors": case.tally.errors,
             }
-            for tally in rate.flaky
+            for case in repeated.flaky
         ],
+    }
+
+
+def share_row(share: Share | None) -> dict[str, float | None]:
+    """A rate, the two ends between which errors leave it, and the ends of its interval; null where nothing is known.
+
+    `rate` itself is null where the two ends differ.
+    """
+    return {
+        "rate": share and share.value,
+        "rate_least": share and share.least,
+        "rate_most": share and share.most,
+        "low": share and share.low,
+        "high": share and share.high,
     }
 
 

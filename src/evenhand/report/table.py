@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evenhand.core.run import Totals
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
-from evenhand.report.rates import mean_cell, mean_of
-from evenhand.report.words import clip, columns, interval, money, padded, percent, seconds
-from evenhand.stats.interval import wilson_of_clusters
+from evenhand.report.rates import Rate, mean_cell, mean_of, rates
+from evenhand.report.words import clip, columns, money, padded, seconds
 from evenhand.store.runfile import RunFile
 
 WORDY = 20
@@ -37,7 +35,7 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     noun = "eval" if any(v.eval for v in meta.variants) else "prompt"
     table = [
         _Column(noun if one_model else f"{noun} · model", names, left=True),
-        _Column(" passed", _rates(totals, grid), left=True),
+        _Column(" passed", _rates(rates(run)), left=True),
     ]
     extra = [
         _Column("score", [mean_cell(mean_of(cases)) for cases in run.score_sums()]),
@@ -68,18 +66,16 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     return lines
 
 
-def _rates(totals: Sequence[Totals], grid: Grid) -> list[str]:
-    pairs = [f"{t.passed}/{t.passed + t.failed}" for t in totals]
+def _rates(found: Sequence[Rate]) -> list[str]:
+    pairs = [f"{rate.passed}/{rate.trials}" for rate in found]
     most = max(7, *map(len, pairs))
-    texts: list[str] = []
-    for t, pair, tallies in zip(totals, pairs, grid.passed, strict=True):
-        known = t.passed + t.failed
-        if not known:
-            texts.append("–".rjust(most))
-            continue
-        reach = interval(*wilson_of_clusters(list(tallies.values())))
-        texts.append(f"{pair:>{most}}  {percent(t.passed / known):>5}  [{reach}]")
-    return texts
+    wide = max(5, *(len(str(rate)) for rate in found))
+    return [
+        "–".rjust(most)
+        if rate.share is None
+        else f"{pair:>{most}}  {rate!s:>{wide}}  [{rate.reach}]"
+        for rate, pair in zip(found, pairs, strict=True)
+    ]
 
 
 def _words(run: RunFile, trials: int) -> list[_Column]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 
-from evenhand.store.counted import Tally
+from evenhand.stats.tallies import tally_of
+from evenhand.store.counted import CaseTally
 
 Sums = list[tuple[float, int]]
 """For each case, a sum over its trials, and how many they are."""
@@ -20,7 +21,8 @@ class _Column:
 
     def __init__(self) -> None:
         self.first = array("q")
-        self.passed, self.decided = array("I"), array("I")
+        self.passed, self.failed, self.errors = array("I"), array("I"), array("I")
+        self.counts = {"pass": self.passed, "fail": self.failed, "error": self.errors}
         self.score, self.scores = array("d"), array("I")
         self.latency, self.latencies = array("d"), array("I")
 
@@ -29,7 +31,7 @@ class _Column:
         size = cases + cases // 8 + 64
         for each in (self.first, self.score, self.latency):
             each.frombytes(bytes((size - len(each)) * each.itemsize))
-        for each in (self.passed, self.decided, self.scores, self.latencies):
+        for each in (self.passed, self.failed, self.errors, self.scores, self.latencies):
             each.frombytes(bytes((size - len(each)) * each.itemsize))
 
 
@@ -50,12 +52,11 @@ class CaseSums:
                 column = self._columns[variant] = _Column()
             if number >= len(column.first):
                 column.grow(len(self._numbers))
-            if outcome in ("pass", "fail"):
-                if not column.decided[number]:
+            counts = column.counts.get(outcome)
+            if counts is not None:
+                if not (column.passed[number] or column.failed[number] or column.errors[number]):
                     column.first[number] = place
-                column.decided[number] += 1
-                if outcome == "pass":
-                    column.passed[number] += 1
+                counts[number] += 1
             if score is not None:
                 column.score[number] += score
                 column.scores[number] += 1
@@ -63,14 +64,19 @@ class CaseSums:
                 column.latency[number] += latency
                 column.latencies[number] += 1
 
-    def tallies(self) -> Iterator[Tally]:
-        """What the trials with a verdict came to, case by case."""
+    def tallies(self) -> Iterator[CaseTally]:
+        """What the trials that passed, failed or are in error came to, case by case."""
         for variant, column in sorted(self._columns.items()):
-            for case, first, passed, n in zip(
-                self._numbers, column.first, column.passed, column.decided, strict=False
-            ):  # a column may lack the last cases
-                if n:
-                    yield Tally(variant, case, first, passed, n)
+            for case, first, *counts in zip(
+                self._numbers,
+                column.first,
+                column.passed,
+                column.failed,
+                column.errors,
+                strict=False,  # a column may lack the last cases
+            ):
+                if any(counts):
+                    yield CaseTally(variant, case, first, tally_of(*counts))
 
     def scores(self, variant: int) -> Sums:
         """The scores of a column's cases."""

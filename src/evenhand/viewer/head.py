@@ -12,7 +12,7 @@ from evenhand.report.findings import Marked, findings, warnings
 from evenhand.report.grid import Grid, column_names
 from evenhand.report.rates import mean_of, rates
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.listing import FEW, Known, rate_of, summary_of, summed
+from evenhand.viewer.listing import FEW, Known, over_all, rate, summary_of, summed
 from evenhand.viewer.shapes import Column, Head, Interval, Notes, RunSummary, UsageRow
 
 
@@ -53,19 +53,16 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
     columns = [
         replace(
             column,
-            rate=Interval(rate.rate, rate.low, rate.high, rate.cases)
-            if rate.rate is not None
-            else None,
+            rate=rate(found.share, found.cases),
             score=_mean(sums.scores(column.index)),
             latency=_mean(sums.latencies(column.index)),
         )
-        for column, rate in zip(_columns(run, run.by_variant()), rates(run), strict=True)
+        for column, found in zip(_columns(run, run.by_variant()), rates(run), strict=True)
     ]
     usage = [UsageRow(**asdict(used)) for used in run.usage()]
-    rate, warned = rate_of(run), warnings(run)
     grid = Grid(run)
     told = findings(run, grid, marked() if marked else None) if run.totals().trials else []
-    return Notes(rate, columns, usage, told, warned)
+    return Notes(over_all(run), columns, usage, told, warnings(run))
 
 
 def _shallow(found: Notes) -> dict[str, Any]:
