@@ -20,10 +20,9 @@ from evenhand.core.run import Totals, TrialResult, verdict
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.findings import low_confidence, warnings
-from evenhand.report.rates import Mean, Rate, Repeats, mean_of, rates, repeats
+from evenhand.report.rates import Mean, Rate, Repeats, mean_of, rates, repeats, share_row
 from evenhand.report.summaries import described, summary_rows
 from evenhand.report.triggers import Found, found_by_triggers
-from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
@@ -211,26 +210,12 @@ def _rate_row(
     }
 
 
-def share_row(share: Share | None) -> dict[str, float | None]:
-    """A rate, the two ends between which errors leave it, and the ends of its interval; null where nothing is known.
-
-    `rate` itself is null where the two ends differ.
-    """
-    return {
-        "rate": share and share.value,
-        "rate_least": share and share.least,
-        "rate_most": share and share.most,
-        "low": share and share.low,
-        "high": share and share.high,
-    }
-
-
 def _found_row(run: RunFile, found: Found) -> dict[str, Any]:
     variant = run.meta.variants[found.variant]
     return {
         "variant": {"prompt": variant.prompt, "model": variant.model},
-        "precision": found.precision.told(),
-        "recall": found.recall.told(),
+        "precision": found.precision.document(),
+        "recall": found.recall.document(),
     }
 
 

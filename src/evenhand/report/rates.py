@@ -116,6 +116,20 @@ def _tries(tallies: Sequence[Tally]) -> tuple[OfTries, ...]:
     return tuple(found for k in range(1, most + 1) if (found := of_tries(tallies, k)))
 
 
+def share_row(share: Share | None) -> dict[str, float | None]:
+    """A rate, the two ends between which errors leave it, and the ends of its interval; null where nothing is known.
+
+    `rate` itself is null where the two ends differ.
+    """
+    return {
+        "rate": share and share.value,
+        "rate_least": share and share.least,
+        "rate_most": share and share.most,
+        "low": share and share.low,
+        "high": share and share.high,
+    }
+
+
 Mean = tuple[float, float, float] | None
 
 
