@@ -20,6 +20,7 @@ from evenhand.report.ink import Ink
 from evenhand.report.words import (
     clip,
     count,
+    counting,
     interval,
     money,
     near,
@@ -162,7 +163,7 @@ def list_lines(found: Iterable[Listed]) -> list[str]:
         )
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at))
         lines.append(
-            f"{name}  {when}  {totals.passed}/{totals.trials} passed"
+            f"{name}  {when}  {totals.passed}/{counting(totals)} passed"
             f"  {status:<12}  {clip(safe(meta.title), 40)}"
         )
     return lines or ["there are no runs yet: `evenhand run` makes one"]

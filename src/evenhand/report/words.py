@@ -118,7 +118,12 @@ def percents(least: float, most: float) -> str:
 
 def passed_of(totals: Totals) -> str:
     """How many trials passed, of those that count: an error may have been a pass, what did not apply could not."""
-    return f"{totals.passed:,} of {totals.passed + totals.failed + totals.errors:,} passed"
+    return f"{totals.passed:,} of {counting(totals):,} passed"
+
+
+def counting(totals: Totals) -> int:
+    """How many trials are in a pass rate: those that passed, failed or are in error."""
+    return totals.passed + totals.failed + totals.errors
 
 
 def interval(low: float, high: float) -> str:
