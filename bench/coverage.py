@@ -16,11 +16,12 @@ from functools import cache
 from random import Random
 from typing import NamedTuple
 
-from evenhand.stats.bounded import mean_on_scale, p_on_scale
+from evenhand.stats.bounded import p_on_scale
 from evenhand.stats.interval import clopper_pearson, mean_of_clusters, wilson
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired import Differences, verdict
 from evenhand.stats.repeats import of_tries
+from evenhand.stats.tallies import Tally, rate_of
 
 SIZES = (10, 20, 50, 200)
 RATES = (0.5, 0.9, 0.95)
@@ -104,15 +105,20 @@ def of_repeats(random: Random, n: int, p: float) -> tuple[bool, bool, bool]:
     rates = [case_rate(random, p) for _ in range(n)]
     first = [passed(random, rate, REPEATS) for rate in rates]
     second = [passed(random, rate, REPEATS) for rate in rates]
-    _, low, high = mean_on_scale([(k / REPEATS, 1) for k in first], (0, 1)) or (0, 0, 1)
-    tries = of_tries([(k, REPEATS) for k in first], 3)
+    tallies = [Tally(k, REPEATS - k) for k in first]
+    rate, tries = rate_of(tallies), of_tries(tallies, 3)
+    assert rate is not None
     assert tries is not None
     always = math.prod(
         (2 * p + i) / (2 + i) for i in range(3)
     )  # the third moment of the beta distribution
     differences = [((b - a) / REPEATS,) for a, b in zip(first, second, strict=True)]
     start, end = Differences(differences, rates=True, repeats=REPEATS).interval()
-    return low <= p <= high, tries.always[1] <= always <= tries.always[2], start <= 0 <= end
+    return (
+        rate.low <= p <= rate.high,
+        tries.always.low <= always <= tries.always.high,
+        start <= 0 <= end,
+    )
 
 
 def of_scores(random: Random, clusters: int, size: int) -> bool:

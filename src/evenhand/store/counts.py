@@ -10,7 +10,8 @@ import msgspec
 from evenhand.core.encoding import decode
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
-from evenhand.store.counted import Tally, TrialOutcome
+from evenhand.stats.tallies import Tally, tally_of
+from evenhand.store.counted import CaseTally, TrialOutcome
 from evenhand.store.encoding import read_result
 from evenhand.store.opened import Opened, readable
 from evenhand.store.sums import SUMMED, CaseSums, Sums
@@ -89,7 +90,10 @@ class Counts(Opened):
                     cases = found.setdefault(text.variant, {})
                     words, n = cases.get(case, (0, 0))
                     cases[case] = words + len(text.output.split()), n + 1
-        return [list(found.get(variant.index, {}).values()) for variant in self.meta.variants]
+        return [
+            [(float(words), n, 0) for words, n in found.get(variant.index, {}).values()]
+            for variant in self.meta.variants
+        ]
 
     def outcomes(self) -> Iterator[TrialOutcome]:
         """What became of each settled trial, in the plan's order, without the rest of it."""
@@ -101,19 +105,23 @@ class Counts(Opened):
                 before = before if case == before else case  # one text for all trials of a case
                 yield TrialOutcome(index, before, *rest)
 
-    def tallies(self) -> Iterator[Tally]:
-        """What the trials with a verdict came to, variant by variant, the cases in the plan's order."""
+    def tallies(self) -> Iterator[CaseTally]:
+        """What each case came to, variant by variant, the cases in the plan's order."""
         return self.sums().tallies()
 
-    def over_columns(self) -> list[tuple[int, int]]:
-        """For each case with a verdict in whichever column: how many of its trials passed, and how many have one."""
+    def over_columns(self) -> list[Tally]:
+        """For each case, what its trials came to in all columns together."""
         with readable(self.path):
-            return self._db.execute(
-                f"""
-                select sum(outcome = 'pass'), count(*) from {self._table()}
-                where outcome in ('pass', 'fail') group by case_id
-                """  # noqa: S608 (one of two names)
-            ).fetchall()
+            return [
+                tally_of(*counts)
+                for counts in self._db.execute(
+                    f"""
+                    select sum(outcome = 'pass'), sum(outcome = 'fail'), sum(outcome = 'error')
+                    from {self._table()}
+                    where outcome in ('pass', 'fail', 'error') group by case_id
+                    """  # noqa: S608 (one of two names)
+                )
+            ]
 
     def score_sums(self) -> list[Sums]:
         """For each variant, in the order of `meta.variants`, each case's sum of scores, and of how many trials."""

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import math
+from dataclasses import replace
 
-from evenhand.report.rates import mean_cell, mean_of
-from evenhand.report.words import seconds
+import pytest
+from tests.unit.report.conftest import Make, result
+
+from evenhand.core.variant import Variant
+from evenhand.report.comparing import compare
+from evenhand.report.console import show
+from evenhand.report.document import document
+from evenhand.report.html import html
+from evenhand.report.markdown import write_markdown
+from evenhand.report.rates import mean_cell, mean_of, rates
+from evenhand.report.sides import Column
+from evenhand.report.words import interval, seconds
+from evenhand.stats.tallies import Tally, rate_of
+from evenhand.viewer.head import head
 
 
 def test_a_mean_of_few_cases_has_an_interval_that_nobody_knows():
@@ -31,3 +45,49 @@ def test_latencies_have_their_unit_on_both_sides():
     """A mean of seconds is read as one."""
     cases = [(0.1, 1), (0.2, 1), (0.3, 1), (0.2, 1), (0.2, 1)]
     assert mean_cell(mean_of(cases), seconds) == "200 ms ±88 ms"
+
+
+TWO = (Variant(0, "plain", "m"), Variant(1, "strict", "m"))
+
+
+async def test_every_reader_tells_the_same_rate(make_run: Make):
+    """Terminal, Markdown, HTML, JSON, comparison and the viewer, of repeats that are unequal and errors among them."""
+    tallies = {"a": (3, 0, 0), "b": (1, 0, 0), "c": (0, 1, 0), "d": (0, 1, 2), "e": (1, 0, 1)}
+    trials = [
+        result(0, case=case, repeat=r, ok=ok, variant=v)
+        for v in range(2)
+        for case, counts in tallies.items()
+        for r, ok in enumerate([True] * counts[0] + [False] * counts[1] + [None] * counts[2])
+    ]
+    trials = [replace(trial, index=i) for i, trial in enumerate(trials)]
+    run = await make_run(trials, TWO, repeats=3)
+    share = rate_of([Tally(*counts) for counts in tallies.values()])
+    assert share is not None
+    assert share[:2] == pytest.approx((2.5 / 5, (3 + 2 / 3) / 5))
+    reach = interval(share.low, share.high)
+    out = io.StringIO()
+    show(run, out)
+    assert out.getvalue().count(f"5/10  50–73 %  [{reach}]") == 2
+    out = io.StringIO()
+    write_markdown(run, out)
+    assert out.getvalue().count(f"| 5/10 | 50–73 % | {reach} |") == 2
+    assert html(run).count("<td>50–73 %</td>") == 2
+    for row in document(run)["rates"]:
+        assert (row["rate_least"], row["rate_most"], row["low"], row["high"]) == share
+    (found,) = compare(Column(run, 0), Column(run, 1), metric="passed").results
+    assert found.first_range == found.second_range == pytest.approx(share[:2])
+    for column in head(run).columns:
+        assert column.rate is not None
+        assert (column.rate.least, column.rate.most, column.rate.low, column.rate.high) == share
+
+
+async def test_per_trial_and_per_case_are_the_same_number(make_run: Make):
+    """One case that was asked nine times more often than the others is one case still."""
+    trials = [result(i, case="often", repeat=i, ok=True) for i in range(9)]
+    trials += [result(9 + i, case=f"c{i}", ok=False) for i in range(3)]
+    run = await make_run(trials, repeats=9)
+    (rate,) = rates(run)
+    assert (rate.passed, rate.trials, str(rate)) == (9, 12, "25 %")
+    out = io.StringIO()
+    show(run, out)
+    assert "9 of 12 passed (25 %, " in out.getvalue()

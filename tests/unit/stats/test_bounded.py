@@ -20,6 +20,7 @@ def each(*scores: float) -> list[tuple[float, float]]:
 
 
 def interval(*scores: float, scale: bounded.Scale = (0, 1)) -> tuple[float, float]:
+    """The interval of cases that stand alone."""
     found = mean_on_scale(each(*scores), scale)
     assert found is not None
     return found[1:]
