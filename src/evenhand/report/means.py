@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from evenhand.core.score import SHARES, Scale
 from evenhand.stats.bounded import mean_on_scale
@@ -63,38 +65,33 @@ def known_scale(declared: Scale | None, least: float, most: float) -> Scale | No
     return None
 
 
-def mean_of(cases: Sequence[CaseSum], scale: Scale | None = None) -> Mean | None:
+def mean_of(cases: Iterable[CaseSum], scale: Scale | None = None) -> Mean | None:
     """A mean over cases with its interval, 95 %; None where no trial has a value.
 
-    On a known scale a trial in error may have had any value on it. Otherwise it may have had any that a case has.
+    On a known scale a trial in error may have had any value on it. Otherwise it may have had any that a case has, and
+    of fewer than FEWEST cases, or of such as are all alike, nobody knows how far off the mean may be.
 
     Args:
         cases: For each case the sum over its trials, how many have a value, and how many are in error.
         scale: The lowest and the highest value there can be; None where nobody knows.
     """
-    means = [total / n for total, n, _ in cases if n]
+    kept = [case for case in cases if case[1] or case[2]]
+    means = array("d", (total / n for total, n, _ in kept if n))
     if not means:
         return None
     value = math.fsum(means) / len(means)
-    if scale is None:
-        return _students(cases, value, means)
-    ends = [
-        [((total + errors * end) / (n + errors), 1.0) for total, n, errors in cases if n + errors]
-        for end in scale
-    ]
-    least, most = (mean_on_scale(units, scale) for units in ends)
-    return Mean(value, least and least[1], most and most[2], len(means), on_scale=True)
-
-
-def _students(cases: Sequence[CaseSum], value: float, means: Sequence[float]) -> Mean:
-    """Student's interval: of fewer than FEWEST cases, or of such as are all alike, it says nothing."""
-    range_ = min(means), max(means)
-    if len(means) < FEWEST or range_[0] == range_[1]:
+    ends = scale or (min(means), max(means))
+    if scale is None and (len(means) < FEWEST or ends[0] == ends[1]):
         return Mean(value, None, None, len(means))
-    low, high = (
-        mean_of_sums(
-            [((total + errors * end) / (n + errors), 1) for total, n, errors in cases if n + errors]
-        )
-        for end in range_
-    )
-    return Mean(value, low and low[1], high and high[2], len(means))
+    interval = _students if scale is None else partial(mean_on_scale, scale=scale)
+    least, most = (interval(_with_errors_at(end, kept)) for end in ends)
+    return Mean(value, least and least[1], most and most[2], len(means), scale is not None)
+
+
+def _with_errors_at(end: float, cases: Iterable[CaseSum]) -> Iterator[tuple[float, float]]:
+    """Each case's mean, its errors having this value, and its weight."""
+    return (((total + errors * end) / (n + errors), 1.0) for total, n, errors in cases)
+
+
+def _students(units: Iterable[tuple[float, float]]) -> tuple[float, float, float] | None:
+    return mean_of_sums([(mean, 1) for mean, _ in units])

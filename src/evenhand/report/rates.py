@@ -141,7 +141,8 @@ def scores(run: RunFile) -> list[Mean | None]:
 
 def latencies(run: RunFile) -> list[Mean | None]:
     """The mean latency of each column, in seconds; None for a column that was not asked."""
-    return [mean_of(cases) for cases in run.latency_sums()]
+    sums = run.sums()
+    return [mean_of(sums.latencies(variant.index)) for variant in run.meta.variants]
 
 
 def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 
@@ -41,7 +41,7 @@ _Group = tuple[float, float, int]
 
 
 def mean_on_scale(
-    units: Sequence[tuple[float, float]], scale: Scale, confidence: float = CONFIDENCE
+    units: Iterable[tuple[float, float]], scale: Scale, confidence: float = CONFIDENCE
 ) -> tuple[float, float, float] | None:
     """The mean of scores on a known scale, and its interval: (mean, low, high), in the scores' own unit.
 
@@ -86,7 +86,7 @@ def mean_on_scale(
     )
 
 
-def p_on_scale(units: Sequence[tuple[float, float]], scale: Scale, null: float = 0.0) -> float:
+def p_on_scale(units: Iterable[tuple[float, float]], scale: Scale, null: float = 0.0) -> float:
     """The two-sided p-value that the mean of scores on a known scale is `null`: the test of the same interval.
 
     Args:
@@ -122,7 +122,7 @@ def _yes_or_no(groups: Sequence[_Group], confidence: float) -> tuple[float, floa
     return ones / n, *wilson(ones, n, confidence)
 
 
-def _grouped(units: Sequence[tuple[float, float]], scale: Scale) -> list[_Group]:
+def _grouped(units: Iterable[tuple[float, float]], scale: Scale) -> list[_Group]:
     """Equal units together, and no more different ones than LEVELS for each weight."""
     low, high = scale
     if not low < high or math.isinf(high - low):

@@ -14,7 +14,7 @@ from evenhand.stats.tallies import Tally, tally_of
 from evenhand.store.counted import CaseTally, TrialOutcome
 from evenhand.store.encoding import read_result
 from evenhand.store.opened import Opened, readable
-from evenhand.store.sums import SUMMED, CaseSums, Sums
+from evenhand.store.sums import SUMMED, CaseSum, CaseSums
 
 _TOTALS = """
     select count(*), count(*) filter (where outcome = 'pass'), count(*) filter (where outcome = 'fail'),
@@ -78,8 +78,11 @@ class Counts(Opened):
             )
         return [rows.get(variant.index, 0) for variant in self.meta.variants]
 
-    def word_sums(self) -> list[Sums]:
-        """The same as `score_sums` for how many words outputs have that are texts. Reads every output."""
+    def word_sums(self) -> list[list[CaseSum]]:
+        """For each variant, in the order of `meta.variants`, how many words the outputs of a case have that are texts.
+
+        Reads every output.
+        """
         found: dict[int, dict[str, tuple[int, int]]] = {}
         with readable(self.path):
             for case, result in self._db.execute(
@@ -91,7 +94,7 @@ class Counts(Opened):
                     words, n = cases.get(case, (0, 0))
                     cases[case] = words + len(text.output.split()), n + 1
         return [
-            [(float(words), n, 0) for words, n in found.get(variant.index, {}).values()]
+            [(words, n, 0) for words, n in found.get(variant.index, {}).values()]
             for variant in self.meta.variants
         ]
 
@@ -123,11 +126,6 @@ class Counts(Opened):
                 )
             ]
 
-    def score_sums(self) -> list[Sums]:
-        """For each variant, in the order of `meta.variants`, each case's sum of scores, and of how many trials."""
-        sums = self.sums()
-        return [sums.scores(variant.index) for variant in self.meta.variants]
-
     def scales(self) -> dict[tuple[int, str], Scale]:
         """By variant and metric the lowest and the highest number there can be, as far as scorers said so.
 
@@ -142,11 +140,6 @@ class Counts(Opened):
                     "select variant, metric, low, high from scale"
                 )
             }
-
-    def latency_sums(self) -> list[Sums]:
-        """The same for latencies, in seconds."""
-        sums = self.sums()
-        return [sums.latencies(variant.index) for variant in self.meta.variants]
 
     def sums(self) -> CaseSums:
         """What each case came to in each column. Read once, and anew when the run has grown."""

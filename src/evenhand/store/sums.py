@@ -11,7 +11,6 @@ from evenhand.store.counted import CaseTally
 
 CaseSum = tuple[float, int, int]
 """A case's sum over its trials, how many have a value, and how many are in error."""
-Sums = list[CaseSum]
 
 SUMMED = "idx, case_id, variant, outcome, score, latency_s"
 """The columns that sums are made of."""
@@ -82,27 +81,21 @@ class CaseSums:
                 if any(counts):
                     yield CaseTally(variant, case, first, tally_of(*counts))
 
-    def scores(self, variant: int) -> Sums:
-        """The scores of a column's cases."""
+    def scores(self, variant: int) -> Iterator[CaseSum]:
+        """The scores of a column's cases, and how many of their trials are in error."""
         column = self._columns.get(variant)
-        if column is None:
-            return []
-        return [
-            (total, n, errors)
-            for total, n, errors in zip(column.score, column.scores, column.errors, strict=True)
-            if n or errors
-        ]
+        if column is not None:
+            sums = zip(column.score, column.scores, column.errors, strict=True)
+            yield from (each for each in sums if each[1] or each[2])
 
     def score_range(self, variant: int) -> tuple[float, float] | None:
         """The lowest and the highest score of a column's trials; None for no scores."""
         column = self._columns.get(variant)
         return (column.least, column.most) if column and column.least <= column.most else None
 
-    def latencies(self, variant: int) -> Sums:
-        """The latencies of a column's cases, in seconds. A trial in error has none, or its own."""
+    def latencies(self, variant: int) -> Iterator[CaseSum]:
+        """The latencies of a column's cases, in seconds. Errors are not counted: they say nothing of time."""
         column = self._columns.get(variant)
-        if column is None:
-            return []
-        return [
-            (total, n, 0) for total, n in zip(column.latency, column.latencies, strict=True) if n
-        ]
+        if column is not None:
+            sums = zip(column.latency, column.latencies, strict=True)
+            yield from ((total, n, 0) for total, n in sums if n)

@@ -52,23 +52,21 @@ async def test_a_run_reads_like_a_page(
 ) -> None:
     """Heading, table, failures, what the data can say, the verdict, and what to type next: all of it, to the letter."""
     monkeypatch.chdir(summaries_run.path.parent.parent.parent)
-    text = shown(summaries_run, width=110)
+    text = shown(summaries_run, width=120)
     rest, _, last = text.rpartition("  failed · ")
     assert rest == (
         "Science · 3 prompts × 1 model × 8 cases = 24 trials\n"
         "\n"
-        "  prompt    passed                         score    words        latency      cost   judge calls   cases 1–8\n"
-        "  basic        0/8    0 %  [0–32]     3.67 ±0.00   300 ±0   500 ms ±0 ms   $0.0096             8   ✗✗✗✗✗✗✗✗\n"
-        "  better       7/8   88 %  [53–98]    4.66 ±0.33   200 ±0   500 ms ±0 ms   $0.0096             8   ✓✓✗✓✓✓✓✓\n"
-        "  best         8/8  100 %  [68–100]   4.80 ±0.00   100 ±0   500 ms ±0 ms   $0.0096             8   ✓✓✓✓✓✓✓✓\n"
+        "  prompt    passed                               score    words     latency      cost   judge calls   cases 1–8\n"
+        "  basic        0/8    0 %  [0–32]     3.67 [2.84–4.09]   300 ±?   500 ms ±?   $0.0096             8   ✗ ✗ ✗ ✗ ✗ ✗ ✗ ✗\n"
+        "  better       7/8   88 %  [53–98]    4.66 [3.50–4.83]   200 ±?   500 ms ±?   $0.0096             8   ✓ ✓ ✗ ✓ ✓ ✓ ✓ ✓\n"
+        "  best         8/8  100 %  [68–100]   4.80 [3.61–4.86]   100 ±?   500 ms ±?   $0.0096             8   ✓ ✓ ✓ ✓ ✓ ✓ ✓ ✓\n"
         "\n"
-        "  ✗ better · 3 neural networks\n"
-        "      python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
-        "  ✗ basic · all 8\n"
-        "      score 3.67, e.g. python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
+        "  ✗ better · 3 neural networks   python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
+        "  ✗ basic · all 8   score 3.67, e.g. python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
         "\n"
-        "  best beats basic: +100 points [+35, +100] over 8 cases (paired)\n"
-        "  best and better: no detectable difference (8 cases could show 88 points or more)\n"
+        "  best beats basic: +100 points [+17, +100] over 8 cases (paired, corrected for 3 comparisons)\n"
+        "  best and better: no detectable difference (8 cases could show 90 points or more)\n"
         "\n"
     )
     assert last.startswith("15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288 · ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 from dataclasses import replace
 
 import pytest
@@ -15,7 +14,8 @@ from evenhand.report.console import show
 from evenhand.report.document import document
 from evenhand.report.html import html
 from evenhand.report.markdown import write_markdown
-from evenhand.report.rates import mean_cell, mean_of, rates
+from evenhand.report.means import Mean, known_scale, mean_cell, mean_of
+from evenhand.report.rates import rates
 from evenhand.report.sides import Column
 from evenhand.report.words import interval, seconds
 from evenhand.stats.tallies import Tally, rate_of
@@ -23,11 +23,44 @@ from evenhand.viewer.head import head
 
 
 def test_a_mean_of_few_cases_has_an_interval_that_nobody_knows():
-    """Of two cases t makes 0.75 ±3.18, on a scale that ends at 1: a question mark says as much."""
-    assert mean_of([(0.5, 1), (1.0, 1)]) == (0.75, -math.inf, math.inf)
-    assert mean_cell(mean_of([(0.5, 1), (1.0, 1)])) == "0.75 ±?"
-    assert mean_cell(mean_of([(0.5, 1)] * 4)) == "0.50 ±?"
-    assert mean_cell(mean_of([(0.5, 1)] * 5)) == "0.50 ±0.00"
+    """Of two cases t makes 0.75 ±3.18: a question mark says as much. Neither do five equal ones say ±0.00."""
+    assert mean_of([(0.5, 1, 0), (1.0, 1, 0)]) == Mean(0.75, None, None, 2)
+    assert mean_cell(mean_of([(0.5, 1, 0), (1.0, 1, 0)])) == "0.75 ±?"
+    assert mean_cell(mean_of([(0.5, 1, 0)] * 5)) == "0.50 ±?"
+    assert mean_cell(mean_of([(0.5, 1, 0)] * 4 + [(0.6, 1, 0)])) == "0.52 ±0.06"
+
+
+def test_the_interval_of_a_mean_on_a_known_scale_stays_on_it():
+    """Eight ratings of 5, one of them 4.67: not 4.96 ±0.10, which reaches beyond 5."""
+    ratings = [(5.0, 1, 0)] * 7 + [(4.67, 1, 0)]
+    assert mean_cell(mean_of(ratings, (1, 5))) == "4.96 [3.72–5.00]"
+    assert mean_cell(mean_of([(1.0, 1, 0)] * 8, (0, 1))) == "1.00 [0.68–1.00]"
+
+
+def test_a_trial_in_error_may_have_had_any_score_of_the_scale():
+    """The interval reaches from where it would have the lowest to where it would have the highest."""
+    scored = [(3.0, 1, 0), (4.0, 1, 0), (5.0, 1, 0)] * 4
+    low, high = (mean_of([*scored, (end, 1, 0)], (1, 5)) for end in (1.0, 5.0))
+    broken = mean_of([*scored, (0.0, 0, 1)], (1, 5))
+    assert broken is not None
+    assert low is not None
+    assert high is not None
+    assert (broken.value, broken.low, broken.high) == (4, low.low, high.high)
+
+
+@pytest.mark.parametrize(
+    ("declared", "least", "most", "scale"),
+    [
+        ((1, 5), 1, 5, (1, 5)),
+        (None, 0.2, 1, (0, 1)),
+        (None, 0.2, 1.1, None),
+        ((1, 5), 0, 4, (0, 5)),
+        ((1, 5), 1, 6, None),
+    ],
+)
+def test_a_scale_is_what_scorers_say_or_that_of_shares(declared, least, most, scale):
+    """Values off what was said, and off the scale from 0 to 1, are on one that nobody knows."""
+    assert known_scale(declared, least, most) == scale
 
 
 def test_a_mean_of_no_cases_is_a_dash():
@@ -37,13 +70,15 @@ def test_a_mean_of_no_cases_is_a_dash():
 
 def test_repeats_of_a_case_do_not_narrow_the_interval():
     """Five repeats of five cases reach as far as the five cases do."""
-    once = [(0.0, 1), (1.0, 1), (0.0, 1), (1.0, 1), (1.0, 1)]
-    assert mean_cell(mean_of([(5 * total, 5) for total, _ in once])) == mean_cell(mean_of(once))
+    once = [(0.0, 1, 0), (1.0, 1, 0), (0.0, 1, 0), (1.0, 1, 0), (1.0, 1, 0)]
+    often = [(5 * total, 5, 0) for total, _, _ in once]
+    for scale in (None, (0, 1)):
+        assert mean_of(often, scale) == mean_of(once, scale)
 
 
 def test_latencies_have_their_unit_on_both_sides():
     """A mean of seconds is read as one."""
-    cases = [(0.1, 1), (0.2, 1), (0.3, 1), (0.2, 1), (0.2, 1)]
+    cases = [(0.1, 1, 0), (0.2, 1, 0), (0.3, 1, 0), (0.2, 1, 0), (0.2, 1, 0)]
     assert mean_cell(mean_of(cases), seconds) == "200 ms ±88 ms"
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.report.conftest import Make, result
 
 from evenhand.core.variant import Variant
+from evenhand.stats.interval import wilson
 from evenhand.stats.tallies import share_of
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
@@ -75,12 +76,14 @@ async def test_of_a_large_run_the_head_comes_first_and_the_notes_after(
 
 @pytest.mark.parametrize("cases", [1, 2, 4, 5])
 async def test_few_cases_leave_the_spread_of_a_mean_open(make_run: Make, cases: int) -> None:
-    """Below five, as in `show`; ends that are not known are null, not infinite."""
+    """Below five, as in `show`, where no scale is known; ends that are not known are null, not infinite."""
     run = await make_run([result(i, case=f"c{i}", latency_s=2.0 + i) for i in range(cases)])
     (column,) = head(run).columns
-    for mean in (column.latency, column.score):
-        assert mean is not None
-        assert ((mean.low is None), (mean.high is None)) == (cases < 5, cases < 5)
+    assert column.latency is not None
+    assert ((column.latency.low is None), (column.latency.high is None)) == (cases < 5, cases < 5)
+    assert column.score is not None
+    assert column.score.low == wilson(cases, cases)[0]
+    assert column.scales == {"": (0, 1)}
 
 
 async def test_the_start_of_an_id_is_enough_and_a_path_is_none(
