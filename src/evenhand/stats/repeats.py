@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.tallies import Share, Tally, share_of
+from evenhand.stats.tallies import Share, Tally, share_of, worth_of
 
 
 def pass_at(n: int, passed: int, k: int) -> float:
@@ -75,7 +75,7 @@ def of_tries(tallies: Sequence[Tally], k: int, confidence: float = CONFIDENCE) -
     kept = [tally for tally in tallies if tally.n >= k]
     if not kept:
         return None
-    worth = sum(tally.n for tally in kept) / len(kept) / k  # so many draws of k tries, at most
+    worth = worth_of(tally.n for tally in kept) / k  # so many draws of k tries, at most
     broken = any(tally.errors for tally in kept)
 
     def share(estimate: Callable[[int, int, int], float]) -> Share:
