@@ -8,7 +8,8 @@ too, and its interval reaches from the lower end of the one's to the upper end o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -106,13 +107,18 @@ def rate_of(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share |
     >>> rate_of([Tally(1, 0, 1), Tally(2, 0, 0)])[:2]
     (0.75, 1.0)
     """
-    kept = [tally for tally in tallies if tally.n]
-    if not kept:
+    different = Counter(tallies)  # a large run has few different ones
+    del different[Tally()]
+    if not different:
         return None
+
+    def each(value: Callable[[Tally], float]) -> list[float]:
+        return [x for tally, cases in different.items() for x in [value(tally)] * cases]
+
     return share_of(
-        [tally.least for tally in kept],
-        [tally.most for tally in kept] if any(tally.errors for tally in kept) else None,
-        worth_of(tally.n for tally in kept),
+        each(lambda tally: tally.least),
+        each(lambda tally: tally.most) if any(tally.errors for tally in different) else None,
+        worth_of(each(lambda tally: tally.n)),
         confidence,
     )
 
@@ -130,7 +136,7 @@ def rate_of_trials(tally: Tally, confidence: float = CONFIDENCE) -> Share | None
     return Share(tally.least, tally.most, low, high)
 
 
-def worth_of(sizes: Iterable[int]) -> float:
+def worth_of(sizes: Iterable[float]) -> float:
     """How many yes-or-no cases one case can be worth, on average: the harmonic mean of the cases' numbers of trials.
 
     Were all trials independent, with variance v, the mean of the cases' shares would have that of so many trials for
