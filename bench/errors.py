@@ -58,7 +58,9 @@ def alarms(first: dict[str, Tally], second: dict[str, Tally]) -> tuple[bool, boo
     return result.verdict in ("better", "worse"), " beats " in said
 
 
-def row(draws: int, cases: int, rate: float, lost: float, repeats: str, varied: bool) -> list[str]:
+def row(
+    draws: int, cases: int, rate: float, lost: float, repeats: str, *, varied: bool
+) -> list[str]:
     """A line of the table: shares in per cent."""
     random = Random(f"{SEED} {cases} {rate} {lost} {repeats} {varied}")
     compared = told = held = errors = trials = 0
@@ -109,7 +111,7 @@ def main() -> None:
             for cases in (20, 50):
                 for rate in (0.5, 0.9):
                     for lost in LOST:
-                        cells = row(draws, cases, rate, lost, repeats, varied)
+                        cells = row(draws, cases, rate, lost, repeats, varied=varied)
                         print(f"| {' | '.join(cells)} |", flush=True)
 
 

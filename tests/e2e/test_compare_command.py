@@ -69,7 +69,7 @@ def test_a_gate_passes_fails_and_stays_open(evenhand: Run, tmp_path: Path):
     assert evenhand("compare", new, old).code == 1
     same = evenhand("compare", new, again)
     assert same.code == 0
-    assert "no detectable difference (12 cases could show 50 points or more)" in same.out
+    assert "no detectable difference (12 cases could show 58 points or more)" in same.out
     open_ = evenhand("compare", new, again, "--margin", "0.05")
     assert open_.code == 3
     assert "undecided (it may be 18 points worse, or not; the margin is 5 points)" in open_.out
@@ -111,3 +111,29 @@ def test_what_cannot_be_compared_is_told_and_exits_2(
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_what_raises_where_it_would_fail_is_not_better(evenhand: Run, tmp_path: Path):
+    """The run says that errors leave it open, and so does `compare`, which exits with 3."""
+    (tmp_path / "app.py").write_text(
+        "def call_api(prompt, options, context):\n"
+        "    kind, n = prompt.split()\n"
+        "    if int(n) < 6:\n"
+        "        return {'output': 'yes'}\n"
+        "    return {'output': 'no'} if kind == 'plain' else {'error': 'it raised'}\n"
+    )
+    config = {
+        "prompts": ["plain {{n}}", "strict {{n}}"],
+        "providers": ["python:app.py"],
+        "tests": [
+            {"vars": {"n": n}, "assert": [{"type": "contains", "value": "yes"}]} for n in range(12)
+        ],
+    }
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    ended = evenhand("run", "--no-progress")
+    assert re.findall(r"6/12 +(\S+ %)", ended.out) == ["50 %", "50–100 %"]
+    assert "strict {{n}} and plain {{n}}: undecided (6 trials in error could turn it)" in ended.out
+    assert " beats " not in ended.out
+    ended = evenhand("compare", ":1", ":2", "--metric", "passed")
+    assert ended.code == 3
+    assert "p = 1: undecided (6 trials in error could turn it)" in ended.out

@@ -1,6 +1,7 @@
 """That 95 % means 95 %: how often intervals hold the truth, and comparisons raise a false alarm.
 
-The simulations and their full table are in bench/coverage.py; here are those that take seconds, with its seed.
+The simulations and their full tables are in bench/coverage.py and bench/errors.py; here are those that take seconds,
+with their seeds.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import pytest
 from evenhand.stats.interval import clopper_pearson, wilson
 from evenhand.stats.paired import Differences, verdict
 
-BENCH = Path(__file__).parents[2] / "bench" / "coverage.py"
+BENCH = Path(__file__).parents[2] / "bench"
 
 
-def _bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("coverage_bench", BENCH)
+def _bench(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"{name}_bench", BENCH / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -27,7 +28,7 @@ def _bench() -> ModuleType:
     return module
 
 
-bench = _bench()
+bench, errors = _bench("coverage"), _bench("errors")
 cells = pytest.mark.parametrize(("n", "p"), [(n, p) for n in bench.SIZES for p in bench.RATES])
 
 
@@ -123,3 +124,24 @@ def test_comparisons_of_several_metrics_raise_few_alarms(kind: str) -> None:
     """At most 5 in a hundred among three metrics, and what 300 draws may be off: fewer than 7.5."""
     random = Random(bench.SEED)
     assert sum(bench.false_alarm(random, 15, kind) for _ in range(300)) / 300 < 0.075
+
+
+@pytest.mark.parametrize("lost", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("rate", [0.5, 0.9])
+def test_errors_make_nothing_better(rate: float, lost: float) -> None:
+    """Equally good, but some of what would have failed is in error: few alarms, and the interval holds the rate.
+
+    At most 5 in a hundred, and at least 92, each with what 200 draws may be off.
+    """
+    *_, compared, told, held = map(
+        float, errors.row(200, 20, rate, lost, "5 each", varied=True)[3:]
+    )
+    assert max(compared, told) <= 8
+    assert held >= 88
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.9])
+def test_unequal_repeats_do_not_pass_for_more_cases(rate: float) -> None:
+    """A fifth of twenty cases has ten trials: at least 92 in a hundred, less what 300 draws may be off."""
+    *_, held = map(float, errors.row(300, 20, rate, 0.0, "10 or 1", varied=False)[3:])
+    assert held >= 89

@@ -34,7 +34,7 @@ from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired import Differences
-from evenhand.stats.tallies import Range
+from evenhand.stats.tallies import Range, worth_of
 from evenhand.store.catalogue import called
 
 
@@ -255,20 +255,21 @@ def _paired(
     pairs: list[CaseChange] = []
     errors: list[str] = []
     other: list[str] = []
-    broken = trials = 0
+    sizes: list[int] = []
+    broken = 0
     for case in common:
         one, two = a.get(case, Values()), b.get(case, Values())
         before, after = one.mean(scale), two.mean(scale)
         if before is not None and after is not None:
             pairs.append(CaseChange(case, names[case], before, after))
             broken += one.errors + two.errors
-            trials += one.n + two.n
+            sizes += one.n, two.n
         elif (before is None and one.errors) or (after is None and two.errors):
             errors.append(case)
         else:
             other.append(case)
     belongs = theirs.clusters | mine.clusters
-    repeats = trials / 2 / len(pairs) if pairs else 1.0
+    repeats = worth_of(sizes)
 
     ranges = [pair.difference_range for pair in pairs]
 

@@ -10,7 +10,7 @@ from evenhand.report.words import count
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.paired import Differences
-from evenhand.stats.tallies import Range, rate_of
+from evenhand.stats.tallies import Range, rate_of, worth_of
 
 MOST_COLUMNS = 6
 
@@ -103,7 +103,7 @@ def compared(grid: Grid, first: int, second: int) -> Extremes:
     """How much more often each case passed in the first column, for the cases that both have a trial of."""
     theirs = grid.tallies[second]
     both = [(tally, theirs[case]) for case, tally in grid.tallies[first].items() if case in theirs]
-    repeats = sum(one.n + two.n for one, two in both) / 2 / len(both) if both else 1.0
+    repeats = worth_of(tally.n for pair in both for tally in pair)
     least = Differences([(one.least - two.most,) for one, two in both], True, repeats)
     if not any(one.errors or two.errors for one, two in both):
         return certain(least)

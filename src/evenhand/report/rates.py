@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evenhand.report.means import Mean, known_scale, mean_cell, mean_of
-from evenhand.report.words import interval, money, percents, seconds
+from evenhand.report.words import counting, interval, money, percents, seconds
 from evenhand.stats.repeats import OfTries, of_tries
 from evenhand.stats.tallies import Share, Tally, rate_of
 from evenhand.store.counted import CaseTally
@@ -68,13 +68,15 @@ def rates(run: RunFile) -> list[Rate]:
     return [
         Rate(
             variant,
-            sum(tally.passed for tally in tallies),
-            sum(tally.n for tally in tallies),
-            sum(tally.errors for tally in tallies),
+            totals.passed,
+            counting(totals),
+            totals.errors,
             len(tallies),
             rate_of(tallies),
         )
-        for variant, tallies in enumerate(_columns(run))
+        for variant, (totals, tallies) in enumerate(
+            zip(run.by_variant(), _columns(run), strict=True)
+        )
     ]
 
 

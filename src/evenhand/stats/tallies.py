@@ -7,7 +7,9 @@ too, and its interval reaches from the lower end of the one's to the upper end o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -106,12 +108,17 @@ def rate_of(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share |
     >>> rate_of([Tally(1, 0, 1), Tally(2, 0, 0)])[:2]
     (0.75, 1.0)
     """
-    kept = [tally for tally in tallies if tally.n]
-    if not kept:
+    different = Counter(tallies)  # a large run has few different ones
+    del different[Tally()]
+    if not different:
         return None
+
+    def each(value: Callable[[Tally], float]) -> list[float]:
+        return [x for tally, cases in different.items() for x in [value(tally)] * cases]
+
     return share_of(
-        [tally.least for tally in kept],
-        [tally.most for tally in kept] if any(tally.errors for tally in kept) else None,
+        each(lambda tally: tally.least),
+        each(lambda tally: tally.most) if any(tally.errors for tally in different) else None,
         confidence,
     )
 
@@ -127,6 +134,23 @@ def rate_of_trials(tally: Tally, confidence: float = CONFIDENCE) -> Share | None
     low, _ = wilson(tally.passed, tally.n, confidence)
     _, high = wilson(tally.passed + tally.errors, tally.n, confidence)
     return Share(tally.least, tally.most, low, high)
+
+
+def worth_of(sizes: Iterable[float]) -> float:
+    """How many yes-or-no cases one case can be worth, on average: the harmonic mean of the cases' numbers of trials.
+
+    Were all trials independent, with variance v, the mean of the cases' shares would have that of so many trials for
+    each case: v · Σ(1/n) / G². Of equal numbers it is that number; where most cases have one trial, a few that have
+    many add next to nothing.
+
+    Args:
+        sizes: Each case's number of trials, at least 1.
+
+    >>> worth_of([5, 5, 5, 5]), round(worth_of([10, 1, 1, 1, 1]), 2)
+    (5.0, 1.22)
+    """
+    inverses = [1 / size for size in sizes]
+    return max(1.0, len(inverses) / math.fsum(inverses)) if inverses else 1.0
 
 
 def share_of(

@@ -54,18 +54,25 @@ async def test_a_run_reads_like_a_page(
     monkeypatch.chdir(summaries_run.path.parent.parent.parent)
     text = shown(summaries_run, width=120)
     rest, _, last = text.rpartition("  failed · ")
-    assert rest == (
+    assert rest == (  # as wide as it is printed
         "Science · 3 prompts × 1 model × 8 cases = 24 trials\n"
         "\n"
-        "  prompt    passed                               score    words     latency      cost   judge calls   cases 1–8\n"
-        "  basic        0/8    0 %  [0–32]     3.67 [2.84–4.09]   300 ±?   500 ms ±?   $0.0096             8   ✗ ✗ ✗ ✗ ✗ ✗ ✗ ✗\n"
-        "  better       7/8   88 %  [53–98]    4.66 [3.50–4.83]   200 ±?   500 ms ±?   $0.0096             8   ✓ ✓ ✗ ✓ ✓ ✓ ✓ ✓\n"
-        "  best         8/8  100 %  [68–100]   4.80 [3.61–4.86]   100 ±?   500 ms ±?   $0.0096             8   ✓ ✓ ✓ ✓ ✓ ✓ ✓ ✓\n"
+        "  prompt    passed                               score    words     latency      cost   "
+        "judge calls   cases 1–8\n"
+        "  basic        0/8    0 %  [0–32]     3.67 [2.84–4.09]   300 ±?   500 ms ±?   $0.0096      "
+        "       8   ✗ ✗ ✗ ✗ ✗ ✗ ✗ ✗\n"
+        "  better       7/8   88 %  [53–98]    4.66 [3.50–4.83]   200 ±?   500 ms ±?   $0.0096      "
+        "       8   ✓ ✓ ✗ ✓ ✓ ✓ ✓ ✓\n"
+        "  best         8/8  100 %  [68–100]   4.80 [3.61–4.86]   100 ±?   500 ms ±?   $0.0096      "
+        "       8   ✓ ✓ ✓ ✓ ✓ ✓ ✓ ✓\n"
         "\n"
-        "  ✗ better · 3 neural networks   python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
-        "  ✗ basic · all 8   score 3.67, e.g. python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
+        "  ✗ better · 3 neural networks   python grader.py: average 3.67, wanted at least 4.5: it "
+        "keeps 'backpropagation'\n"
+        "  ✗ basic · all 8   score 3.67, e.g. python grader.py: average 3.67, wanted at least 4.5: "
+        "it keeps 'backpropagation'\n"
         "\n"
-        "  best beats basic: +100 points [+17, +100] over 8 cases (paired, corrected for 3 comparisons)\n"
+        "  best beats basic: +100 points [+17, +100] over 8 cases (paired, corrected for "
+        "3 comparisons)\n"
         "  best and better: no detectable difference (8 cases could show 90 points or more)\n"
         "\n"
     )

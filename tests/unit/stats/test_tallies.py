@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.stats.interval import wilson
-from evenhand.stats.tallies import Tally, counted, rate_of, rate_of_trials, tally_of
+from evenhand.stats.tallies import Tally, counted, rate_of, rate_of_trials, tally_of, worth_of
 
 counts = st.integers(0, 6)
 tallies = st.builds(Tally, counts, counts, counts)
@@ -99,3 +99,13 @@ def test_outcomes_are_counted_and_what_did_not_apply_is_not() -> None:
     assert tally.flaky
     assert not Tally(2, 0, 1).flaky
     assert tally_of(2, 1, 1) is tally_of(2, 1, 1)
+
+
+def test_a_few_cases_with_many_trials_are_not_worth_more_cases() -> None:
+    """Four cases with ten trials and sixteen with one, nearly all passed: about as sure as of twenty cases."""
+    rate = rate_of([Tally(10)] * 3 + [Tally(9, 1)] + [Tally(1)] * 16)
+    assert rate is not None
+    assert worth_of([10] * 4 + [1] * 16) == pytest.approx(20 / 16.4)
+    assert wilson(20, 20)[0] < rate.low < 0.9
+    assert worth_of([5] * 7) == pytest.approx(5)
+    assert worth_of([]) == worth_of([1, 1]) == 1

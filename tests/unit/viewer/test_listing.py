@@ -13,6 +13,7 @@ from evenhand.stats.tallies import share_of
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
 from evenhand.viewer import listing
+from evenhand.viewer.compared import comparison
 from evenhand.viewer.head import head, notes
 from evenhand.viewer.listing import NoSuchRun, Runs
 from evenhand.viewer.shapes import Rate
@@ -147,3 +148,18 @@ async def test_errors_leave_the_rates_of_the_page_open(make_run: Make) -> None:
         0.625,
         8,
     )
+
+
+async def test_a_comparison_for_the_page_says_what_errors_leave_open(make_run: Make) -> None:
+    """The two ends of each number, null where they differ; how many trials are in error; words as in `compare`."""
+    before = await make_run([result(i, case=f"c{i}", ok=i < 4) for i in range(12)])
+    after = await make_run([result(i, case=f"c{i}", ok=None if i > 5 else True) for i in range(12)])
+    found = comparison(after, before).questions[0].results[0]
+    assert (found.metric, found.verdict, found.trials_in_error) == ("passed", "undecided", 6)
+    assert found.because == "6 trials in error could turn it"
+    assert (found.second, found.second_least, found.second_most) == (None, 0.5, 1)
+    assert (found.first, found.first_least, found.first_most) == (1 / 3, 1 / 3, 1 / 3)
+    ends = (found.difference_least, found.difference_most)
+    assert (found.difference, *ends) == (None, pytest.approx(1 / 6), pytest.approx(2 / 3))
+    assert found.words is not None
+    assert (found.words.second, found.words.difference) == ("50–100 %", "+17 to +67")
