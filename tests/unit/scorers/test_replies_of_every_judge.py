@@ -343,6 +343,24 @@ async def test_a_prompt_of_the_users_own_has_a_scale_of_its_own():
     assert (await goal.score(OUTPUT, Stage(judge))).value == 8.0  # type: ignore[arg-type]
 
 
+async def test_a_judge_that_takes_no_conversation_sees_what_it_judges_the_second_time_too():
+    """A function, or a model that only goes on from a text: it would judge something else."""
+
+    class Remembering(Repeating):
+        prompts: tuple[Prompt, ...] = ()
+
+        async def generate(self, prompt: Prompt | str) -> Reply:
+            assert isinstance(prompt, Prompt)
+            self.prompts = (*self.prompts, prompt)
+            return self.reply
+
+    judge = Remembering(Reply("It is fine."))
+    with pytest.raises(JudgeError):
+        await Passes("is kind", judge=judge).score(OUTPUT, Stage(judge))  # type: ignore[arg-type]
+    _, second = judge.prompts
+    assert all(text in second.text for text in (OUTPUT, "is kind", "It is fine.", "cannot be used"))
+
+
 # Judges that answer in words
 
 
