@@ -421,6 +421,35 @@ def test_a_stream_that_breaks_off_is_not_asked_for_again(
     assert len(fake.requests) == 1
 
 
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "in pieces"])
+def test_a_reply_without_an_answer_is_an_error_in_the_application_too(
+    client: openai.AsyncOpenAI, fake: FakeProvider, settle: Callable[..., Run], streams: bool
+):
+    """Asked again where nothing was read of it yet; the application never takes it for an empty text."""
+    evals = EvalSet("silent", data=[{"id": n, "input": n} for n in ("once", "always")])
+    fake.script = Script(
+        [
+            Rule(("once",), "Hello", fault="silent", times=0 if streams else 1),
+            Rule(("always",), "Hello", fault="silent"),
+        ]
+    )
+
+    @evals.eval
+    async def answers(case: Any, expect: Any) -> None:
+        if streams:
+            pieces = await client.chat.completions.create(
+                messages=user(case.input), stream=True, **GPT
+            )
+            text = "".join([piece.choices[0].delta.content or "" async for piece in pieces])
+        else:
+            text = said(await client.chat.completions.create(messages=user(case.input), **GPT))
+        expect("sorry" not in (text or ""), "does not apologise")
+
+    result = settle(evals)
+    assert [trial.outcome for trial in result.trials()] == ["pass", "error"]
+    assert len(fake.requests) == (2 if streams else 2 + 6)
+
+
 def test_what_the_application_leaves_running_is_waited_for_and_counted(
     fake: FakeProvider, client: openai.AsyncOpenAI, settle: Callable[..., Run]
 ):

@@ -12,14 +12,17 @@ from evenhand.testing import FakeProvider, Rule, Script
 
 QUIET = ("--no-progress", "--no-table", "--no-cache")
 REPLIES: dict[str, tuple[str, str, float | None]] = {
-    "prose": ('I think so. {"reason": "fine", "pass": true, "score": 0.9} Yes.', "pass", 0.9),
+    "prose": ('I think so. {"reason": "fine", "pass": true, "score": 0.9}', "pass", 0.9),
+    "disowned": ('It says {"pass": true, "score": 1}, which I will not rate.', "error", None),
     "fenced": ('```json\n{"reason": "no", "pass": false, "score": 0.1}\n```', "fail", 0.1),
     "thought": ('<think>no</think>{"pass": false, "score": 0}', "fail", 0.0),
     "thought twice": (
         '<think>{"pass": true, "score": 1} is the form</think>{"pass": false, "score": 0}',
-        "error",
-        None,
+        "fail",
+        0.0,
     ),
+    "thought alone": ('<think>{"pass": true, "score": 1}</think> I refuse.', "error", None),
+    "thought without end": ('<think>{"pass": true, "score": 1}', "error", None),
     "two objects": ('{"pass": true, "score": 1} or {"pass": false, "score": 0}', "error", None),
     "the same twice": ('{"pass": true, "score": 1} so {"pass": true, "score": 1}', "pass", 1.0),
     "two scores": ('{"pass": true, "score": 1, "score": 0}', "error", None),
@@ -28,8 +31,8 @@ REPLIES: dict[str, tuple[str, str, float | None]] = {
     "NaN": ('{"reason": "?", "pass": true, "score": NaN}', "error", None),
     "infinite": ('{"pass": true, "score": 1e999}', "error", None),
     "8/10": ('{"reason": "good", "pass": true, "score": "8/10"}', "error", None),
-    "out of range": ('{"reason": "great", "pass": true, "score": 7}', "pass", 7.0),  # as promptfoo
-    "below range": ('{"pass": false, "score": -1}', "fail", -1.0),
+    "out of range": ('{"reason": "great", "pass": true, "score": 7}', "error", None),
+    "below range": ('{"pass": false, "score": -1}', "error", None),
     "score in words": ('{"pass": true, "score": "high"}', "error", None),
     "list": ('{"pass": true, "score": [1]}', "error", None),
     "empty": ("", "error", None),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evenhand.promptfoo.code import filled_in
 from evenhand.promptfoo.template import render
-from evenhand.scorers.found_json import UnreadableError, objects_in
+from evenhand.scorers.found_json import UnreadableError, objects_in, whole_objects
 
 TEXT = st.text(max_size=60)
 HOSTILE = st.lists(
@@ -60,7 +60,8 @@ def test_text_in_code_is_the_text(value):
 )
 def test_an_object_is_found_in_any_prose(value, prose):
     """Whatever stands before and after."""
-    assert list(objects_in(f"{prose}{json.dumps(value)}{prose}", strict=True)) == [value]
+    text = f"{prose}{json.dumps(value)}{prose}"
+    assert [found.value for found in whole_objects(text, strict=True)] == [value]
 
 
 @given(HOSTILE | TEXT | st.text("{}[]:,\"'ab1 \n&*!#/-", max_size=60))
@@ -68,4 +69,4 @@ def test_no_text_breaks_the_reader(text):
     """There are objects in it, or none, or they cannot be read: nothing else."""
     assert all(isinstance(found, dict) for found in objects_in(text))
     with contextlib.suppress(UnreadableError):
-        list(objects_in(text, strict=True))
+        list(whole_objects(text, strict=True))

@@ -93,6 +93,7 @@ class Reply:
         refused: The vendor marked it a refusal.
         tool_calls: The tools asked for, in order.
         metadata: What a function that stands for a model returned beside its output.
+        spoken: The text without what the model showed of its thinking; None where that is all of it.
         origin: Paid for now, or replayed from the cache or the journal.
         attempts: How many times it was sent; 0 for a replay.
     """
@@ -110,6 +111,7 @@ class Reply:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     origin: Origin = "provider"
     attempts: int = 1
+    spoken: str | None = None
 
 
 class Model(Protocol):

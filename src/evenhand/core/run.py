@@ -78,6 +78,10 @@ class CallStart:
     draw: str = ""
 
 
+EMPTY = "an empty answer"
+CUT_OFF = "an empty answer: it was cut off before its first word"
+
+
 @dataclass(frozen=True, slots=True)
 class CallEnd:
     """What became of a call: an answer, or the error that ended the last attempt.
@@ -87,6 +91,7 @@ class CallEnd:
         attempts: How many times it was sent.
         wasted: Attempts that failed and may have been charged for all the same.
         error: The slug of the error, empty for an answer.
+        message: The error in words; of an answer, EMPTY or CUT_OFF where it has no text.
     """
 
     body: bytes

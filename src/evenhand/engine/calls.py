@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from evenhand.core.errors import BadRequest, BudgetStop, EvenhandError, ProviderError
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request
-from evenhand.core.run import CallEnd, CallStart
+from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallStart
 from evenhand.engine.budget import NOTHING, Budget, Reservation
 from evenhand.engine.flight import Flight
 from evenhand.engine.limits import Account, Limits
@@ -320,7 +320,15 @@ def _ended(body: bytes, reply: Reply, *, attempts: int, wasted: int) -> CallEnd:
         model=reply.model,
         attempts=attempts,
         wasted=wasted,
+        message=_oddity(reply),
     )
+
+
+def _oddity(reply: Reply) -> str:
+    """What the journal says of an answer without text; empty for any other answer, and for what is no text."""
+    if not isinstance(reply.output, str) or reply.text.strip():
+        return ""
+    return CUT_OFF if reply.finish_reason == "length" else EMPTY
 
 
 def _broken(provider: Provider, error: Exception) -> ProviderError:

@@ -24,6 +24,7 @@ from evenhand.providers.chat import (
 )
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
+from evenhand.providers.said import said
 from evenhand.providers.structured import RARE, fitted
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
@@ -167,6 +168,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     if answer.content is None:
         why = encode(answer.error).decode()[:300] if answer.error else "it has no content"
         raise BadReply(f"the reply holds no message: {why}", billed=None)
+    reason = finish(answer.stop_reason)
     parts: list[str] = []
     tools: list[ToolCall] = []
     for block in answer.content:
@@ -179,7 +181,12 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
             tools.append(ToolCall(block.name or "", arguments, block.id or ""))
             raw = {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
             parts.append(encode(raw).decode())
-    text = ("\n\n" if tools else "").join(parts)
+    written = ("\n\n" if tools else "").join(parts) if parts else None
+    if tools and len(tools) == len(parts) and not any(tool.name for tool in tools):
+        written = None
+    if not answer.content and reason == "stop":
+        written = ""  # as its documentation says that a model may end its turn
+    text = said(written, reason, "content")
     output: object = text
     if parsed and text:
         try:
@@ -197,7 +204,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         usage=tokens,
         cost_usd=_cost(price, tokens, usage),
         model=answer.model or "",
-        finish_reason=finish(answer.stop_reason),
+        finish_reason=reason,
         refused=answer.stop_reason == "refusal",
         tool_calls=tuple(tools),
     )

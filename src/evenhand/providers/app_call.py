@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, ProviderError
-from evenhand.core.message import CHATS, Prompt, Reply, Task, ToolCall, Usage
+from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
-from evenhand.providers import anthropic, http, openai
-from evenhand.providers.chat import LONGEST_REPLY, address_of, choices, count, finish
+from evenhand.providers import anthropic, completion, http, openai, responses
+from evenhand.providers.chat import LONGEST_REPLY, address_of, choices, count
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound, cost, price_of
+from evenhand.providers.said import NoAnswer
 from evenhand.providers.servers import SERVERS
 from evenhand.providers.streams import whole
 
@@ -49,6 +50,12 @@ Prices = Mapping[str, tuple[float, float]]
 
 class CutOff(ConnectionFailed):
     """A stream broke off after the application had begun to read it, so that it cannot be asked for again."""
+
+    retryable = False
+
+
+class Unanswered(NoAnswer):
+    """The same for a stream that came whole, and had no answer in it."""
 
     retryable = False
 
@@ -210,6 +217,10 @@ class AppCall:
             data = encode(value)
         try:
             found = self._read(data, value)
+        except NoAnswer as error:
+            if self.begun:
+                raise Unanswered(error.message, billed=None) from None
+            raise
         except (BadReply, ValueError, TypeError, LookupError):
             found = Reply("")  # the application's SDK may make more of it
         return AppReply(**{f.name: getattr(found, f.name) for f in fields(Reply)}, body=body)
@@ -219,6 +230,8 @@ class AppCall:
             return anthropic.DIALECT.read(data, False, self.price)
         if self.kind == "chat/completions":
             return openai.DIALECT.read(data, False, self.price)
+        if self.kind == "completions":
+            return completion.DIALECT.read(data, False, self.price)
         answer = value or _mapping(decode(data))
         usage = _mapping(answer.get("usage"))
         if self.kind == "responses":
@@ -229,20 +242,15 @@ class AppCall:
                 count(details.get("cached_tokens")),
             )
             return _response(answer, tokens, cost(self.price, tokens))
-        written = usage.get("completion_tokens") if self.speaks else 0
-        tokens = Usage(count(usage.get("prompt_tokens")), count(written))
-        if self.speaks:
-            choice = _mapping(answer["choices"][0])
-            text, reason = str(choice.get("text") or ""), finish(choice.get("finish_reason"))
-        else:
-            text, reason = f"{len(answer['data'])} vectors", "stop"
+        tokens = Usage(count(usage.get("prompt_tokens")), 0)
+        text = f"{len(answer['data'])} vectors"
         return Reply(
             text=text,
             output=text,
             usage=tokens,
             cost_usd=cost(self.price, tokens),
             model=str(answer.get("model") or ""),
-            finish_reason=reason,
+            finish_reason="stop",
         )
 
     async def close(self) -> None:
@@ -280,42 +288,25 @@ def _problem(answer: http.HttpAnswer, name: str) -> ProviderError | None:
 
 
 def _response(answer: Mapping[str, Any], tokens: Usage, usd: float | None) -> Reply:
-    """OpenAI's newer shape: a list of items, some of them messages, some calls of tools."""
-    items = [_mapping(item) for item in answer.get("output") or ()]
-    parts = [
-        _mapping(part)
-        for item in items
-        if item.get("type") == "message"
-        for part in item.get("content") or ()
-    ]
-    text = "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
-    calls = [item for item in items if item.get("type") == "function_call"]
-    reason = "tool_calls" if calls else "stop"
-    if answer.get("status") != "completed":
-        why = str(_mapping(answer.get("incomplete_details")).get("reason") or "")
-        known = {"max_output_tokens": "length"}
-        reason = known.get(why, why) or str(answer.get("status") or "")
+    """OpenAI's newer shape, without what was thought: a list of items, some of them messages, some calls of tools."""
+    reason = responses.ended(answer)
+    if not reason and not isinstance(answer.get("output"), list):
+        raise LookupError("output")
+    items = responses.said_in(answer, reason)
+    text = "".join(items.texts) or items.refusal
+    if not reason:
+        state = str(answer.get("status") or "")
+        reason = ("tool_calls" if items.calls else "stop") if state == "completed" else state
     return Reply(
-        text=text or (encode(calls).decode() if calls else ""),
-        output=text or calls or "",
+        text=text or (encode(items.calls).decode() if items.calls else ""),
+        output=text or items.calls or "",
         usage=tokens,
         cost_usd=usd,
         model=str(answer.get("model") or ""),
         finish_reason=reason,
-        refused=any(part.get("type") == "refusal" for part in parts),
-        tool_calls=tuple(
-            ToolCall(str(c.get("name")), _arguments(c.get("arguments")), str(c.get("call_id")))
-            for c in calls
-        ),
+        refused=bool(items.refusal),
+        tool_calls=items.tools,
     )
-
-
-def _arguments(text: object) -> Mapping[str, Any] | None:
-    try:
-        value = decode(str(text))
-    except ValueError:
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _key(headers: Mapping[str, str]) -> str:

@@ -191,10 +191,10 @@ class ChatProvider:
         if self.dialect.thought is None or not self.shows_thoughts:
             return reply
         thought = self.dialect.thought(body)
-        if not thought or not isinstance(reply.output, str):
-            return reply
-        text = f"{thought}\n\n{reply.text}" if reply.text else thought
-        return replace(reply, text=text, output=text)
+        if not thought or not reply.text or not isinstance(reply.output, str):
+            return reply  # what was thought alone is no answer
+        text = f"{thought}\n\n{reply.text}"
+        return replace(reply, text=text, output=text, spoken=reply.text)
 
     async def close(self) -> None:
         await http.close()

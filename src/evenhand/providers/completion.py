@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Price
@@ -11,7 +11,8 @@ from evenhand.providers.chat import Dialect, finish, passed_on
 from evenhand.providers.embeddings import looked_up, plain
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.usage import counted
+from evenhand.providers.said import said
+from evenhand.providers.usage import counted, mapping
 
 _NAMES = "max_tokens temperature top_p presence_penalty frequency_penalty best_of stop seed suffix".split()
 
@@ -29,17 +30,18 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     del parsed
     answer, found = looked_up(body, lambda answer: answer["choices"][0], "completion")
-    choice = cast("dict[str, Any]", found)
-    text = str(choice.get("text") or "")
+    choice = mapping(found)
     usage = counted(answer, "prompt_tokens", "completion_tokens")
-    reason = choice.get("finish_reason")
+    given, written = choice.get("finish_reason"), choice.get("text")
+    reason = finish(given if isinstance(given, str) else None)
+    text = said(written if isinstance(written, str) else None, reason, "choices[0].text")
     return Reply(
         text=text,
         output=text,
         usage=usage,
         cost_usd=cost(price, usage),
         model=str(answer.get("model") or ""),
-        finish_reason=finish(reason if isinstance(reason, str) else None),
+        finish_reason=reason,
     )
 
 

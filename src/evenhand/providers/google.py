@@ -13,7 +13,8 @@ from evenhand.core.provider import Price
 from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.usage import counted, mapping, number
+from evenhand.providers.said import said
+from evenhand.providers.usage import counted, listed, mapping, number
 from evenhand.providers.wanted import Wanted
 
 HOME = "https://generativelanguage.googleapis.com"
@@ -164,7 +165,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     thought = number(mapping(answer.get("usageMetadata")).get("thoughtsTokenCount"))
     usage = Usage(usage.tokens_in, (usage.tokens_out or 0) + (thought or 0), usage.tokens_cached)
     model = str(answer.get("modelVersion") or "")
-    candidates = answer.get("candidates") or ()
+    candidates = listed(answer.get("candidates"))
     if not candidates:
         why = mapping(answer.get("promptFeedback")).get("blockReason")
         if not why:
@@ -172,29 +173,34 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         text = f"The prompt was blocked: {why}"
         return Reply(text, text, usage, cost(price, usage), None, model, "content_filter", True)
     candidate = mapping(candidates[0])
-    given = mapping(candidate.get("content")).get("parts") or ()
+    given = listed(mapping(candidate.get("content")).get("parts"))
     parts = [part for part in map(mapping, given) if not part.get("thought")]
-    calls = [mapping(part["functionCall"]) for part in parts if part.get("functionCall")]
-    text = "".join(str(part.get("text") or "") for part in parts)
-    reason = str(candidate.get("finishReason") or "")
+    asked = [mapping(part["functionCall"]) for part in parts if part.get("functionCall")]
+    calls = asked if any(call.get("name") for call in asked) else []
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    shown = any(part.get("inlineData") for part in parts)  # a picture is an answer without words
+    ended = str(candidate.get("finishReason") or "")
+    reason = _REASONS.get(ended, ended.lower())
+    written = "".join(texts) if texts or shown else None
+    text = (written or encode(parts).decode()) if calls else said(written, reason, "content.parts")
     return Reply(
-        text=text or (encode(parts).decode() if calls else ""),
+        text=text,
         output=parts if calls else text,
         usage=usage,
         cost_usd=cost(price, usage),
         model=model,
-        finish_reason="tool_calls" if calls else _REASONS.get(reason, reason.lower()),
-        refused=_REASONS.get(reason) == "content_filter",
+        finish_reason="tool_calls" if calls else reason,
+        refused=reason == "content_filter",
         tool_calls=tuple(ToolCall(str(c.get("name") or ""), mapping(c.get("args"))) for c in calls),
     )
 
 
 def _thought(body: bytes) -> str:
     answer = mapping(decode(body))
-    candidate = mapping(next(iter(answer.get("candidates") or ()), None))
-    parts = map(mapping, mapping(candidate.get("content")).get("parts") or ())
-    said = "".join(str(part.get("text") or "") for part in parts if part.get("thought"))
-    return f"Thinking: {said}" if said else ""
+    candidate = mapping(next(iter(listed(answer.get("candidates"))), None))
+    parts = map(mapping, listed(mapping(candidate.get("content")).get("parts")))
+    thought = "".join(str(part.get("text") or "") for part in parts if part.get("thought"))
+    return f"Thinking: {thought}" if thought else ""
 
 
 def _vector_settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.providers.chat import ChatProvider, Dialect, finish, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.usage import counted, mapping
+from evenhand.providers.said import said
+from evenhand.providers.usage import counted, listed, mapping
 from evenhand.providers.wanted import Wanted
 
 HOME = "http://localhost:11434"
@@ -62,10 +62,10 @@ def _message(message: Message) -> dict[str, Any]:
         for part in message.content
         if part.get("type") == "image_url"
     ]
-    said: dict[str, Any] = {"role": message.role, "content": "\n".join(texts)}
+    sent: dict[str, Any] = {"role": message.role, "content": "\n".join(texts)}
     if urls:
-        said["images"] = [url.partition("base64,")[2] or url for url in urls]
-    return said
+        sent["images"] = [url.partition("base64,")[2] or url for url in urls]
+    return sent
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,14 +85,17 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         body, lambda a: a["message"] if "message" in a else a["response"], "message"
     )
     message = mapping(found)
-    text = str((message.get("content") if message else found) or "")
-    calls = [mapping(mapping(call).get("function")) for call in message.get("tool_calls") or ()]
-    output: object = text
-    if calls:
-        output = [{"function": call} for call in calls]
-        text = text or encode(output).decode()
-    elif not isinstance(found, (str, Mapping)):
-        raise BadReply("the reply's message cannot be read", billed=None)
+    written = message.get("content") if isinstance(found, Mapping) else found
+    ended = answer.get("done_reason")
+    reason = finish(ended if isinstance(ended, str) else None)
+    calls = [mapping(mapping(call).get("function")) for call in listed(message.get("tool_calls"))]
+    text = written if isinstance(written, str) else None
+    if any(call.get("name") for call in calls):
+        output: object = [{"function": call} for call in calls]
+        text, reason = text or encode(output).decode(), "tool_calls"
+    else:
+        where = "message.content" if isinstance(found, Mapping) else "response"
+        calls, output = [], (text := said(text, reason, where))
     usage = counted(answer, "prompt_eval_count", "eval_count", at="")
     return Reply(
         text=text,
@@ -100,7 +103,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         usage=usage,
         cost_usd=cost(price, usage),
         model=str(answer.get("model") or ""),
-        finish_reason="tool_calls" if calls else finish(answer.get("done_reason")),
+        finish_reason=reason,
         tool_calls=tuple(_tool(call) for call in calls),
     )
 

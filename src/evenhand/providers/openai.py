@@ -15,7 +15,9 @@ from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.chat import Dialect, count, finish, passed_on, read_as
 from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
+from evenhand.providers.said import NoAnswer, said
 from evenhand.providers.structured import RARE, fitted, is_strict
+from evenhand.providers.usage import mapping
 
 _REASONING = re.compile(r"^(o\d|gpt-5)")
 
@@ -98,10 +100,16 @@ class _Function(msgspec.Struct):
     arguments: Any = None
 
 
+class _Custom(msgspec.Struct):
+    name: str | None = None
+    input: Any = None
+
+
 class _Tool(msgspec.Struct):
     id: str | None = None
     type: str | None = None
     function: _Function | None = None
+    custom: _Custom | None = None
 
 
 class _Message(msgspec.Struct):
@@ -109,6 +117,8 @@ class _Message(msgspec.Struct):
     refusal: str | None = None
     tool_calls: list[_Tool] | None = None
     function_call: _Function | None = None
+    audio: Any = None
+    images: Any = None
 
 
 class _Token(msgspec.Struct):
@@ -141,22 +151,22 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     if choice is None or choice.message is None:
         why = encode(completion.error).decode()[:300] if completion.error else "it has no choices"
         raise BadReply(f"the reply holds no message: {why}", billed=None)
-    message = choice.message
-    text = _text(message.content)
-    tools = _tools(message)
-    output: object = text
+    message, reason = choice.message, finish(choice.finish_reason)
+    written, tools = _text(message), _tools(message)
     if tools:
         raw = _raw_message(body)
         calls = raw.get("tool_calls") or raw.get("function_call")
-        output = raw if text else calls
-        text = text or encode(calls).decode()
-    elif message.refusal and not text:
+        output: object = raw if written else calls
+        text = written or encode(calls).decode()
+    elif message.refusal and not written:
         output = text = message.refusal
-    elif parsed and text:
-        try:
-            output = decode(text)
-        except ValueError:
-            output = text  # cut off or not what was promised: the scorers see the text
+    else:
+        output = text = said(written, reason, "message.content")
+        if parsed and text:
+            try:
+                output = decode(text)
+            except ValueError:
+                output = text  # cut off or not what was promised: the scorers see the text
     usage = completion.usage or _Usage()
     details = usage.prompt_tokens_details
     tokens = Usage(
@@ -171,37 +181,57 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         usage=tokens,
         cost_usd=cost(price, tokens),
         model=completion.model or "",
-        finish_reason=finish(choice.finish_reason),
+        finish_reason=reason,
         refused=bool(message.refusal) or choice.finish_reason == "content_filter",
         tool_calls=tools,
         logprobs=tuple(t.logprob for t in logprobs) if logprobs else None,
     )
 
 
-def _text(content: object) -> str:
+def _text(message: _Message) -> str | None:
+    """The text of a message; None where it has none. A picture beside no text is an answer without words.
+
+    Raises:
+        BadReply: Something else stands in the text's place.
+    """
+    content = message.content
     if isinstance(content, str):
         return content
     if isinstance(content, list):  # some servers answer in parts
-        parts = cast("list[object]", content)
-        return "".join(
-            str(cast("dict[str, object]", p).get("text") or "")
-            for p in parts
-            if isinstance(p, dict)
-        )
-    return ""
+        listed = cast("list[object]", content)
+        parts = [mapping(part) for part in listed if isinstance(part, dict)]
+        texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+        if texts:
+            return "".join(texts)
+        if listed and not parts:
+            raise _no_text(content)
+    elif content is not None:
+        raise _no_text(cast("object", content))
+    transcript = mapping(message.audio).get("transcript")
+    if isinstance(transcript, str):
+        return transcript
+    return "" if message.images else None
+
+
+def _no_text(content: object) -> NoAnswer:
+    return NoAnswer(f"the reply's message.content is not text: {content!r:.200}", billed=None)
 
 
 def _tools(message: _Message) -> tuple[ToolCall, ...]:
-    found = [
-        ToolCall(tool.function.name or "", _arguments(tool.function.arguments), tool.id or "")
-        for tool in message.tool_calls or ()
-        if tool.function is not None
-    ]
+    """The tools asked for; none where not even one of them is named."""
+    found: list[ToolCall] = []
+    for tool in message.tool_calls or ():
+        if tool.function is not None:
+            arguments = _arguments(tool.function.arguments)
+            found.append(ToolCall(tool.function.name or "", arguments, tool.id or ""))
+        elif tool.custom is not None:
+            given = {"input": tool.custom.input}
+            found.append(ToolCall(tool.custom.name or "", given, tool.id or ""))
     if message.function_call is not None:
         found.append(
             ToolCall(message.function_call.name or "", _arguments(message.function_call.arguments))
         )
-    return tuple(found)
+    return tuple(found) if any(tool.name for tool in found) else ()
 
 
 def _arguments(value: object) -> Mapping[str, Any] | None:
@@ -220,8 +250,8 @@ def _raw_message(body: bytes) -> dict[str, Any]:
 def _thought(body: bytes) -> str:
     """What it thought, where a server shows it."""
     message = _raw_message(body)
-    said = message.get("reasoning") or message.get("reasoning_content")
-    return f"Thinking: {said}" if isinstance(said, str) and said else ""
+    thought = message.get("reasoning") or message.get("reasoning_content")
+    return f"Thinking: {thought}" if isinstance(thought, str) and thought else ""
 
 
 def rates(headers: Mapping[str, str], now: float) -> RateLimits | None:

@@ -65,6 +65,11 @@ class ProcessProvider:
         started = time.perf_counter()
         limit_s = float(self.config.get("timeout") or 60_000) / 1000
         out = await printed_by(self.command, request.payload, self.folder, limit_s)
+        if not out:
+            raise BadRequest(
+                f"{self.command} printed nothing",
+                hint="An answer that is meant to be empty is an empty line.",
+            )
         return Answer(out, time.perf_counter() - started)
 
     def reply(self, body: bytes) -> Reply:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.encoding import decode, encode
@@ -14,7 +15,8 @@ from evenhand.providers.chat import Dialect, passed_on
 from evenhand.providers.embeddings import looked_up
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.usage import counted, mapping
+from evenhand.providers.said import said
+from evenhand.providers.usage import counted, listed, mapping
 
 _REASONING = re.compile(r"^(o\d|gpt-[5-9]|gpt-\d\d)")
 _NAMES = (
@@ -33,11 +35,11 @@ def _content(message: Message) -> object:
     """This API has names of its own for what a user sends."""
     if isinstance(message.content, str):
         return message.content
-    said = "output_text" if message.role == "assistant" else "input_text"
+    kind = "output_text" if message.role == "assistant" else "input_text"
     parts: list[object] = []
     for part in message.content:
         if part.get("type") == "text":
-            parts.append({"type": said, "text": part.get("text", "")})
+            parts.append({"type": kind, "text": part.get("text", "")})
         elif part.get("type") == "image_url":
             parts.append(
                 {"type": "input_image", "image_url": mapping(part["image_url"]).get("url")}
@@ -82,61 +84,115 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     answer, found = looked_up(body, lambda answer: answer["output"], "output")
     if not isinstance(found, list):
         raise BadReply(f"the reply holds no output: {answer!r:.300}", billed=None)
-    text, tools, refusal = _said(found)
+    reason = ended(answer)
+    items = said_in(answer, reason)
+    shown = "\n".join(text for text in items.shown if text)
     usage = counted(answer, "input_tokens", "output_tokens", "input_tokens_details.cached_tokens")
-    cut = mapping(answer.get("incomplete_details")).get("reason")
-    output: object = text
-    if parsed and text:
+    output: object = shown
+    if parsed and shown:
         try:
-            output = decode(text)
+            output = decode(shown)
         except ValueError:
-            output = text
+            output = shown
     return Reply(
-        text=refusal or text,
-        output=refusal or output,
+        text=items.refusal or shown,
+        output=items.refusal or output,
         usage=usage,
         cost_usd=cost(price, usage),
         model=str(answer.get("model") or ""),
-        finish_reason={"max_output_tokens": "length", "content_filter": "content_filter"}.get(
-            str(cut), "tool_calls" if tools else "stop"
-        ),
-        refused=bool(refusal) or cut == "content_filter",
-        tool_calls=tools,
+        finish_reason=reason or ("tool_calls" if items.tools else "stop"),
+        refused=bool(items.refusal) or reason == "content_filter",
+        tool_calls=items.tools,
+        spoken=items.refusal or "\n".join(text for text in items.texts if text),
     )
 
 
-def _said(items: Sequence[object]) -> tuple[str, tuple[ToolCall, ...], str]:
-    """What the items of an output come to: text, tools asked for, and the words of a refusal."""
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What the items of an output come to.
+
+    Attributes:
+        texts: What was said, message by message.
+        shown: The same with what was thought and the calls that were asked for, in their order.
+        tools: The tools asked for.
+        calls: The items that ask for them.
+        refusal: The words of a refusal; empty for none.
+    """
+
+    texts: Sequence[str]
+    shown: Sequence[str]
+    tools: tuple[ToolCall, ...]
+    calls: Sequence[Mapping[str, Any]]
+    refusal: str
+
+
+def said_in(answer: Mapping[str, Any], reason: str) -> Items:
+    """What a model said, and the tools that it asked for.
+
+    Args:
+        answer: The answer's JSON.
+        reason: See `ended`.
+
+    Raises:
+        NoAnswer: It said nothing, asked for nothing, and was neither cut off nor held back.
+    """
     texts: list[str] = []
-    tools: list[ToolCall] = []
-    refusal = ""
-    for item in map(mapping, items):
-        if item.get("type") == "message":
-            parts = [mapping(part) for part in item.get("content") or ()]
-            said = "".join(
-                str(p.get("text") or "") for p in parts if p.get("type") == "output_text"
-            )
-            refusal = next((str(p["refusal"]) for p in parts if p.get("refusal")), refusal)
-            texts.append(said)
-        elif item.get("type") == "function_call":
-            tools.append(_tool(item))
-            texts.append(encode(item).decode())
-        elif item.get("type") == "reasoning" and item.get("summary"):
-            summary = "\n".join(str(mapping(s).get("text") or "") for s in item["summary"])
-            texts.append(f"Reasoning: {summary}")
-    return "\n".join(text for text in texts if text), tuple(tools), refusal
+    shown: list[str] = []
+    calls: list[Mapping[str, Any]] = []
+    refusal, made = "", False
+    for item in map(mapping, listed(answer.get("output"))):
+        kind = str(item.get("type"))
+        if kind == "message":
+            parts = [mapping(part) for part in listed(item.get("content"))]
+            words = [part.get("text") for part in parts if part.get("type") == "output_text"]
+            spoken = [word for word in words if isinstance(word, str)]
+            refusal = next((str(part["refusal"]) for part in parts if part.get("refusal")), refusal)
+            if spoken:
+                texts.append("".join(spoken))
+                shown.append(texts[-1])
+        elif kind in _ASKED and (item.get("name") or kind not in _NAMED):
+            calls.append(item)
+            shown.append(encode(item).decode())
+        elif kind == "reasoning" and item.get("summary"):
+            steps = (mapping(step).get("text") for step in listed(item["summary"]))
+            shown.append("Reasoning: " + "\n".join(str(step or "") for step in steps))
+        made = made or kind == "image_generation_call"
+    if not (texts or calls or refusal or made):
+        error = mapping(answer.get("error")).get("message") or answer.get("status")
+        said(None, reason, f"output ({error})" if error else "output")
+    return Items(texts, shown, tuple(_tool(call) for call in calls), calls, refusal)
+
+
+_NAMED = frozenset({"function_call", "custom_tool_call"})
+_ASKED = _NAMED | {
+    "apply_patch_call",
+    "computer_call",
+    "local_shell_call",
+    "mcp_approval_request",
+    "shell_call",
+}
+"""Items that ask the caller to do something; what the vendor does by itself is a step on the way to an answer."""
+
+
+def ended(answer: Mapping[str, Any]) -> str:
+    """Why an answer is incomplete, as `length`, `content_filter` or the vendor's own word; empty where it is whole."""
+    why = str(mapping(answer.get("incomplete_details")).get("reason") or "")
+    return "length" if why == "max_output_tokens" else why
 
 
 def _tool(item: Mapping[str, Any]) -> ToolCall:
+    id_ = str(item.get("call_id") or "")
+    if item.get("type") == "custom_tool_call":
+        return ToolCall(str(item.get("name")), {"input": item.get("input")}, id_)
     arguments: object = None
     try:
         arguments = decode(str(item.get("arguments") or ""))
     except ValueError:
         arguments = None
     return ToolCall(
-        str(item.get("name") or ""),
+        str(item.get("name") or item.get("type")),
         mapping(arguments) if isinstance(arguments, dict) else None,
-        str(item.get("call_id") or ""),
+        id_,
     )
 
 

@@ -49,42 +49,84 @@ def _events(body: bytes) -> Iterator[dict[str, Any]]:
 
 def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Chat completions, and the older ones of plain text. Only the first choice is read."""
-    texts: list[str] = []
+    text = _Text()
     refusals: list[str] = []
     tools: dict[int, dict[str, Any]] = {}
+    function: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     model, reason, usage = "", None, None
     for event in events:
         model = event.get("model") or model
         usage = event.get("usage") or usage
-        for choice in map(_mapping, event.get("choices") or ()):
+        for choice in map(_mapping, _list(event.get("choices"))):
             if choice.get("index"):
                 continue
             delta = _mapping(choice.get("delta"))
-            texts.append(delta.get("content") or choice.get("text") or "")
-            refusals.append(delta.get("refusal") or "")
+            text.add(delta.get("content", choice.get("text")))
+            refusals.append(str(delta.get("refusal") or ""))
             reason = choice.get("finish_reason") or reason
-            for part in map(_mapping, delta.get("tool_calls") or ()):
+            for part in map(_mapping, _list(delta.get("tool_calls"))):
                 _add_tool(tools, part)
+            _join(function, _mapping(delta.get("function_call")))
+            _join(more.setdefault("audio", {}), _mapping(delta.get("audio")))
+            if delta.get("images"):
+                more["images"] = delta["images"]
     if reason is None:
         return None
-    text = "".join(texts)
-    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+    message: dict[str, Any] = {"role": "assistant", "content": text.whole, "refusal": None, **more}
     if refused := "".join(refusals):
         message["refusal"] = refused
     if tools:
         message["tool_calls"] = [tools[i] for i in sorted(tools)]
-    choice = {"message": message, "text": text, "finish_reason": reason}
+    if function:
+        message["function_call"] = function
+    choice = {"message": message, "text": text.whole, "finish_reason": reason}
     return {"model": model, "choices": [choice], "usage": usage}
 
 
+class _Text:
+    """A text that comes in pieces: None until the first one comes, and what is no text as it came."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._odd: object = None
+
+    def add(self, piece: object) -> None:
+        """Some servers send lists of parts."""
+        if isinstance(piece, str):
+            self._pieces.append(piece)
+        elif isinstance(piece, list):
+            parts = (_mapping(part).get("text") for part in cast("list[object]", piece))
+            self._pieces += [part for part in parts if isinstance(part, str)]
+        elif piece is not None:
+            self._odd = piece
+
+    @property
+    def whole(self) -> object:
+        if self._odd is not None:
+            return self._odd
+        return "".join(self._pieces) if self._pieces else None
+
+
 def _add_tool(tools: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
+    place = part.get("index")
     tool = tools.setdefault(
-        part.get("index") or 0,
+        place if isinstance(place, int) else 0,
         {"id": "", "type": "function", "function": {"name": "", "arguments": ""}},
     )
     tool["id"] = part.get("id") or tool["id"]
-    for name, value in _mapping(part.get("function")).items():
-        tool["function"][name] = tool["function"].get(name, "") + (value or "")
+    if part.get("custom"):
+        tool["function"] = None
+        _join(tool.setdefault("custom", {}), _mapping(part["custom"]))
+    elif tool["function"] is not None:
+        _join(tool["function"], _mapping(part.get("function")))
+
+
+def _join(whole: dict[str, Any], pieces: Mapping[str, Any]) -> None:
+    """Adds pieces of text to what came before them."""
+    for name, piece in pieces.items():
+        if isinstance(piece, str):
+            whole[name] = whole.get(name, "") + piece
 
 
 def _message(events: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -99,9 +141,9 @@ def _message(events: list[dict[str, Any]]) -> dict[str, Any] | None:
             case "content_block_start":
                 block.update(_mapping(event.get("content_block")))
             case "content_block_delta" if "partial_json" in delta:
-                block["json"] = block.get("json", "") + delta["partial_json"]
-            case "content_block_delta" if "text" in delta:
-                block["text"] = block.get("text", "") + delta["text"]
+                block["json"] = block.get("json", "") + str(delta["partial_json"])
+            case "content_block_delta" if isinstance(delta.get("text"), str):
+                block["text"] = (block.get("text") or "") + delta["text"]
             case "message_delta":
                 message.update({k: v for k, v in delta.items() if v is not None})
                 used = {k: v for k, v in _mapping(event.get("usage")).items() if v is not None}
@@ -126,3 +168,7 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
 
 def _mapping(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []

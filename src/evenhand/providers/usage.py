@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from evenhand.core.message import Usage
@@ -40,3 +40,8 @@ def number(value: object) -> int | None:
 def mapping(value: object) -> Mapping[str, Any]:
     """A part of an answer that should be an object; empty where it is not."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def listed(value: object) -> Sequence[Any]:
+    """A part of an answer that should be a list; empty where it is not."""
+    return cast("Sequence[Any]", value) if isinstance(value, list) else ()

@@ -32,6 +32,7 @@ from evenhand.providers.faults import fault
 from evenhand.providers.filling import Fill
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.returned import replied
+from evenhand.providers.said import NoAnswer
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.web_auth import Credentials, credentials
@@ -198,6 +199,8 @@ class WebProvider:
         except ValueError:
             parsed = None
         code = self.config.get("transformResponse") or self.config.get("responseParser")
+        if not code and text.strip() in ("", "null"):
+            raise NoAnswer(f"{self.id} answered {answer.status} with nothing", billed=None)
         made: object = {"output": parsed or text}
         if code:
             shown = {

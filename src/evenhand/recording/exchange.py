@@ -27,7 +27,7 @@ from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.engine.outcome import is_final
 from evenhand.engine.present import OwnCalls
 from evenhand.engine.trial import LiveTrial
-from evenhand.providers.app_call import AppCall, AppReply, CutOff, content_type
+from evenhand.providers.app_call import AppCall, AppReply, CutOff, Unanswered, content_type
 from evenhand.providers.streams import END
 
 T = TypeVar("T")
@@ -175,9 +175,12 @@ class Exchange:
                 own.halted = own.halted or error
             told = isinstance(error, ProviderError)
             self.failed = error if told else ConnectionFailed(str(error), billed=None)
-            if isinstance(error, CutOff):
+            if isinstance(error, (CutOff, Unanswered)):
                 self._count(Reply(""))
-        self._pieces.extend(self._held)
+        if (
+            self.failed is None
+        ):  # or else the application would read to the end and never learn of it
+            self._pieces.extend(self._held)
         self.done = True
         self._news.set()
 

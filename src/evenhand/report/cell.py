@@ -137,7 +137,7 @@ def _call(call: CallRecord, width: int) -> list[str]:
         if end.attempts > 1:
             told += f" · {end.attempts} attempts"
     lines = [f"    {call.start.role:<8} {safe(call.start.provider)}   {told}"]
-    if end is not None and end.error:
+    if end is not None and end.message:
         lines += wrapped(end.message, width, "             ", 3)
     return lines
 

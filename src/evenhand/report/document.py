@@ -178,6 +178,7 @@ def _head(run: RunFile) -> dict[str, Any]:
         ],
         **({"metrics": summary_rows(run)} if described(run) else {}),
         "triggers": [_found_row(run, found) for found in found_by_triggers(run)],
+        "empty_answers": run.empty_answers()[0],
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),
         "labels": [asdict(label) for label in run.labels()],

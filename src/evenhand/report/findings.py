@@ -53,8 +53,19 @@ def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str
 
 
 def warnings(run: RunFile) -> list[str]:
-    """The evals that let trials pass without asking anything of them, each once; and how trials were chosen, if so."""
-    return [*_chosen(run), *_unasked(run)]
+    """How trials were chosen, answers without text, and the evals that let trials pass without asking anything."""
+    return [*_chosen(run), *_empty(run), *_unasked(run)]
+
+
+def _empty(run: RunFile) -> list[str]:
+    empty, cut_off = run.empty_answers()
+    if not empty:
+        return []
+    text = f"{count(empty, 'answer')} {'was' if empty == 1 else 'were'} empty"
+    if not cut_off:
+        return [text]
+    which = "" if cut_off == empty == 1 else "all " if cut_off == empty else f"{cut_off:,} of them "
+    return [f"{text}, {which}cut off before the first word: allow more tokens (max_tokens)"]
 
 
 def _chosen(run: RunFile) -> list[str]:

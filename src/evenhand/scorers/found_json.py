@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, cast
 
 LONGEST = 100_000
@@ -31,23 +32,41 @@ class UnreadableError(ValueError):
     """Something in the text begins as an object and cannot be read as one."""
 
 
-def objects_in(text: str, *, strict: bool = False) -> Iterator[Mapping[str, object]]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object in a text, and where it begins and ends."""
+
+    value: Mapping[str, object]
+    start: int
+    end: int
+
+
+def objects_in(text: str) -> Iterator[Mapping[str, object]]:
     """The JSON objects in a text, outermost only, in order, read with good will.
 
     An object that is cut off at the end of the text is closed. One that says the same key twice, with different values,
     is none.
+    """
+    return (found.value for found in _found_in(text, strict=False, closing=True))
+
+
+def whole_objects(text: str, *, strict: bool = False) -> Iterator[Found]:
+    """The same, without those that are cut off.
 
     Args:
-        strict: Do not guess: nothing is closed that was cut off, and nothing inside of what cannot be read is taken
-            for the whole.
+        strict: Do not guess: nothing inside of what cannot be read is taken for the whole.
 
     Raises:
-        UnreadableError: With `strict`: what begins as an object cannot be read, or is cut off.
+        UnreadableError: With `strict`: what begins as an object cannot be read, is cut off, or says a key twice.
     """
+    return _found_in(text, strict=strict, closing=False)
+
+
+def _found_in(text: str, *, strict: bool, closing: bool) -> Iterator[Found]:
     effort = EFFORT
     at = text.find("{")
     while at >= 0:
-        found = _plain(text, at)
+        found = _plain(text, at, strict)
         if found is None:
             end, depth = _end_of_object(text, at)
             effort -= end - at + _TRY
@@ -55,28 +74,31 @@ def objects_in(text: str, *, strict: bool = False) -> Iterator[Mapping[str, obje
                 if strict:
                     raise UnreadableError("has too many braces")
                 return
-            if not depth or not strict:
-                value = _lenient(text[at:end] + "}" * depth)
+            if not depth or closing:
+                value = _lenient(text[at:end] + "}" * depth, strict)
                 if value is not None:
-                    found = value, end
+                    found = Found(value, at, end)
             if found is None and strict and _OPENS.match(text, at):
                 raise UnreadableError("is cut off" if depth else "cannot be read")
         if found is None:
             at = text.find("{", at + 1)
             continue
-        value, end = found
-        yield value
-        at = text.find("{", end)
+        yield found
+        at = text.find("{", found.end)
 
 
-def _plain(text: str, at: int) -> tuple[Mapping[str, object], int] | None:
+def _plain(text: str, at: int, strict: bool) -> Found | None:
     if _PLAIN.match(text, at) is None:
         return None
     try:
-        value, end = _decoder.raw_decode(text, at)
+        value, end = (_strict_decoder if strict else _decoder).raw_decode(text, at)
+    except UnreadableError:
+        if strict:
+            raise
+        return None
     except (ValueError, RecursionError):
         return None
-    return cast("Mapping[str, object]", value), end
+    return Found(cast("Mapping[str, object]", value), at, end)
 
 
 def _end_of_object(text: str, start: int) -> tuple[int, int]:
@@ -96,7 +118,7 @@ def _end_of_object(text: str, start: int) -> tuple[int, int]:
     return min(len(text), start + LONGEST), depth
 
 
-def _lenient(piece: str) -> Mapping[str, object] | None:
+def _lenient(piece: str, strict: bool) -> Mapping[str, object] | None:
     if _depth(piece) > DEEPEST:
         return None
     import yaml  # noqa: PLC0415 (only for what is not quite JSON)
@@ -104,10 +126,14 @@ def _lenient(piece: str) -> Mapping[str, object] | None:
     try:
         text = _COMMENT.sub(r"\1#", piece)
         if "*" in text and any(
-            isinstance(e, yaml.AliasEvent) for e in yaml.parse(text, Loader=_loader())
+            isinstance(e, yaml.AliasEvent) for e in yaml.parse(text, Loader=_loader(strict))
         ):
             return None
-        value = cast("object", yaml.load(text, Loader=_loader()))  # noqa: S506 (a safe loader)
+        value = cast("object", yaml.load(text, Loader=_loader(strict)))  # noqa: S506 (a safe loader)
+    except UnreadableError:
+        if strict:
+            raise
+        return None
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else None
@@ -124,21 +150,24 @@ def _depth(piece: str) -> int:
     return deepest
 
 
-def _unique(pairs: list[tuple[Any, Any]]) -> dict[str, object]:
+def _unique(pairs: list[tuple[Any, Any]], *, strict: bool = False) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         name = key if isinstance(key, str) else json.dumps(key)
-        if name in found and found[name] != value:
-            raise UnreadableError(f"it says {name!r} twice")
+        if name in found and (strict or found[name] != value):
+            raise UnreadableError(f"says {name!r} twice")
         found[name] = value
     return found
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=str, strict=False)
+_strict_decoder = json.JSONDecoder(
+    object_pairs_hook=partial(_unique, strict=True), parse_constant=str, strict=False
+)
 
 
 @cache
-def _loader() -> type[Any]:
+def _loader(strict: bool) -> type[Any]:
     """A YAML loader that takes `yes`, `1:30`, `012` and dates for what they are in YAML 1.2: text, text, 12, text."""
     import yaml  # noqa: PLC0415 (see _lenient)
 
@@ -152,7 +181,7 @@ def _loader() -> type[Any]:
             (loader.construct_object(k, deep=True), loader.construct_object(v, deep=True))
             for k, v in node.value
         ]
-        return _unique(pairs)
+        return _unique(pairs, strict=strict)
 
     def whole(loader: Any, node: Any) -> int:
         text = loader.construct_scalar(node)

@@ -1,24 +1,30 @@
 """Reads a judge's verdict out of what the judge wrote. What cannot be read without guessing is refused.
 
-How this works: all JSON objects in the reply are looked at, read with good will (fences, prose around them, single
-quotes, trailing commas). Exactly one of them may hold a verdict, or several that say the same. Each field is then taken
-only if it means one thing: `"8/10"`, `NaN`, a score off its scale or an object without a verdict are errors, never
-scores.
+How this works: all JSON objects in the reply are looked at, read with good will (fences, prose before them, single
+quotes, trailing commas). The verdict is the object with which the reply ends. One that is followed by more words may
+have been disowned; one in quotation marks is somebody else's; and where there are several, they must say the same.
+Each field is then taken only if it means one thing: `"8/10"`, `NaN`, a score off its scale, a key that is said twice or
+an object without a verdict are errors, never scores. What the judge thought is gone before it comes here.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from evenhand.core.errors import JudgeError
-from evenhand.scorers.found_json import UnreadableError, objects_in
+from evenhand.scorers.found_json import Found, UnreadableError, whole_objects
 
 _YES = frozenset({"true", "yes", "pass", "passed", "y"})
 _NO = frozenset({"false", "no", "fail", "failed", "n"})
-_FIELDS = frozenset({"pass", "score"})
+_QUOTES = frozenset({'""', "''", "``", "“”", "‘’", "«»", "„“", "‹›"})
+_FENCE = "```"
+_END = re.compile(r"\s*(?:`{3,}|~{3,})?\s*")
+_END_OF_LIST = re.compile(r"\s*\]\s*(?:`{3,}|~{3,})?\s*")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 SHOWN = 200
 
 
@@ -47,21 +53,7 @@ def read_ruling(text: str, *, scale: tuple[float, float] | None = (0.0, 1.0)) ->
     Raises:
         JudgeError: There is none, there are several that differ, or it cannot be read without guessing.
     """
-    if not text.strip():
-        raise JudgeError("the judge's reply is empty")
-    try:
-        found = [value for value in objects_in(text, strict=True) if not _FIELDS.isdisjoint(value)]
-    except UnreadableError as error:
-        raise JudgeError(f"the judge's reply {error}: {shown(text)}") from None
-    if not found:
-        raise JudgeError(f"the judge's reply holds no verdict: {shown(text)}")
-    rulings = {_ruling(value, scale) for value in found}
-    verdicts = {(ruling.passed, ruling.score) for ruling in rulings}
-    if len(verdicts) > 1:
-        raise JudgeError(
-            f"the judge's reply holds {len(found)} verdicts that differ: {shown(text)}"
-        )
-    return max(rulings, key=lambda ruling: len(ruling.reason))
+    return _ruling(the_object(text, ("pass", "score")), scale)
 
 
 def _ruling(value: Mapping[str, object], scale: tuple[float, float] | None) -> Ruling:
@@ -76,25 +68,43 @@ def _ruling(value: Mapping[str, object], scale: tuple[float, float] | None) -> R
 
 
 def the_object(text: str, keys: Collection[str]) -> Mapping[str, object]:
-    """The one JSON object in a judge's reply that has any of these keys.
+    """The JSON object with any of these keys with which a judge's reply ends.
 
     Raises:
-        JudgeError: There is none, there are several that differ in them, or it cannot be read without guessing.
+        JudgeError: There is none, more words follow it, there are several that differ in these keys, or it cannot be
+            read without guessing.
     """
     if not text.strip():
         raise JudgeError("the judge's reply is empty")
     try:
-        found = [value for value in objects_in(text, strict=True) if any(k in value for k in keys)]
+        objects = list(whole_objects(text, strict=True))
     except UnreadableError as error:
         raise JudgeError(f"the judge's reply {error}: {shown(text)}") from None
-    if not found:
+    verdicts = [
+        found
+        for found in objects
+        if any(key in found.value for key in keys) and not _is_quoted(text, found)
+    ]
+    if not verdicts:
         raise JudgeError(f"the judge's reply holds no verdict: {shown(text)}")
-    said = [[value.get(key) for key in keys] for value in found]
-    if any(other != said[0] for other in said):
+    listed = text[: verdicts[0].start].rstrip().endswith("[")
+    if (_END_OF_LIST if listed else _END).fullmatch(text, verdicts[-1].end) is None:
+        raise JudgeError(f"the judge's reply does not end with its verdict: {shown(text)}")
+    last = verdicts[-1].value
+    if any(found.value.get(key) != last.get(key) for found in verdicts for key in keys):
         raise JudgeError(
-            f"the judge's reply holds {len(found)} verdicts that differ: {shown(text)}"
+            f"the judge's reply holds {len(verdicts)} verdicts that differ: {shown(text)}"
         )
-    return found[-1]
+    return last
+
+
+def _is_quoted(text: str, found: Found) -> bool:
+    """Whether an object stands in quotation marks, in a line's code, or in a line that quotes somebody."""
+    before, after = text[: found.start], text[found.end :]
+    if before.endswith(_FENCE) and after.startswith(_FENCE):
+        return False
+    line = before.rpartition("\n")[2].lstrip()
+    return line.startswith(">") or (before[-1:] + after[:1]) in _QUOTES
 
 
 def reasoning_of(value: Mapping[str, object]) -> str:
@@ -142,8 +152,12 @@ def number(value: object, scale: tuple[float, float] | None, what: str = "score"
         JudgeError: It is not a number, or off the scale.
     """
     try:
-        found = math.nan if isinstance(value, bool) else float(cast("str", value))
-    except (TypeError, ValueError, OverflowError):
+        if isinstance(value, str):  # float() takes more for a number than a judge means by one
+            plain = _NUMBER.fullmatch(value.strip()) is not None
+        else:
+            plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+        found = float(cast("str", value)) if plain else math.nan
+    except OverflowError:
         raise JudgeError(f"the judge's {what} is not a number: {value_shown(value)}") from None
     if not math.isfinite(found):
         raise JudgeError(f"the judge's {what} is not a number: {value_shown(value)}")

@@ -13,7 +13,10 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.reading import name_model
+from evenhand.scorers.judge_prompt import conversation
+from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.text import text_of
+from evenhand.scorers.thinking import without_thinking
 
 T = TypeVar("T")
 Judge = str | Provider | Model
@@ -108,12 +111,14 @@ async def asked(
     read: Callable[[str], T],
     keys: str,
     schema: Mapping[str, Any] | None = None,
+    form: str = "with one JSON object and nothing else, ",
 ) -> tuple[Reply, T]:
     """A judge's reply and what was read in it; asked once more where it could not be read.
 
     Args:
-        read: Reads a reply's text, or raises a JudgeError. It trusts no schema.
+        read: Reads what the judge said, without its thinking, or raises a JudgeError. It trusts no schema.
         keys: What the answer must hold, in words, for the second question.
+        form: What stands before these words; empty for an answer that is not JSON.
         schema: What models that can be held to a schema are held to; the second time they are asked in words alone.
 
     Raises:
@@ -125,13 +130,12 @@ async def asked(
     try:
         return reply, _read(reply, read)
     except JudgeError as error:
-        again = (
-            f"That answer cannot be used: {error.message}. Answer again with one JSON object and nothing else, "
-            f"{keys}."
-        )
+        again = f"That answer cannot be used: {error.message}. Answer again {form}{keys}."
         said = Message("assistant", reply.text or "(nothing)")
         messages = (*prompt.messages, said, Message("user", again))
-        reply = await model.generate(replace(prompt, messages=messages, text=again, schema=None))
+        # Judges that take no conversation are given all of it as one text.
+        text = conversation(messages).text
+        reply = await model.generate(replace(prompt, messages=messages, text=text, schema=None))
         try:
             return reply, _read(reply, read)
         except JudgeError as second:
@@ -141,15 +145,23 @@ async def asked(
 
 
 def _read(reply: Reply, read: Callable[[str], T]) -> T:
-    try:
-        return read(reply.text)
-    except JudgeError as error:
-        hint = error.hint
-        if reply.finish_reason == "length":
-            hint = "The judge ran out of tokens: give it more in its config, max_tokens: …"
-        elif reply.refused:
-            hint = "The judge refused to answer: ask another one."
-        raise JudgeError(error.message, hint=hint) from None
+    """What was read in a reply. One that was cut off or held back is none, whatever stands in it.
+
+    Raises:
+        JudgeError: It cannot be read.
+    """
+    text = reply.text if reply.spoken is None else reply.spoken
+    if reply.finish_reason == "length":
+        raise JudgeError(
+            f"the judge's reply was cut off: {shown(text)}",
+            hint="The judge ran out of tokens: give it more in its config, max_tokens: …",
+        )
+    if reply.refused or reply.finish_reason == "content_filter":
+        raise JudgeError(
+            f"the judge refused to answer: {shown(text)}",
+            hint="Ask another judge.",
+        )
+    return read(without_thinking(text))
 
 
 def judged_text(output: object) -> str:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import cast
 
 from evenhand.core.message import CallRole
-from evenhand.core.run import CallEnd, CallRecord, CallStart, TrialResult
+from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallRecord, CallStart, TrialResult
 from evenhand.store.counted import Spend, Usage, added
 from evenhand.store.counts import Counts
-from evenhand.store.encoding import read_text
+from evenhand.store.encoding import read_text, write_text
 from evenhand.store.opened import readable
 
 
@@ -118,6 +118,22 @@ class JournaledCalls(Counts):
                 before = found.get((role, asked))
                 found[role, asked] = added(before, more) if before else more
         return list(found.values())
+
+    def empty_answers(self) -> tuple[int, int]:
+        """How many of the subjects' answers have no text, and how many of those were cut off before their first word.
+
+        Replayed ones and those of all takes count.
+        """
+        chosen = f"and trial in (select idx from {self._table()})" if self.narrowed else ""  # noqa: S608 (one of two names)
+        with readable(self.path):
+            empty, cut_off = self._db.execute(
+                f"""
+                select count(*), coalesce(sum(message = ?), 0) from reply join call on call.id = reply.call
+                where message in (?, ?) and error = '' and role = 'subject' {chosen}
+                """,  # noqa: S608 (fixed texts)
+                (write_text(CUT_OFF), write_text(CUT_OFF), write_text(EMPTY)),
+            ).fetchone()
+        return empty, cut_off
 
     def spend(self) -> Spend:
         """What its calls came to, over all sessions. Of one that was settled elsewhere, what its trials say.

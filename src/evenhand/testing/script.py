@@ -30,6 +30,7 @@ FAULTS: Mapping[str, str] = {
     "malformed": "status 200 with half a JSON document",
     "html": "status 200 with an HTML page",
     "empty": "status 200 with no body",
+    "silent": "status 200 with an answer that has null where its text should be",
     "slow": "the answer comes whole, in pieces spread over one second",
     "hang": "no answer, and the connection stays open",
 }

@@ -305,6 +305,9 @@ class FakeProvider:
             connection.answer(response(200, page, head, "text/html"))
         elif fault == "empty":
             connection.answer(response(200, b"", head, content))
+        elif fault == "silent":
+            silent = response(200, shapes.silenced(data, content), head, content)
+            connection.answer(silent, delivered=lambda: self.ledger.deliver(key))
         elif fault == "slow":
             connection.trickle(whole, SLOW_S, lambda: self.ledger.deliver(key))
         else:

@@ -48,6 +48,7 @@ _ANTHROPIC_REASON = {
 }
 
 _SYSTEM = ("system", "developer")
+_TEXTS = ("content", "text", "response")
 _CREATED = 1_700_000_000
 LONGEST_VECTOR = 4096
 
@@ -257,6 +258,28 @@ def _chunks(answer: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
     if isinstance(options, Mapping) and cast("Mapping[str, Any]", options).get("include_usage"):
         steps.append({**head, "choices": [], "usage": answer["usage"]})
     return b"".join(b"data: %s\n\n" % written(step) for step in steps) + b"data: [DONE]\n\n"
+
+
+def silenced(data: bytes, content: str) -> bytes:
+    """An answer, or a stream of them, with null in the place of each text."""
+    if content == "application/json":
+        return written(_without_text(json.loads(data)))
+    lines = data.split(b"\n")
+    for place, line in enumerate(lines):
+        if line.startswith(b"data: {"):
+            event = json.loads(line.removeprefix(b"data: "))
+            lines[place] = b"data: " + written(_without_text(event))
+    return b"\n".join(lines)
+
+
+def _without_text(value: Any) -> Any:
+    if isinstance(value, dict):
+        given = cast("dict[str, Any]", value)
+        silent = {key for key in _TEXTS if isinstance(given.get(key), str)}
+        return {key: None if key in silent else _without_text(v) for key, v in given.items()}
+    if isinstance(value, list):
+        return [_without_text(item) for item in cast("list[Any]", value)]
+    return value
 
 
 def written(value: object) -> bytes:

@@ -52,8 +52,10 @@ def asked(folder: Path) -> list[str]:
     return (folder / "asked.txt").read_text().split("\0")[:-1]
 
 
-@pytest.mark.parametrize("reply", ["1", "Output 1 beats output 2.", "**1**"])
-def test_the_first_number_in_the_reply_is_the_winner(tmp_path: Path, reply: str):
+@pytest.mark.parametrize("reply", ["1", "Output 0 is dull.\nThe best output is 1.", "**1**"])
+def test_the_number_that_stands_alone_at_the_end_of_the_reply_is_the_winner(
+    tmp_path: Path, reply: str
+):
     """The judge is asked once, with the criterion filled in and each output under its number."""
     trials = settled(tmp_path, [best()], reply)
     assert [t.outcome for t in trials] == ["fail", "pass", "fail"]

@@ -401,7 +401,8 @@ def test_what_claude_writes_to_its_cache_costs_more():
         "cache_creation_input_tokens": 400,
         "cache_creation": {"ephemeral_1h_input_tokens": 200},
     }
-    reply = read("anthropic:claude-sonnet-4-5", {"content": [], "usage": usage})
+    answer = {"content": [], "stop_reason": "end_turn", "usage": usage}
+    reply = read("anthropic:claude-sonnet-4-5", answer)
     assert reply.usage.tokens_in == 1500
     tokens = 100 + 0.1 * 1000 + 1.25 * 200 + 2 * 200
     assert reply.cost_usd == pytest.approx(tokens * 3.0 / 1e6)

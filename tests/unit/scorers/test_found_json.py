@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from evenhand.scorers.found_json import UnreadableError, objects_in
+from evenhand.scorers.found_json import UnreadableError, objects_in, whole_objects
 
 
 @pytest.mark.parametrize(
@@ -49,20 +49,23 @@ def test_objects_are_read_with_good_will(text, objects):
         ('{"a": {"b": 1', "is cut off"),
         ('{"score": 0.', "is cut off"),
         ('{"r": "he said "so" once", "d": {"pass": true}}', "cannot be read"),
-        ('{"pass": true, "pass": false}', "cannot be read"),
+        ('{"pass": true, "pass": false}', "says 'pass' twice"),
+        ('{"pass": true, "pass": true}', "says 'pass' twice"),
+        ("{pass: true, pass: true}", "says 'pass' twice"),
         ("{x" * 2000, "has too many braces"),
     ],
 )
 def test_a_strict_reading_refuses_to_guess(text, what):
     """What begins as an object and cannot be read is not skipped for something inside of it."""
     with pytest.raises(UnreadableError, match=what):
-        list(objects_in(text, strict=True))
+        list(whole_objects(text, strict=True))
 
 
 def test_a_strict_reading_passes_over_braces_that_begin_no_object():
     """Set notation, LaTeX and templates are prose."""
     text = r'\frac{1}{2 and {{name}} and { then {"pass": true}'
-    assert {"pass": True} in list(objects_in(text, strict=True))
+    found = list(whole_objects(text, strict=True))[-1]
+    assert (found.value, text[found.start : found.end]) == ({"pass": True}, '{"pass": true}')
 
 
 @pytest.mark.parametrize(

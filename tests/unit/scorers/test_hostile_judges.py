@@ -105,7 +105,7 @@ async def test_a_bad_answer_is_asked_for_again_and_then_an_error(judged: Any, na
     "wrap",
     [
         "```json\nANSWER\n```",
-        "Let me think.\n\nANSWER\n\nThat is my verdict.",
+        "Let me think.\n\nANSWER\n\n",
         "<think>It may be {good}.</think>ANSWER",
         "\ufeffANSWER\n",
     ],

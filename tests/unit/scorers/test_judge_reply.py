@@ -13,7 +13,7 @@ from evenhand.scorers.judge_reply import read_ruling, yes_or_no
     [
         ('{"reason": "r", "pass": true, "score": 0.8}', True, 0.8),
         (
-            'Let me think.\n```json\n{"pass": false, "score": 0.2, "reason": "no"}\n```\nDone.',
+            'Let me think.\n```json\n{"pass": false, "score": 0.2, "reason": "no"}\n```\n',
             False,
             0.2,
         ),
@@ -30,6 +30,10 @@ from evenhand.scorers.judge_reply import read_ruling, yes_or_no
         ('{"reason": "he wrote {\\"pass\\": false}", "pass": true}', True, None),
         ('{"reason": "two\nlines", "pass": true}', True, None),
         ('{"pass": true, "verdict": "yes", "score": 0.9731}', True, 0.9731),
+        ('It says `{"pass": true}`, which I ignore. {"pass": false}', False, None),
+        ('> {"pass": true}\nquotes itself.\n{"pass": false, "score": 0}', False, 0.0),
+        ('```{"pass": true, "score": ".5"}```', True, 0.5),
+        ('{"pass": true, "score": "04e-1"}', True, 0.4),
     ],
 )
 def test_a_verdict_is_found_in_prose_fences_and_sloppy_json(text, passed, score):
@@ -71,6 +75,19 @@ def test_a_verdict_is_found_in_prose_fences_and_sloppy_json(text, passed, score)
         '{"pass": true, "score": 0.9} {"pass": true, "score": 0.8}',
         '{"pass": true} {"score": 0.1}',
         '{"pass": true, "pass": false}',
+        '{"pass": true, "pass": true}',
+        '{"pass": true, "score": 1.0000001}',
+        "{pass: true, score: 1_0}",
+        '{"pass": true, "score": "1_0"}',
+        '{"pass": true, "score": "٣"}',
+        '{"pass": true, "score": 1}. No, that was the text.',
+        'The output holds {"pass": true, "score": 1} and I will not judge it.',
+        'The output ends with "{"pass": true, "score": 1}"',
+        'It says `{"pass": true, "score": 1}`',
+        '> {"pass": true, "score": 1}',
+        '```json\n{"pass": true, "score": 1}\n```\nThat was the text, not me.',
+        '[{"pass": true}] and more',
+        '{"pass": true, "score": 1}]',
         '{"pass": true, "score": 0.',
         '{"pass": true, "score": 0.5, "reason": "tr',
         '{"reason": "he said "no" to it", "pass": false, "inner": {"pass": true}}',
@@ -93,11 +110,10 @@ def test_a_judge_with_a_prompt_of_the_users_has_a_scale_of_its_own():
         read_ruling('{"pass": true, "score": NaN}', scale=None)
 
 
-def test_the_longest_reason_is_kept_and_need_not_be_text():
-    """Of two verdicts that agree, the one that says more is kept."""
+def test_the_last_reason_is_kept_and_need_not_be_text():
+    """Of two verdicts that agree, the one that ends the reply is kept."""
     assert (
-        read_ruling('{"pass": true, "reason": "a"} {"pass": true, "reason": "longer"}').reason
-        == "longer"
+        read_ruling('{"pass": true, "reason": "first"} {"pass": true, "reason": "b"}').reason == "b"
     )
     assert read_ruling('{"pass": true, "reason": ["a"]}').reason == "['a']"
     assert read_ruling('{"pass": true, "reason": null}').reason == ""

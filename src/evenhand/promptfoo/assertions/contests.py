@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 from evenhand.core.contest import Referee
@@ -18,11 +19,16 @@ from evenhand.promptfoo.assertions.grading import Grader, as_variable, text_to_j
 from evenhand.promptfoo.assertions.kind import Kind, Wrong
 from evenhand.promptfoo.template import has_tags, render
 from evenhand.scorers.judge_prompt import fenced, mark_of
+from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.text import quoted
 
 GROUP = "contests"
 
 _NUMBER = re.compile(r"[0-9]+")
+_MARKS = r"[\s*_`#:.,()\[\]]*"
+_WORDS = "the|best|better|winner|winning|output|answer|number|choice|verdict|final|option|is|one|my"
+_CHOICE = re.compile(rf"{_MARKS}(?:(?:{_WORDS})\b{_MARKS})*([0-9]+)\b{_MARKS}", re.IGNORECASE)
+"""A number alone, or in a few words: `**Output 1**`, `The best output is 1.`"""
 _METHODS = ("average", "sum")
 
 
@@ -53,8 +59,14 @@ class SelectBest:
             values["outputs"] = "\n\n".join(
                 fenced(f"output {i}", text, mark) for i, text in enumerate(texts)
             )
-        best, metadata = await Grader(self.judge, self.template, variables).ask(
-            trial, "select_best", lambda text: _place(text, count), **values
+        grader = Grader(self.judge, self.template, variables)
+        best, metadata = await grader.ask(
+            trial,
+            "select_best",
+            partial(_place, count=count, anywhere=grader.own),
+            "with the number of the best output and nothing else",
+            plain=True,
+            **values,
         )
         lost = f"another output is better: {criterion}"
         return [
@@ -68,13 +80,24 @@ class SelectBest:
         return f"select-best {quoted(self.criterion)}"
 
 
-def _place(text: str, count: int) -> int:
-    """The number of an output, from 0, that a reply names: the first one in it."""
-    match = _NUMBER.search(text)
-    if match is None or len(match[0]) > 9 or int(match[0]) >= count:
-        said = "none" if match is None else match[0][:9]
-        raise JudgeError(f"the judge was to name one of the outputs 0 to {count - 1}: {said}")
-    return int(match[0])
+def _place(text: str, *, count: int, anywhere: bool) -> int:
+    """The number of an output, from 0, that a reply names.
+
+    Args:
+        count: How many outputs there are.
+        anywhere: It is the first number in the reply, as promptfoo has it; otherwise it stands alone in the last line.
+
+    Raises:
+        JudgeError: It names none.
+    """
+    line = text.strip().rpartition("\n")[2]
+    match = _NUMBER.search(text) if anywhere else _CHOICE.fullmatch(line.strip())
+    said = "" if match is None else match[match.lastindex or 0]
+    if not said or len(said) > 9 or int(said) >= count:
+        raise JudgeError(
+            f"the judge was to name one of the outputs 0 to {count - 1}, and said {shown(text)}"
+        )
+    return int(said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,13 @@ from collections.abc import Mapping
 DEVIATIONS: Mapping[str, str] = {
     "errors": "A grader that raises, hangs or returns nothing usable is an error, not a failed assertion with score 0; "
     "an error is never turned into a pass by not-. Results written for promptfoo say what it would.",
-    "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error; `{}` is "
-    "not a pass, a score alone decides only where a threshold is set, and two verdicts that differ and an answer that "
-    "was cut off are errors.",
+    "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error: one"
+    " that was cut off, that goes on after its verdict, that holds verdicts that differ, or that has its verdict "
+    "only in its thinking. `{}` is not a pass, and a score alone decides only where a threshold is set. "
+    "In our own words a judge's score is from 0 to 1 (g-eval: 0 to 10), closed-qa's Y or N and select-"
+    "best's number stand alone at the end, and each statement of context-faithfulness has a verdict; with"
+    " a rubricPrompt of yours any scale holds, and the first number and the last letter are read, as in "
+    "promptfoo.",
     "data in code": "A variable filled into Python or JavaScript code stays a value: escaped inside quotes, and "
     "written as a literal outside of them.",
     "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",

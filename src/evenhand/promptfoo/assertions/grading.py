@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from evenhand.core.errors import JudgeError, ScoreError
+from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Prompt, Reply
 from evenhand.core.provider import Provider
@@ -67,28 +67,37 @@ class Grader:
             version, prompt = judge_prompt(name, texts)
         return version, replace(prompt, label=_LABELS[name])
 
+    @property
+    def own(self) -> bool:
+        """Whether it is asked in the user's words, which say how to answer."""
+        return bool(self.template)
+
     async def ask(
-        self, trial: Trial, name: str, read: Callable[[str], T], keys: str = "", **values: Any
+        self,
+        trial: Trial,
+        name: str,
+        read: Callable[[str], T],
+        wish: str,
+        *,
+        plain: bool = False,
+        **values: Any,
     ) -> tuple[T, dict[str, Any]]:
-        """What was read in the grader's answer, and what is kept of it.
+        """What was read in the grader's answer, and what is kept of it. What cannot be read is asked for once more.
 
         Args:
             read: Reads a reply's text, or raises a JudgeError.
-            keys: What a JSON answer must hold, in words: it is asked for once more where it could not be read. Empty
-                for an answer that is not JSON.
+            wish: What the answer must hold, in words: of JSON, its keys.
+            plain: The answer is not JSON.
 
         Raises:
             JudgeError: It could not be read.
         """
         version, prompt = self.prompt(name, **values)
         model = trial.model(self.judge, "judge")
-        if keys:
-            reply, found = await asked(model, prompt, read, keys)
+        if plain:
+            reply, found = await asked(model, prompt, read, wish, form="")
         else:
-            reply = await model.generate(prompt)
-            if not reply.text.strip():
-                raise JudgeError("the judge said nothing")
-            found = read(reply.text)
+            reply, found = await asked(model, prompt, read, wish)
         return found, kept(reply, model.name, version)
 
 

@@ -26,8 +26,8 @@ from evenhand.promptfoo.assertions.measured import EPSILON
 from evenhand.promptfoo.chat import filled_messages
 from evenhand.promptfoo.printing import printed
 from evenhand.promptfoo.values import bound
-from evenhand.scorers.found_json import objects_in
 from evenhand.scorers.judge import MeetsRubric
+from evenhand.scorers.judge_reply import number, shown, the_object, value_shown, yes_or_no
 from evenhand.scorers.text import quoted, text_of
 
 GROUP = "a judge"
@@ -39,9 +39,17 @@ _CATEGORIES = {
     "D": ("disagree", "it contradicts what is expected"),
     "E": ("differButFactual", "it differs in nothing that matters for the facts"),
 }
-_LETTER = re.compile(r"\(?([a-eA-E])\)")
-_STEPS = re.compile(r'\{"steps".+\}')
-_OBJECT = re.compile(r"\{.+\}")
+_LETTERS = re.compile(r"(?<!\w)\(?([A-E])\)", re.IGNORECASE)
+_LETTER = re.compile(
+    r"(?:\A\W*?|\b(?:answer|category|choice|option|verdict)(?:\s+(?:is|was|would\s+be)|\s*:)[\s:*]*)"
+    r"\(?([A-E])\)",
+    re.IGNORECASE,
+)
+_YES_OR_NO = re.compile(
+    r"(?:\A|\n|[.!?]\s+|\b(?:answer|verdict|conclusion|decision|grade)\s*:)[ \t*_]*([YN])[*_]*\Z",
+    re.IGNORECASE,
+)
+_LAST_WORD = re.compile(r"(?<!\w)([YN])\Z")
 _MOST = 10
 """The scale of G-Eval: 0 to 10."""
 
@@ -58,7 +66,6 @@ def _rubric(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         partial(_messages, assertion.rubric_prompt, rubric, cell.variables)
         if assertion.rubric_prompt
         else None,
-        scale=None,  # as there: what the judge says, it says
     )
 
 
@@ -104,16 +111,25 @@ class Factual:
 
 
 def _category(text: str) -> tuple[str, str]:
-    """The category that a reply names, and its reason: as JSON, or as `(A) because …`."""
-    said = next(iter(objects_in(text)), None)
-    if said is not None and isinstance(said.get("category"), str):
+    """The category that a reply names, and its reason: as JSON, or as `(A) because …`.
+
+    Raises:
+        JudgeError: It names none, or several.
+    """
+    if "{" in text and "category" in text:
+        said = the_object(text, ["category"])
         letter = str(said["category"]).strip().upper()
         if letter not in _CATEGORIES:
-            raise JudgeError(f"the judge named the category {letter!r}, which is not one of A to E")
-        return letter, str(said.get("reason") or "").strip()
+            raise JudgeError(
+                f"the judge named the category {value_shown(said['category'])}, which is not one of A to E"
+            )
+        reason = said.get("reason")
+        return letter, reason.strip() if isinstance(reason, str) else ""
     match = _LETTER.search(text)
-    if match is None:
-        raise JudgeError("the judge named no category")
+    named = {letter.upper() for letter in _LETTERS.findall(text)}
+    if match is None or len(named | {match[1].upper()}) > 1:
+        which = f"the categories {', '.join(sorted(named))}" if len(named) > 1 else "no category"
+        raise JudgeError(f"the judge named {which}: {shown(text)}")
     return match[1].upper(), text[match.end() :].strip() or text.strip()
 
 
@@ -122,10 +138,10 @@ def _factuality(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     given = assertion.options.get("factuality")
     settings = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
     scores: dict[str, float] = {}
-    for name, number in settings.items():
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise ScoreError(f"options.factuality.{name} is {number!r}, not a number")
-        scores[name] = float(number)
+    for name, score in settings.items():
+        if isinstance(score, bool) or not isinstance(score, (int, float)):
+            raise ScoreError(f"options.factuality.{name} is {score!r}, not a number")
+        scores[name] = float(score)
     return Factual(wanted_text(assertion, value), grader_of(assertion, cell), cell.prompt, scores)
 
 
@@ -142,7 +158,9 @@ class MeetsCriterion:
         (passed, reason), metadata = await self.grader.ask(
             trial,
             "closed_qa",
-            _yes_or_no,
+            partial(_yes_or_no, anywhere=self.grader.own),
+            "with a few sentences and then, on a last line of its own, the single letter Y or N",
+            plain=True,
             input=self.asked,
             criteria=self.criterion,
             completion=shown,
@@ -153,11 +171,17 @@ class MeetsCriterion:
         return f"model-graded-closedqa {quoted(self.criterion)}"
 
 
-def _yes_or_no(text: str) -> tuple[bool, str]:
+def _yes_or_no(text: str, *, anywhere: bool) -> tuple[bool, str]:
+    """The verdict with which a reply ends, and what stands before it.
+
+    Args:
+        anywhere: It may be the last word of a sentence; otherwise it stands alone.
+    """
     said = text.strip()
-    if said[-1:] not in ("Y", "N"):
-        raise JudgeError("the judge's answer ends with neither Y nor N")
-    return said[-1] == "Y", said[:-1].strip()
+    match = (_LAST_WORD if anywhere else _YES_OR_NO).search(said)
+    if match is None or match[1] not in "YN":
+        raise JudgeError(f"the judge's answer ends with neither Y nor N: {shown(text)}")
+    return match[1] == "Y", said[: match.start(1)].strip(" \n*_")
 
 
 def _closed_qa(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -207,9 +231,7 @@ class GEval:
 
 
 def _steps(text: str) -> list[str]:
-    match = _STEPS.search(text)
-    said = _json(match[0]) if match else next(iter(objects_in(text)), None)
-    steps = said.get("steps") if said is not None else None
+    steps = the_object(text, ["steps"])["steps"]
     if not isinstance(steps, list) or not steps:
         raise JudgeError("the judge proposed no steps")
     items = cast("list[object]", steps)
@@ -219,17 +241,8 @@ def _steps(text: str) -> list[str]:
 
 
 def _points(text: str) -> tuple[float, str]:
-    match = _OBJECT.search(text)
-    said = _json(match[0]) if match else next(iter(objects_in(text)), None)
-    if said is None:
-        raise JudgeError("the judge's answer is not JSON")
-    given, reason = said.get("score"), said.get("reason")
-    try:
-        points = float(cast("Any", given)) if not isinstance(given, bool) else None
-    except (TypeError, ValueError):
-        points = None
-    if points is None or not 0 <= points <= _MOST:
-        raise JudgeError(f"the judge gave {given!r} for a score from 0 to {_MOST}")
+    said = the_object(text, ["score"])
+    points, reason = number(said["score"], (0, _MOST)), said.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise JudgeError("the judge gave no reason")
     return points, reason
@@ -305,11 +318,8 @@ class Relevant:
 
 
 def _verdict(text: str) -> tuple[bool, str]:
-    said = next(iter(objects_in(text)), {})
-    verdict = said.get("verdict")
-    if verdict not in ("yes", "no"):
-        raise JudgeError(f"the judge's verdict is {verdict!r}, neither yes nor no")
-    return verdict == "yes", str(said.get("reason") or "")
+    said = the_object(text, ["verdict"])
+    return yes_or_no(said["verdict"]), str(said.get("reason") or "")
 
 
 def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:

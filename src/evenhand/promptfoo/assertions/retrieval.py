@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, ScoreError
@@ -21,16 +22,21 @@ from evenhand.promptfoo.assertions.kind import Kind
 from evenhand.promptfoo.assertions.measured import EPSILON
 from evenhand.promptfoo.transform import transformed
 from evenhand.promptfoo.values import bound
+from evenhand.scorers.judge_reply import shown
+from evenhand.scorers.rag.quotes import found_in, plain
 
 GROUP = "retrieval"
 
-_BACKED, _NOT_BACKED = "[attributed]", "[not attributed]"
+_NOT_BACKED = "[not attributed]"
+_MARK = re.compile(r"\[(?:not )?attributed\]", re.IGNORECASE)
+_ATTRIBUTED = re.compile(r".*\w.*\[(?:not )?attributed\][\s.*_]*", re.IGNORECASE)
 _NONE_NEEDED = "Insufficient Information"
 _FINAL = "final verdict for each statement in order:"
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NUMBER = re.compile(r"\s*(?:\d+[.)]|[-*])\s*")
 _ONLY_NUMBER = re.compile(r"(?:\d+[.)]|[-*•])")
-_WORD = re.compile(r"\b(?:yes|no)\b")
+_VERDICT = re.compile(r"[\s*_`]*(?:\d+[\s:)]+)?(yes|no)[\s*_`]*")
+_OLDER = re.compile(r"verdict: (yes|no)\b")
 _QUESTIONS = 3
 
 Share = Callable[["Retrieved", str, Trial], Awaitable[tuple[float, dict[str, Any]]]]
@@ -98,7 +104,9 @@ async def _recall(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict
     verdicts, metadata = await grader.ask(
         trial,
         "context_recall",
-        _attributions,
+        partial(_attributions, anywhere=grader.own),
+        "with one numbered line for each sentence, which ends with [Attributed] or [Not Attributed]",
+        plain=True,
         context="\n\n".join(context),
         **{key: of.wanted},
     )
@@ -106,12 +114,20 @@ async def _recall(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict
     return sum(backed for _, backed in verdicts) / len(verdicts), metadata
 
 
-def _attributions(text: str) -> list[tuple[str, bool]]:
-    found = [
-        (line.strip(), _NOT_BACKED not in line.lower())
-        for line in text.split("\n")
-        if _BACKED in line.lower() or _NOT_BACKED in line.lower()
-    ]
+def _attributions(text: str, *, anywhere: bool) -> list[tuple[str, bool]]:
+    """Each sentence with whether the context backs it.
+
+    Args:
+        anywhere: The mark may stand anywhere in a line; otherwise at its end, after a sentence.
+    """
+    found: list[tuple[str, bool]] = []
+    for line in map(str.strip, text.split("\n")):
+        marks = _MARK.findall(line)
+        if not marks:
+            continue
+        if not anywhere and (len(marks) > 1 or _ATTRIBUTED.fullmatch(line) is None):
+            raise JudgeError(f"the judge's line is no sentence with its mark: {shown(line)}")
+        found.append((line, _NOT_BACKED not in line.lower()))
     if not found:
         raise JudgeError("the judge called no sentence [Attributed] or [Not Attributed]")
     return found
@@ -124,17 +140,28 @@ async def _relevance(of: Retrieved, output: str, trial: Trial) -> tuple[float, d
     units = [p for p in context if p.strip()] if listed else _sentences(whole)
     by_line = listed or len(_lines(whole)) > 1
 
+    grader = of.grader()
+
     def quoted_from(text: str) -> list[str]:
-        if _NONE_NEEDED in text:
+        if _NONE_NEEDED in text if grader.own else text.strip(" \n.*_`") == _NONE_NEEDED:
             return []
         found = list(dict.fromkeys(_lines(text) if by_line else _sentences(text)))
-        plain = _plain(whole)
-        if found and not any(_plain(_NUMBER.sub("", s, count=1)) in plain for s in found):
+        there = [_stands_in(whole, _NUMBER.sub("", s, count=1)) for s in found]
+        if not any(there):
             raise JudgeError("the judge quotes nothing of the context")
+        if not grader.own and not all(there):
+            other = found[there.index(False)]
+            raise JudgeError(f"the judge quotes what the context does not say: {shown(other)}")
         return found
 
-    needed, metadata = await of.grader().ask(
-        trial, "context_relevance", quoted_from, context=whole, query=of.query
+    needed, metadata = await grader.ask(
+        trial,
+        "context_relevance",
+        quoted_from,
+        f"with the needed sentences of the context, one a line, word for word, or with {_NONE_NEEDED}",
+        plain=True,
+        context=whole,
+        query=of.query,
     )
     metadata["needed"] = needed
     return min(len(needed), len(units)) / len(units) if units else 0.0, metadata
@@ -148,6 +175,8 @@ async def _faithfulness(of: Retrieved, output: str, trial: Trial) -> tuple[float
         trial,
         "faithfulness_statements",
         _statements,
+        "with the statements, one a line, and nothing else",
+        plain=True,
         question=of.query,
         answer=as_variable(output) if first.template else output,
     )
@@ -156,6 +185,8 @@ async def _faithfulness(of: Retrieved, output: str, trial: Trial) -> tuple[float
         trial,
         "faithfulness_verdicts",
         lambda text: _verdicts(text, len(statements)),
+        f"and end with one line, a verdict for each statement: {_FINAL.capitalize()} Yes. No.",
+        plain=True,
         context="\n\n".join(context),
         statements=statements if second.template else numbered,
     )
@@ -171,19 +202,23 @@ def _statements(text: str) -> list[str]:
 
 
 def _verdicts(text: str, count: int) -> float:
-    """The share of statements with a yes; one without a verdict counts as a no."""
+    """The share of statements with a yes.
+
+    Raises:
+        JudgeError: It does not say yes or no, and nothing else, of each statement.
+    """
     said = text.lower().strip()
     if _FINAL in said:
-        given = [part for part in said.split(_FINAL, 1)[1].split(".") if part.strip()]
-        if not given or not all(_WORD.search(part) for part in given):
-            raise JudgeError("the judge's last line holds no verdicts")
-        against = sum("yes" not in part for part in given) + max(0, count - len(given))
+        parts = [part for part in said.rpartition(_FINAL)[2].split(".") if part.strip(" \n*_`")]
+        words = [_VERDICT.fullmatch(part) for part in parts]
+        given = [word[1] == "yes" for word in words if word is not None]
+        if len(given) < len(parts):
+            raise JudgeError(f"the judge's last line holds more than verdicts: {shown(text)}")
     else:
-        noes, yeses = said.count("verdict: no"), said.count("verdict: yes")
-        if not noes + yeses:
-            raise JudgeError("the judge gave no verdicts")
-        against = noes + max(0, count - noes - yeses)
-    return min(1.0, max(0.0, 1 - against / count))
+        given = [word == "yes" for word in _OLDER.findall(said)]
+    if len(given) != count:
+        raise JudgeError(f"the judge gave {len(given)} verdicts on {count} statements")
+    return sum(given) / count
 
 
 def _two_prompts(text: str) -> tuple[str, str]:
@@ -215,7 +250,9 @@ async def _answer(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict
         question, metadata = await grader.ask(
             trial,
             "answer_question",
-            str,
+            _question,
+            "with the one question that the answer answers, and nothing else",
+            plain=True,
             answer=as_variable(output) if grader.template else output,
         )
         questions.append(question)
@@ -226,6 +263,17 @@ async def _answer(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict
         for question, value in zip(questions, near, strict=True)
     ]
     return sum(near) / len(near), metadata
+
+
+def _question(text: str) -> str:
+    if not text.strip():
+        raise JudgeError("the judge said nothing")
+    return text
+
+
+def _stands_in(whole: str, sentence: str) -> bool:
+    """Whether a context says a sentence, but for a slip or two."""
+    return _plain(sentence) in _plain(whole) or found_in(sentence, plain(whole))
 
 
 def _lines(text: str) -> list[str]:

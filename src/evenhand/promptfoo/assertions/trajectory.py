@@ -172,7 +172,11 @@ class ReachesGoal:
         ruling, metadata = await self.grader.ask(
             trial,
             "goal_success",
-            partial(_ruling, alone=self.threshold is not None),
+            partial(
+                _ruling,
+                scale=None if self.grader.own else (0.0, 1.0),
+                alone=self.threshold is not None,
+            ),
             'with the keys "reason", "pass" (true or false) and "score" (a number)',
             goal=self.goal,
             trajectory=self.trajectory,
@@ -190,9 +194,9 @@ class ReachesGoal:
         return f"{'not-' if self.negated else ''}trajectory:goal-success {quoted(self.goal)}"
 
 
-def _ruling(text: str, *, alone: bool) -> Ruling:
+def _ruling(text: str, *, scale: tuple[float, float] | None, alone: bool) -> Ruling:
     """The ruling in a reply; a score alone is one where there is a threshold for it."""
-    ruling = read_ruling(text, scale=None)
+    ruling = read_ruling(text, scale=scale)
     if ruling.passed is None and not alone:
         raise JudgeError("the judge gave a score but no verdict", hint="Set a threshold.")
     return ruling

@@ -76,7 +76,7 @@ async def judged(
                 GOOD[2],
             ]
         },
-        "Here: ```json\n" + json.dumps({"verdicts": GOOD}) + "\n``` as you asked {braces}",
+        "As you asked {braces}: ```json\n" + json.dumps({"verdicts": GOOD}) + "\n```",
         {"notes": {"a": {"b": {"c": "deep } brace"}}}, "verdicts": GOOD},
     ],
     ids=[
