@@ -94,7 +94,6 @@ class RunOptions:
         closing: Called with the run's file once all its trials are settled.
         outputs: Files to which the results are written at the end.
         some_alone: Some steps say `alone`. The plan is walked for them first.
-        environments: Variables that its models are given beside the process's: the keys in them are written nowhere.
     """
 
     concurrency: int | None = None
@@ -108,7 +107,6 @@ class RunOptions:
     closing: Callable[[Path], None] | None = None
     outputs: tuple[str, ...] = ()
     some_alone: bool = False
-    environments: tuple[Mapping[str, str], ...] = ()
 
 
 class Plan(Protocol):

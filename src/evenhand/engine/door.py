@@ -143,13 +143,13 @@ async def settle(
     home = resume.parent.parent if resume else settings.home or home_for(_source(plan))
     words: tuple[str, ...] = ()
     if resume is None:
-        journal = Journal.create(run_folder(home), _meta(plan, settings), plan.options.environments)
+        journal = Journal.create(run_folder(home), _meta(plan, settings))
     else:
         with RunFile.open(resume) as earlier:
             if earlier.meta.fingerprint != plan.fingerprint:
                 raise _changed(earlier.meta, plan)
         words = tuple(last_words(_crumbs(resume)))
-        journal = Journal.reopen(resume, anew=settings.anew, environments=plan.options.environments)
+        journal = Journal.reopen(resume, anew=settings.anew)
         if resumed is not None:
             resumed(journal.in_doubt(), words)
     ending = Ending("stopped", "it ended with an error of Evenhand's own")

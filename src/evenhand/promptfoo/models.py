@@ -80,8 +80,6 @@ class Models:
         self._findings = findings
         self._made: dict[str, Provider | None] = {}
         self._defaults: dict[Task, Provider] = {}
-        self.environments: list[Mapping[str, str]] = [config.env]
-        """The variables that they are given: all of them, and each its own."""
         self.files: set[Path] = set()
         """Files that say what the models are: their code, their settings, their transforms."""
 
@@ -206,8 +204,6 @@ class Models:
         given = fields.get("env")
         own = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
         env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
-        if own:
-            self.environments.append(env)
         transform = fields.get("transform") or ""
         for what, hint in (
             transform_problems(transform, self._config.base)

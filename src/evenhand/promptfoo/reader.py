@@ -69,7 +69,7 @@ class TestReader:
         self._sources = sources
         self._findings = findings
         self._checking = True
-        self._variables = VariableReader(config.base, findings)
+        self._variables = VariableReader(config.base, config.env, findings)
         self._asserts = AssertionReader(config, models, findings)
         self._files: set[Path] = set()
         self._defaults = Defaults()

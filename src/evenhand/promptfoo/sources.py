@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
-from evenhand.core.secrets import redacted
 from evenhand.documents.findings import At, Findings, Place, did_you_mean, matching
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.environment import env_filled
+from evenhand.promptfoo.environment import env_filled, not_secret
 from evenhand.promptfoo.generated import generated, is_program
 from evenhand.promptfoo.row import Line, Row, Source
 from evenhand.promptfoo.tables import Csv, Xlsx, table_row
@@ -313,10 +312,6 @@ class _Sources:
             for source in self._from_file(path, sheet, place, rows=fields is not None, alone=alone)
         ]
 
-    def _open(self) -> Mapping[str, str]:
-        """The environment as far as data may name it: a file of tests from elsewhere must not get at keys."""
-        return {k: v for k, v in self._config.env.items() if redacted({k: v}) == {k: v}}
-
     def _matching(self, name: str, place: Place) -> list[Path]:
         pattern = self._config.base / name.removeprefix("file://")
         paths = matching(pattern)
@@ -343,7 +338,7 @@ class _Sources:
         if suffix in (".xlsx", ".xls"):
             return [Xlsx(path, sheet)]
         if suffix == ".jsonl":
-            return [Jsonl(path, self._open(), alone)]
+            return [Jsonl(path, not_secret(self._config.env), alone)]
         if suffix not in (".json", ".yaml", ".yml"):
             findings.problem(
                 place,
@@ -360,7 +355,7 @@ class _Sources:
         if isinstance(document.value, Mapping):
             return [Listed(document, [document.value], (), path)]
         if suffix == ".json":
-            document.value = env_filled(document.value, self._open())
+            document.value = env_filled(document.value, not_secret(self._config.env))
         items = cast("list[object]", document.value)
         if rows and suffix != ".json":
             return [Rows(document, items, path)]

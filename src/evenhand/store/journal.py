@@ -11,14 +11,13 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
-from evenhand.core.secrets import Secrets
+from evenhand.core.secrets import Secrets, known
 from evenhand.store.encoding import keep, read_result, write_text
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
@@ -79,21 +78,18 @@ class Journal:
         self._in_doubt: list[CallRecord] = []
 
     @classmethod
-    def create(
-        cls, folder: Path, meta: RunMeta, environments: Sequence[Mapping[str, str]] = ()
-    ) -> Journal:
+    def create(cls, folder: Path, meta: RunMeta) -> Journal:
         """Makes a new run file in this folder, and sees to it that it can be written before anything is paid for.
 
         Args:
             folder: The one that keeps runs.
             meta: What the run is.
-            environments: Variables that are known beside the process's: the keys in any are written nowhere.
 
         Raises:
             StoreError: The folder or the file cannot be written.
         """
         path = folder / f"{meta.id}.db"
-        secrets = Secrets(os.environ, *environments)
+        known.learn_environment(os.environ)
         lock: Lock | None = None
         db: sqlite3.Connection | None = None
         made = False
@@ -106,7 +102,7 @@ class Journal:
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             db.execute(
                 "insert into run values (?, ?)",
-                (meta.id, secrets.without(encode(meta))),
+                (meta.id, known.without(encode(meta))),
             )
         except (OSError, sqlite3.Error) as error:
             if db is not None:
@@ -119,18 +115,15 @@ class Journal:
                 f"runs cannot be kept in {folder}: {error}",
                 hint="Free some space, or name another folder with EVENHAND_HOME. Nothing was sent.",
             ) from error
-        return cls(path, meta, lock, db, secrets)
+        return cls(path, meta, lock, db, known)
 
     @classmethod
-    def reopen(
-        cls, path: Path, *, anew: bool = False, environments: Sequence[Mapping[str, str]] = ()
-    ) -> Journal:
+    def reopen(cls, path: Path, *, anew: bool = False) -> Journal:
         """Opens an unfinished run to go on with it.
 
         Args:
             path: Its file.
             anew: What trials in error were answered is forgotten: they ask again, and it is paid for again.
-            environments: As for `create`.
 
         Raises:
             StoreError: It cannot be read or written, or another process is writing it.
@@ -152,7 +145,8 @@ class Journal:
             if lock is not None:
                 lock.release()
             raise
-        journal = cls(path, meta, lock, db, Secrets(os.environ, *environments))
+        known.learn_environment(os.environ)
+        journal = cls(path, meta, lock, db, known)
         try:
             journal._remember(anew=anew)
         except (StoreError, sqlite3.Error) as error:
