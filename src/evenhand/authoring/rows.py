@@ -13,6 +13,7 @@ from evenhand.authoring.json_lines import JsonLines, Placed, Row, no_json, objec
 from evenhand.authoring.tables import Parquet, Table
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.documents.files import unreadable as not_a_file
 
 FORMATS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".parquet")
 _INSIDE = ("cases", "samples", "data", "tests")
@@ -75,9 +76,11 @@ def readable(file: Path, problems: list[Problem]) -> bool:
         raise UsageError(
             f"{file}: a dataset ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not '{file.suffix}'"
         )
-    if not file.is_file():
-        what = "is a folder, not a file" if file.is_dir() else "does not exist"
-        problems.append(Problem(str(file), 0, 0, what, f"Looked in {file.absolute().parent}."))
+    wrong = not_a_file(file)
+    if wrong is None and not file.is_file():
+        wrong = "does not exist", f"Looked in {file.absolute().parent}."
+    if wrong is not None:
+        problems.append(Problem(str(file), 0, 0, *wrong))
         return False
     return True
 

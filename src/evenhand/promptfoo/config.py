@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from evenhand.core.plan import RunOptions, Selection
 from evenhand.core.secrets import known
+from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place, did_you_mean, nearest
 from evenhand.documents.tree import Document, read_document
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
@@ -82,6 +83,10 @@ class Config:
 
 def find_config(path: Path, findings: Findings) -> Path | None:
     """The config file meant by a path: itself, or the one in the folder. None, and a problem, where there is none."""
+    wrong = None if path.is_dir() else unreadable(path)
+    if wrong is not None:
+        findings.problem(Place(path), *wrong)
+        return None
     if not path.exists():
         near = (
             nearest(path.name, [p.name for p in path.parent.glob("*")])
@@ -100,6 +105,10 @@ def find_config(path: Path, findings: Findings) -> Path | None:
             return None
         return path.absolute()
     for name in NAMES:
+        wrong = unreadable(path / name)
+        if wrong is not None:
+            findings.problem(Place(path / name), *wrong)
+            return None
         if (path / name).is_file():
             return (path / name).absolute()
     near = nearest(NAMES[0], [p.name for p in path.glob("*.y*ml")])

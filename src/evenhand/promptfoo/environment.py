@@ -35,6 +35,9 @@ def env_file(path: Path, findings: Findings) -> dict[str, str]:
             value = value[1:-1]
             if quote == '"':
                 value = value.replace("\\n", "\n").replace("\\r", "\r")
+        if "\0" in value:
+            findings.problem(Place(path), f"the value of {name} has a NUL in it")
+            continue
         found[name] = value
     return found
 

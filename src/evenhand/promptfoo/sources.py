@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
+from evenhand.documents.files import unreadable
 from evenhand.documents.findings import At, Findings, Place, did_you_mean, matching
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
@@ -314,6 +315,10 @@ class _Sources:
 
     def _matching(self, name: str, place: Place) -> list[Path]:
         pattern = self._config.base / name.removeprefix("file://")
+        wrong = unreadable(pattern)
+        if wrong is not None:
+            self._findings.problem(place, f"tests file {name} {wrong[0]}", wrong[1])
+            return []
         paths = matching(pattern)
         if not paths:
             folder = pattern.parent
@@ -327,8 +332,19 @@ class _Sources:
     ) -> list[Source]:
         findings = self._findings
         suffix = path.suffix.lower()
+        wrong = unreadable(path)
+        if wrong is not None:
+            findings.problem(place, f"tests file {path.name} {wrong[0]}", wrong[1])
+            return []
         if suffix in (".csv", ".tsv"):
             delimiter = self._config.env.get("PROMPTFOO_CSV_DELIMITER") or ","
+            if len(delimiter) != 1 or delimiter in '"\r\n':
+                findings.problem(
+                    place,
+                    f"PROMPTFOO_CSV_DELIMITER is {delimiter!r}",
+                    "It is one character: a comma, a semicolon or a tab.",
+                )
+                return []
             strict = self._config.env.get("PROMPTFOO_CSV_STRICT", "").lower() in (
                 "1",
                 "true",
