@@ -168,6 +168,7 @@ def of_tests(name: str, content: str | bytes) -> Files:
             of_tests("t.jsonl", '{"vars":{"x":1e999}}\n'),
             "t.jsonl:1: the variables cannot be kept: inf",
         ),
+        (of_tests("t.jsonl", '{"vars":{"x":1,"x":2}}\n'), "t.jsonl:1: is not JSON: the key 'x'"),
         (of_tests("t.jsonl", '{"vars":{"x":NaN}}\n'), "t.jsonl:1: is not JSON: NaN"),
         (
             of_tests("t.py", "def generate_tests():\n    return [{'vars': {'x': float('nan')}}]\n"),
@@ -271,6 +272,9 @@ def test_a_set_of_evals_that_cannot_be_is_refused_in_words(
         ("d.jsonl", '{"id":"a","input":NaN}\n', "d.jsonl:1: is not JSON: NaN"),
         ("d.csv", "id,input:json\na,1e999\n", "d.csv:2: case 'a': input cannot be kept: inf"),
         ("d.json", '[{"id":"a","input":1e999}]', "d.json:1: case 'a': input cannot be kept: inf"),
+        ("d.jsonl", '{"id":"a","input":"x: y","input":2}\n', "'input' is there twice"),
+        ("d.json", '[{"id":"a", "m" : {"k": 1, "k": 2}}]', "the key 'k' is there twice"),
+        ("d.yaml", "- id: a\n  input: 1\n  input: 2\n", "d.yaml:3:3: is not YAML: the key 'input'"),
         ("d.yaml", "- {id: a, input: .nan}\n", "d.yaml:1: case 'a': input cannot be kept: nan"),
         ("d.yaml", "- {id: a, input: [.inf]}\n", "d.yaml:1: case 'a': input cannot be kept: inf"),
     ],

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decode_once
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import At, Findings, Place, did_you_mean, matching
 from evenhand.documents.tree import Document, read_document
@@ -64,7 +64,7 @@ class Jsonl:
                 if line.isspace():
                     continue
                 try:
-                    value = decode(line)
+                    value = decode_once(line)
                 except (ValueError, RecursionError) as error:
                     findings.problem(Place(path, number), *_not_json(line, error))
                     if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import sqlite3
 import time
@@ -25,6 +26,7 @@ from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 from evenhand.store.writer import CALL, META, REPLY, TRIAL, Row, Writer
 
 BACKLOG = 2_000
+_FILES = 6  # that SQLite and a reader beside it may have open at once
 GIVEN_UP = "given-up"
 """In place of an error's slug: the run was stopped before the call was sent, or between two attempts."""
 
@@ -105,6 +107,7 @@ class Journal:
                 (meta.id, known.without(encode(meta))),
             )
         except (OSError, sqlite3.Error) as error:
+            remedy = _remedy(error)
             if db is not None:
                 db.close()
             if made:
@@ -113,7 +116,7 @@ class Journal:
                 lock.release()
             raise StoreError(
                 f"runs cannot be kept in {folder}: {error}",
-                hint="Free some space, or name another folder with EVENHAND_HOME. Nothing was sent.",
+                hint=f"{remedy} Nothing was sent.",
             ) from error
         return cls(path, meta, lock, db, known)
 
@@ -357,6 +360,20 @@ class Journal:
             result.tokens_out,
             data,
         )
+
+
+def _remedy(error: Exception) -> str:
+    """What to do about a run file that cannot be made: SQLite does not say why."""
+    with contextlib.ExitStack() as opened:
+        try:
+            for _ in range(_FILES):
+                opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        except OSError as failure:
+            if failure.errno in (errno.EMFILE, errno.ENFILE):
+                return "Too many files are open: allow more with `ulimit -n 1024`."
+    if getattr(error, "errno", None) in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+        return "Name a folder that can be written with EVENHAND_HOME."
+    return "Free some space, or name another folder with EVENHAND_HOME."
 
 
 def _connect(path: Path) -> sqlite3.Connection:
