@@ -28,7 +28,7 @@ commandLineOptions: {envPath: line.env}
 tests:
   - vars: {q: 1}
     assert: [{type: contains, value: nothing of it}, {type: javascript, value: 'false'}]
-  - vars: {q: '{{ env.CONFIG_KEY }}'}
+  - vars: {q: 2}
 """
 PROVIDER = """
 import json

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -16,6 +17,9 @@ from evenhand.authoring.streamed import CasesInFile
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest_of, encode
 from evenhand.core.errors import Problem, UsageError
+
+MOST_UNCOUNTED = 1_000_000
+"""Rows that are taken from something that does not say how many it has: a generator may never end."""
 
 
 class Dataset(Sequence[Case]):
@@ -39,7 +43,10 @@ class Dataset(Sequence[Case]):
         if isinstance(cases, CasesInFile):
             self._cases: Sequence[Case] = cases
             return
-        self._cases = tuple(map(case_of, rows_of(cases)))
+        rows = rows_of(cases)
+        if not hasattr(cases, "__len__"):  # it may go on for ever
+            rows = _at_most(rows, MOST_UNCOUNTED)
+        self._cases = tuple(map(case_of, rows))
         twice = _twice([case.id for case in self._cases])
         if twice:
             raise UsageError(
@@ -72,7 +79,7 @@ class Dataset(Sequence[Case]):
         frame = inspect.currentframe()
         asker = Path(frame.f_back.f_code.co_filename) if frame and frame.f_back else Path()
         beside = asker.parent / path
-        file = beside if asker.is_file() and beside.is_file() else Path(path)
+        file = beside if asker.is_file() and os.path.lexists(beside) else Path(path)
         found = Dataset(CasesInFile(file) if stream else _held(file), file.stem)
         found.file = file.resolve()
         return found
@@ -145,6 +152,16 @@ class Dataset(Sequence[Case]):
 
     def __repr__(self) -> str:
         return f"<Dataset {self.name or 'unnamed'}: {len(self)} cases>"
+
+
+def _at_most(rows: Iterator[Any], most: int) -> Iterator[Any]:
+    for number, row in enumerate(rows):
+        if number == most:
+            raise UsageError(
+                f"the cases are still coming after {most:,}",
+                hint="Give a list, or a file with Dataset.read(…, stream=True).",
+            )
+        yield row
 
 
 def _held(file: Path) -> list[Case]:

@@ -17,6 +17,8 @@ from evenhand.authoring.own_code import project_of
 from evenhand.authoring.unimported import problems_beside
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.reading import Named, reading
+from evenhand.documents.files import unreadable
+from evenhand.engine.importing import within_limit
 from evenhand.engine.neighbours import look_first_in
 from evenhand.providers.catalog import create
 
@@ -62,11 +64,12 @@ def find(paths: Sequence[str]) -> Found:
     for given in paths:
         name, line = split_line(given)
         path = Path(name).resolve()
-        if not path.exists():
-            hint = f"Looked in {path.parent}."
-            found.problems.append(Problem(name, 0, 0, "does not exist", hint))
+        refusal = None if path.is_dir() else unreadable(path)
+        if refusal is not None or not path.exists():
+            what, hint = refusal or ("does not exist", f"Looked in {path.parent}.")
+            found.problems.append(Problem(name, 0, 0, what, hint))
             continue
-        files = [path] if path.is_file() else _files(path)
+        files = _files(path) if path.is_dir() else [path]
         if not files:
             what = f"holds no {PATTERN}"
             found.problems.append(Problem(name, 0, 0, what, "Eval files end in _evals.py."))
@@ -94,7 +97,7 @@ def _read(file: Path, found: Found, read: dict[Path, bool]) -> bool:
     """Reads a file, after the setup of its folder, and says whether it could. A setup that fails is said once."""
     setup = next((p / SETUP for p in file.parents if p.name == "evals"), None)
     if setup is not None and setup not in read:
-        read[setup] = not setup.is_file() or _imported(setup, found.problems) is not None
+        read[setup] = not os.path.lexists(setup) or _imported(setup, found.problems) is not None
     if setup is not None and not read[setup]:
         return False
     if setup is not None and _name(setup) in sys.modules:
@@ -123,6 +126,10 @@ def _name(file: Path) -> str:
 
 
 def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
+    refusal = unreadable(file)
+    if refusal is not None:
+        problems.append(Problem(str(file), 0, 0, *refusal))
+        return None
     name = _name(file)
     if name in sys.modules:
         return sys.modules[name]
@@ -134,10 +141,12 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
     sys.modules[name] = module
     look_first_in(project_of(file), file.parent, then=Path.cwd())
     try:
-        with reading(file) as named:
+        with reading(file) as named, within_limit():
             spec.loader.exec_module(module)
         wrong = list(_unknown(file, named))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (a user's file may raise anything)
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 (a user's file may raise anything)
         wrong = _told(file, error)
         wrong += problems_beside(file, vars(module), _line_in(file, error))
     if wrong:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import CodeType
 from typing import Any, TypeVar, overload
@@ -13,9 +15,13 @@ from evenhand.authoring.dataset import Dataset
 from evenhand.core.case import Case
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
+from evenhand.core.plan import MOST_TRIALS, counted
 from evenhand.core.provider import Provider
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+MOST_COLUMNS = 10_000
+"""Combinations of the axes of a set."""
 
 GIVEN = ("case", "expect", "model", "judge", "repeat")
 """Parameters that every eval may ask for (`model` and `judge` where the set names one)."""
@@ -81,8 +87,12 @@ class EvalSet:
         wrong: list[str] = []
         if not name.strip() or "\n" in name:
             wrong.append("a set needs a name of one line")
-        if repeats < 1:
+        if isinstance(repeats, bool) or not isinstance(repeats, int):  # pyright: ignore[reportUnnecessaryIsInstance] (users')
+            wrong.append(f"repeats is {repeats!r}, not a whole number")
+        elif repeats < 1:
             wrong.append(f"repeats is {repeats}, less than 1")
+        elif repeats > MOST_TRIALS:
+            wrong.append(f"repeats is {counted(repeats)}, more than {MOST_TRIALS:,}")
         if isinstance(tags, str):
             wrong.append(_no_tags(tags))
         referees: Sequence[Referee] = () if callable(compare) else compare
@@ -91,11 +101,19 @@ class EvalSet:
             for one in referees
             if not hasattr(one, "compare")
         ]
+        axes: dict[str, list[Any]] = {}
         for axis, values in (over or {}).items():
-            if isinstance(values, str) or not list(values):
+            axes[axis] = list(islice(values, MOST_COLUMNS + 1))
+            if isinstance(values, str) or not axes[axis]:
                 wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
             if axis in GIVEN and axis != "model":
                 wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
+        columns = math.prod(map(len, axes.values()))
+        if columns > MOST_COLUMNS:
+            each = " × ".join(f"{len(values):,} of {axis}" for axis, values in axes.items())
+            wrong.append(
+                f"over comes to {each} columns, and there can be no more than {MOST_COLUMNS:,}"
+            )
         if wrong:
             raise UsageError(f"EvalSet {name!r}: {'; '.join(wrong)}")
         frame = inspect.currentframe()
@@ -106,7 +124,7 @@ class EvalSet:
         self.data = data if data is None or isinstance(data, Dataset) else Dataset(data)
         self.model = model
         self.judge = judge
-        self.over = {axis: list(values) for axis, values in (over or {}).items()}
+        self.over = axes
         self.repeats = repeats
         self.tags = frozenset(tags)
         self._compare = compare

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decode_once
 from evenhand.core.errors import Problem
 
 Row = Mapping[str, Any]
@@ -46,7 +46,7 @@ def _row(file: Path, line: int, raw: bytes, problems: list[Problem]) -> Row | No
     if not raw.strip():
         return None
     try:
-        value = decode(raw)
+        value = decode_once(raw)
     except UnicodeDecodeError:
         problems.append(Problem(str(file), line, 0, "is not UTF-8", "Save it as UTF-8."))
         return None

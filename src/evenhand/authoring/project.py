@@ -48,9 +48,11 @@ def _project(folder: Path) -> Named | None:
     folder = folder.resolve()
     for parent in (folder, *folder.parents):
         path = parent / FILE
+        if not path.is_file():
+            continue
         try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError):
+            text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+        except OSError:
             continue
         if "evenhand" in text:  # most have nothing for us, and are not even parsed
             table = _table(path, text)
@@ -63,11 +65,22 @@ def _table(path: Path, text: str) -> Mapping[str, Any] | None:
     import tomllib  # noqa: PLC0415 (only where there may be something in it)
 
     try:
-        table: object = tomllib.loads(text).get("tool", {}).get("evenhand")
-    except tomllib.TOMLDecodeError as error:
+        text.encode()
+        tools: object = tomllib.loads(text).get("tool")
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise ConfigError(
+            [Problem(str(path), line, 0, "is not UTF-8", "Save it as UTF-8.")]
+        ) from None
+    except RecursionError:
+        raise ConfigError([Problem(str(path), 0, 0, "is nested too deep")]) from None
+    except ValueError as error:  # not TOML, or a number of more digits than Python reads
         place = _PLACE.search(str(error))
         line, column = (int(place[1]), int(place[2])) if place else (0, 0)
         raise ConfigError([Problem(str(path), line, column, f"is not TOML: {error}")]) from None
+    if not isinstance(tools, Mapping):
+        return None
+    table = cast("Mapping[str, object]", tools).get("evenhand")
     if table is None or isinstance(table, Mapping):
         return cast("Mapping[str, Any] | None", table)
     raise ConfigError([Problem(str(path), 0, 0, f"tool.evenhand is {table!r}, not a table")])

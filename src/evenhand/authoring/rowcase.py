@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from evenhand.core.case import Case, case_id
+from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
 
+_WRITE = "Write texts, numbers, lists and objects; leave out what is not known."
 FIELDS = ("id", "input", "expected", "context", "description", "tags", "metadata", "vars")
 
 
@@ -18,7 +20,7 @@ def case_of(row: Case | Mapping[str, Any]) -> Case:
         UsageError: A field is of the wrong kind, or the row holds what cannot be kept.
     """
     if isinstance(row, Case):
-        return row
+        return _kept(row)
     if not isinstance(row, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] (rows are users')
         raise UsageError(f"a case is {row!r}, not an object")
     given = dict(row)
@@ -33,7 +35,7 @@ def case_of(row: Case | Mapping[str, Any]) -> Case:
     id_ = given.get("id")
     named = id_ is not None and id_ != ""
     description = given.get("description")
-    return Case(
+    case = Case(
         id=str(id_) if named else _own_id(given),
         vars=variables,
         input=given.get("input"),
@@ -45,6 +47,37 @@ def case_of(row: Case | Mapping[str, Any]) -> Case:
         else _texts("tags", tags),
         metadata=cast("Mapping[str, Any]", metadata),
     )
+    return _kept(case)
+
+
+def _kept(case: Case) -> Case:
+    """The case, if all that it says can be written down.
+
+    Raises:
+        UsageError: It holds NaN, an infinity, something endless, or an object that JSON has no form for.
+    """
+    if not isinstance(case.id, str):  # pyright: ignore[reportUnnecessaryIsInstance] (cases are users')
+        raise UsageError(f"the id of a case is {_shown(case.id)}, not a text")
+    if isinstance(case.tags, str) or isinstance(case.context, str):  # pyright: ignore[reportUnnecessaryIsInstance] (see above)
+        raise UsageError(f"case {case.id!r}: tags and context are lists of texts, not one text")
+    try:
+        encode([case.vars, case.input, case.expected, case.metadata])
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"case {case.id!r}: {_unkept(case)} cannot be kept: {error}", hint=_WRITE
+        ) from None
+    return case
+
+
+def _unkept(case: Case) -> str:
+    """The first part of a case that cannot be written down."""
+    parts = {"input": case.input, "expected": case.expected, "metadata": case.metadata}
+    for name, value in {**parts, **case.vars}.items():
+        try:
+            encode(value)
+        except (TypeError, ValueError):
+            return str(name)
+    return "what it says"
 
 
 def row_of(case: Case) -> dict[str, Any]:
@@ -90,9 +123,7 @@ def _own_id(row: Mapping[str, Any]) -> str:
     try:
         return case_id(row)
     except (TypeError, ValueError) as error:
-        raise UsageError(
-            f"the case cannot be kept: {error}", hint="Write texts, numbers, lists and objects."
-        ) from None
+        raise UsageError(f"the case cannot be kept: {error}", hint=_WRITE) from None
 
 
 def _shown(value: object) -> str:

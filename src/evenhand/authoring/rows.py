@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from evenhand.authoring.json_lines import JsonLines, Placed, Row, no_json, object_in
 from evenhand.authoring.tables import Parquet, Table
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decode_once
 from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.documents.files import unreadable as not_a_file
 
 FORMATS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".parquet")
 _INSIDE = ("cases", "samples", "data", "tests")
@@ -75,9 +77,11 @@ def readable(file: Path, problems: list[Problem]) -> bool:
         raise UsageError(
             f"{file}: a dataset ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not '{file.suffix}'"
         )
-    if not file.is_file():
-        what = "is a folder, not a file" if file.is_dir() else "does not exist"
-        problems.append(Problem(str(file), 0, 0, what, f"Looked in {file.absolute().parent}."))
+    wrong = not_a_file(file)
+    if wrong is None and not file.is_file():
+        wrong = "does not exist", f"Looked in {file.absolute().parent}."
+    if wrong is not None:
+        problems.append(Problem(str(file), 0, 0, *wrong))
         return False
     return True
 
@@ -97,7 +101,7 @@ def _json(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     raw = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
     raw.decode()  # says so where it is not UTF-8
     try:
-        value = decode(raw)
+        value = decode_once(raw)
     except ValueError as error:
         try:
             json.loads(raw)
@@ -115,7 +119,7 @@ def _json(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
 def _yaml(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     import yaml  # noqa: PLC0415 (only for YAML)
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = _loader()
     text = file.read_text("utf-8-sig")
     try:
         value = _once(yaml.load(text, loader), set())  # noqa: S506 (a safe loader)
@@ -129,6 +133,27 @@ def _yaml(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
         problems.append(Problem(str(file), 0, 0, f"cannot be read: {said}"))
     else:
         yield from _items(file, value, problems)
+
+
+@lru_cache(maxsize=1)
+def _loader() -> Any:
+    """A safe loader that refuses a key that is there twice."""
+    import yaml  # noqa: PLC0415 (only for YAML)
+
+    safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    def mapping(loader: Any, node: Any, deep: bool = False) -> Any:
+        names: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key.value, str) and key.value in names:
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key '{key.value}' is there twice", problem_mark=key.start_mark
+                )
+            if isinstance(key.value, str) and key.value != "<<":
+                names.add(key.value)
+        return safe.construct_mapping(loader, node, deep)
+
+    return type("Loader", (safe,), {"construct_mapping": mapping})
 
 
 def _once(value: Any, seen: set[int]) -> Any:

@@ -30,7 +30,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def _run(words: list[str]) -> int:
     import click  # noqa: PLC0415 (imported once it is known what is asked)
 
-    from evenhand.cli.exits import INTERRUPTED, OUR_FAULT, USAGE, code_of, complaint  # noqa: PLC0415 (see above)
+    from evenhand.cli.exits import INTERRUPTED, NO_VERDICT, OUR_FAULT, USAGE, code_of, complaint  # noqa: PLC0415 (see above)
     from evenhand.cli.verbs import evenhand  # noqa: PLC0415 (see above)
     from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (see above)
 
@@ -48,9 +48,16 @@ def _run(words: list[str]) -> int:
     except EvenhandError as error:
         tell(complaint(error).removesuffix("\n"))
         return code_of(error)
-    except Exception:  # noqa: BLE001 (whatever is left is ours; a script must not take it for "trials failed")
+    except Exception as error:  # noqa: BLE001 (whatever is left is ours; a script must not take it for "trials failed")
+        import errno  # noqa: PLC0415 (see above)
         import traceback  # noqa: PLC0415 (see above)
 
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            tell(
+                "evenhand: too many files are open\n  Allow more with `ulimit -n 1024`. "
+                "What was received is kept: `evenhand resume` goes on."
+            )
+            return NO_VERDICT
         with contextlib.suppress(OSError):
             traceback.print_exc()
         tell(

@@ -113,10 +113,19 @@ class Asked:
         """The plan, and what is wrong with files that it goes on without.
 
         Raises:
-            UsageError: The paths do not go together.
+            UsageError: The paths do not go together, or the plan comes to more trials than can be run.
             ConfigError: All that is wrong with what they hold.
             NothingSelected: Nothing is left to run.
         """
+        from evenhand.cli.patience import patience  # noqa: PLC0415 (once it is known what is asked)
+        from evenhand.core.plan import look_at_size  # noqa: PLC0415 (see above)
+
+        with patience(" ".join(Path(path).name for path in self.paths[:3])):
+            plan, broken = self._plan(prepare=prepare)
+        look_at_size(plan)
+        return plan, broken
+
+    def _plan(self, *, prepare: bool) -> tuple[Plan, list[Problem]]:
         selection = self.selection
         if self.failing:
             selection = replace(selection, only=self.failing.cases())

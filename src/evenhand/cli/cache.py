@@ -54,11 +54,12 @@ def explain(store: Cache, key: str, first: int) -> None:
     """List the replies it holds, newest first, and the request that each answers; those whose KEY begins so."""
     from itertools import islice  # noqa: PLC0415 (once it is known what is asked)
 
+    from evenhand.core.secrets import shown  # noqa: PLC0415 (see above)
     from evenhand.report.words import safe  # noqa: PLC0415 (see above)
 
     for entry in islice(store.entries(key), first):
         click.echo(f"{entry.key}  draw {entry.draw}  {entry.size} bytes  {_date(entry.created_at)}")
-        click.echo(f"    {safe(entry.identity.decode('utf-8', 'replace'))}")
+        click.echo(f"    {safe(shown(entry.identity.decode('utf-8', 'replace')))}")
     store.close()
 
 

@@ -180,8 +180,10 @@ def written(
         with printing():
             write(run_file, to, format_, page=page)
         return
+    from evenhand.report.words import count  # noqa: PLC0415 (see above)
+
     rows = write(run_file, to, format_, page=page)
-    tell(f"{rows} trials written to {to}")
+    tell(f"{count(rows, 'trial')} written to {to}")
     if to.suffix.lower() in (".html", ".htm") and to.stat().st_size > LARGE_PAGE:
         tell(
             f"the page has {to.stat().st_size / 1e6:,.0f} MB, which not every browser opens; "

@@ -86,10 +86,12 @@ def _twin(stream: TextIO, number: int) -> Iterator[TextIO]:
 
 
 def tell(line: str) -> None:
-    """Writes a line to stderr; that nobody can read it any more is no reason to stop anything."""
-    from evenhand.report.words import put_quietly  # noqa: PLC0415 (seldom)
+    """Writes a line to stderr, without secrets; that nobody can read it any more is no reason to stop anything."""
+    from evenhand.core.secrets import known, shown  # noqa: PLC0415 (seldom)
+    from evenhand.report.words import put_quietly  # noqa: PLC0415 (see above)
 
-    put_quietly(sys.stderr, line + "\n")
+    known.learn_environment(os.environ)
+    put_quietly(sys.stderr, shown(line) + "\n")
 
 
 def leave() -> None:

@@ -59,6 +59,41 @@ def decode(data: bytes | str) -> object:
         raise _too_deep() from None
 
 
+def decode_once(data: bytes) -> object:
+    """The same for what people write: an object that has a key twice is refused, as only one of them could count.
+
+    Raises:
+        ValueError: As `decode`, or a key is there twice.
+    """
+    value = decode(data)
+    if data.count(b'":') == _keys_in(value) and b'" :' not in data:
+        return value  # as many keys as are written
+    try:
+        json.loads(data, object_pairs_hook=_once)
+    except RecursionError:
+        raise _too_deep() from None
+    return value
+
+
+def _keys_in(value: object) -> int:
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value)
+        return len(items) + sum(map(_keys_in, items.values()))
+    if isinstance(value, list):
+        return sum(map(_keys_in, cast("list[object]", value)))
+    return 0
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        msg = f"the key {twice!r} is there twice"
+        raise ValueError(msg)
+    return found
+
+
 def digest(*parts: bytes | str) -> str:
     """A 128-bit name for these parts, in 32 hex digits; where one part ends and the next begins counts."""
     return digest_of(parts)

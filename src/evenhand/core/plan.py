@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest
-from evenhand.core.errors import Problem
+from evenhand.core.errors import Problem, UsageError
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
@@ -94,7 +94,6 @@ class RunOptions:
         closing: Called with the run's file once all its trials are settled.
         outputs: Files to which the results are written at the end.
         some_alone: Some steps say `alone`. The plan is walked for them first.
-        environments: Variables that its models are given beside the process's: the keys in them are written nowhere.
     """
 
     concurrency: int | None = None
@@ -108,7 +107,10 @@ class RunOptions:
     closing: Callable[[Path], None] | None = None
     outputs: tuple[str, ...] = ()
     some_alone: bool = False
-    environments: tuple[Mapping[str, str], ...] = ()
+
+
+MOST_TRIALS = 10_000_000
+"""More than this no plan may come to: a run file of them could be neither written nor read in any sensible time."""
 
 
 class Plan(Protocol):
@@ -164,6 +166,29 @@ class Plan(Protocol):
     def estimate(self) -> Sequence[CallEstimate]:
         """The calls that it will make, priced as far as prices are known."""
         ...
+
+
+def look_at_size(plan: Plan) -> None:
+    """Refuses a plan of more trials than can be run. It is counted, and not walked.
+
+    Raises:
+        UsageError: It comes to too many.
+    """
+    if plan.size > MOST_TRIALS:
+        cases, variants, repeats = plan.case_count, len(plan.variants), plan.repeats
+        raise UsageError(
+            f"{plan.title}: {counted(plan.size)} trials, and no more than {MOST_TRIALS:,} can be run:"
+            f" {counted(cases)} cases, {counted(variants)} columns, {counted(repeats)} repeats",
+            hint="Take fewer with --first, --sample or --repeat, or split the data.",
+        )
+
+
+def counted(number: int) -> str:
+    """A count that may be of any size."""
+    return f"{number:,}" if number < _READABLE else f"about 10^{number.bit_length() * 3 // 10}"
+
+
+_READABLE = 10**18
 
 
 @dataclass(frozen=True, slots=True)

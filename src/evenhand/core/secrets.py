@@ -1,10 +1,21 @@
-"""What is a secret in a config: it is used, and written nowhere."""
+"""Keys, tokens and passwords: they are used, and written nowhere.
+
+How this works: two rules share one idea of what a secret is called. `redacted` looks at a configuration: what stands
+under a name such as `apiKey`, or looks like a vendor's key, is left out of the record. `known` remembers the secrets
+that this process has been given (environment, `.env` files, settings of providers, headers, addresses), and takes them
+out of everything that somebody repeats: a model's reply, a vendor's error, a log line. Replies are cleaned as they
+arrive, before anything is scored, so what is scored is what is stored, and a resumed run sees the same text.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
-from collections.abc import Mapping
-from typing import cast
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 HIDDEN = "[redacted]"
 _HIDDEN = HIDDEN.encode()
@@ -25,9 +36,20 @@ _ANYWHERE = re.compile(
     r"key|secret|token|pass(word|wd|phrase|code)|pass$|pwd|auth|credential|cookie|session|signature|private|\bpat\b|_pat_?|dsn",
     re.IGNORECASE,
 )
-_PIECE = re.compile(r"[!#-\[\]-~]{16,}")  # in JSON the same as outside: no quotes, no backslashes
+_QUERY = re.compile(r"key|token|secret|password|sig|signature", re.IGNORECASE)
+_HEADERS = frozenset({"headers", "header"})
 _LOOKS_DRAWN = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w+/=]{24,}")
 """Letters and digits in one long piece, as they are drawn for keys."""
+
+LONG = 16
+SHORT = 8
+_DIFFERENT = 6
+_CLASSES = (
+    re.compile(r"[a-z]"),
+    re.compile(r"[A-Z]"),
+    re.compile(r"[0-9]"),
+    re.compile(r"[^\w./:-]"),
+)
 
 
 def redacted(value: object) -> object:
@@ -41,7 +63,7 @@ def redacted(value: object) -> object:
         items = cast("Mapping[str, object]", value)
         return {
             k: HIDDEN
-            if isinstance(v, str) and (_SECRET.search(k) or _VARIABLE.fullmatch(k))
+            if isinstance(v, str) and is_secret_name(k)
             else _environment(cast("Mapping[str, object]", v))
             if k == "env" and isinstance(v, Mapping)
             else redacted(v)
@@ -52,31 +74,70 @@ def redacted(value: object) -> object:
     return value
 
 
-class Secrets:
-    """The secrets of some environments, to be taken out of all that is written, whoever repeats them there.
+def is_secret_name(name: str) -> bool:
+    """Whether a setting or a variable of this name holds a secret: `apiKey`, `X-Api-Secret`, `SHOP_TOKEN`."""
+    return name not in _FOLDERS and bool(_SECRET.search(name) or _VARIABLE.fullmatch(name))
 
-    A variable whose name says that it is a key, a token or a password has one, if it is in one piece and has 16
-    characters or more: shorter ones could be words.
+
+def is_telling(value: str) -> bool:
+    """Whether a secret's value can be told from ordinary text, so that it can be taken out of it.
+
+    It is in one piece and has 16 characters or more, six of them different; or 8 or more of three kinds (small
+    letters, capitals, digits, signs other than `-_./:`). `test`, `1234` and `localhost` are not.
+    """
+    if len(value) < SHORT or any(char.isspace() for char in value):
+        return False
+    if len(value) >= LONG:
+        return len(set(value)) >= _DIFFERENT
+    return sum(bool(kind.search(value)) for kind in _CLASSES) >= 3
+
+
+class Secrets:
+    """Secrets, to be taken out of all that is written, whoever repeats them there.
 
     Args:
         environments: Variables by name.
     """
 
     def __init__(self, *environments: Mapping[str, str]) -> None:
-        found = {
-            value
-            for variables in environments
-            for name, value in variables.items()
-            if (_SECRET.search(name) or _VARIABLE.fullmatch(name))
-            and name not in _FOLDERS
-            and _PIECE.fullmatch(value)
-        }
-        found |= {value.replace("/", "\\/") for value in found}  # as some programs write it in JSON
-        longest = sorted(found, key=lambda value: (-len(value), value))
-        self._values = tuple(value.encode() for value in longest)
+        self._lock = threading.Lock()
+        self._plain: frozenset[str] = frozenset()
+        self._values: tuple[bytes, ...] = ()
+        for variables in environments:
+            self.learn_environment(variables)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._plain)
+
+    def learn_environment(self, variables: Mapping[str, str]) -> None:
+        """Takes in the variables whose names say that they hold a secret, and the passwords in addresses."""
+        self.learn(
+            secret
+            for name, value in variables.items()
+            for secret in ((value,) if is_secret_name(name) else _in_address(value))
+        )
+
+    def learn_settings(self, settings: object) -> None:
+        """Takes in what the settings of a provider hold: under secret names, in headers, and in addresses.
+
+        In headers any name counts that has a word such as *key*, *auth* or *session* in it.
+        """
+        self.learn(_in_settings(settings, named=False, headers=False))
+
+    def learn(self, values: Iterable[str]) -> None:
+        """Takes in secrets themselves; of those with spaces in them (`Bearer …`) each piece that is telling."""
+        found = {piece for value in values for piece in _pieces(value)} - self._plain
+        if not found:
+            return
+        with self._lock:
+            self._plain |= found
+            forms = {form for value in self._plain for form in _forms(value)}
+            self._values = tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+    def forget(self) -> None:
+        """Forgets all of them."""
+        with self._lock:
+            self._plain, self._values = frozenset(), ()
 
     def without(self, data: bytes) -> bytes:
         """The data with HIDDEN in their place; itself where they are not in it."""
@@ -87,6 +148,35 @@ class Secrets:
                 data = data.replace(value, _HIDDEN)
         return data
 
+    def text(self, text: str) -> str:
+        """The same for text."""
+        if not self._values:
+            return text
+        data = text.encode("utf-8", "surrogatepass")
+        clean = self.without(data)
+        return text if clean is data else clean.decode("utf-8", "surrogatepass")
+
+    def inside(self, value: Any) -> Any:
+        """The same for all texts in a value."""
+        if isinstance(value, str):
+            return self.text(value)
+        if not self._values:
+            return value
+        if isinstance(value, Mapping):
+            return {k: self.inside(v) for k, v in cast("Mapping[Any, Any]", value).items()}
+        if isinstance(value, list):
+            return [self.inside(item) for item in cast("list[Any]", value)]
+        return value
+
+
+known = Secrets()
+"""The secrets that this process has been given so far."""
+
+
+def shown(text: str) -> str:
+    """Text of somebody else's, fit for a message: without known secrets, and without what looks like a key."""
+    return str(redacted(known.text(text)))
+
 
 def _environment(variables: Mapping[str, object]) -> dict[str, object]:
     return {
@@ -96,3 +186,69 @@ def _environment(variables: Mapping[str, object]) -> dict[str, object]:
         else redacted(value)
         for name, value in variables.items()
     }
+
+
+def _pieces(value: str) -> Iterator[str]:
+    for word in value.split():
+        for piece in (word.rstrip("="), *(word.split(";") if ";" in word else ())):
+            if is_telling(piece):
+                yield piece
+            name, equals, rest = piece.partition("=")  # a cookie: sid=…
+            if name and equals and rest.strip("=") and is_telling(rest):
+                yield rest
+
+
+def _in_settings(value: object, *, named: bool, headers: bool) -> Iterator[str]:
+    if isinstance(value, str):
+        if named:
+            yield value
+        yield from _in_address(value)
+    elif isinstance(value, Mapping):
+        for key, item in cast("Mapping[object, object]", value).items():
+            name = str(key)
+            secret = is_secret_name(name) or (headers and bool(_ANYWHERE.search(name)))
+            within = name.lower() in _HEADERS
+            # `auth: {type: bearer, …}` has names of its own; a list of keys has none.
+            yield from _in_settings(
+                item,
+                named=secret and not isinstance(item, Mapping),
+                headers=within or (headers and isinstance(item, Mapping)),
+            )
+        api_key = cast("Mapping[object, object]", value)
+        if api_key.get("type") == "api_key" and isinstance(api_key.get("value"), str):
+            yield str(api_key["value"])
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from _in_settings(item, named=named, headers=headers)
+
+
+def _in_address(text: str) -> Iterator[str]:
+    """The password in an address, and the values in its query whose names are those of secrets."""
+    start = text.find("://")
+    if start < 0 or ("@" not in text and "?" not in text):
+        return
+    try:
+        parts = urlsplit(text[text.rfind(" ", 0, start) + 1 :].split(maxsplit=1)[0])
+        password = parts.password
+    except ValueError:
+        return
+    if password:
+        yield password
+        yield unquote(password)
+    for name, value in parse_qsl(parts.query):
+        if _QUERY.search(name):
+            yield value
+
+
+def _forms(value: str) -> Iterator[bytes]:
+    """How a secret may be written: as it is, in JSON, in an address, in base64."""
+    raw = value.encode("utf-8", "surrogatepass")
+    yield raw
+    yield json.dumps(value)[1:-1].encode()
+    yield json.dumps(value, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
+    yield value.replace("/", "\\/").encode(
+        "utf-8", "surrogatepass"
+    )  # as some programs write it in JSON
+    yield quote(raw, safe="").encode()
+    yield base64.b64encode(raw).rstrip(b"=")
+    yield base64.urlsafe_b64encode(raw).rstrip(b"=")

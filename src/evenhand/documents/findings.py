@@ -99,7 +99,12 @@ def matching(pattern: Path) -> list[Path]:
     if pattern.is_file():
         return [pattern]
     found = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 (Path.glob takes no absolute pattern)
-    return [Path(path) for path in sorted(found)]
+    if "**" not in str(pattern):
+        return [Path(path) for path in sorted(found)]
+    once: dict[str, str] = {}  # links to folders may lead round in circles
+    for path in sorted(found, key=lambda path: (len(path), path)):
+        once.setdefault(os.path.realpath(path), path)
+    return [Path(path) for path in sorted(once.values())]
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place
 
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ def read_text(path: Path, findings: Findings, place: Place | None = None) -> str
     Args:
         place: Where the file is named, for the problem that it does not exist.
     """
+    wrong = unreadable(path)
+    if wrong is not None:
+        findings.problem(Place(path), *wrong)
+        return None
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
@@ -322,7 +327,22 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
         return found
 
     try:
-        value = cast(object, json.loads(text, object_pairs_hook=pairs))
+        value = cast(
+            object,
+            json.loads(
+                text,
+                object_pairs_hook=pairs,
+                parse_float=_finite,
+                parse_int=_whole,
+                parse_constant=_no_number,
+            ),
+        )
+    except _TooMuch as error:
+        at = text.find(error.args[1])
+        line = text.count("\n", 0, at) + 1
+        column = at - (text.rfind("\n", 0, at) + 1) + 1
+        findings.problem(Place(path, line, column), error.args[0], "Write it in quotes, as text.")
+        return None
     except json.JSONDecodeError as error:
         findings.problem(Place(path, error.lineno, error.colno), f"is not JSON: {error.msg}")
         return None
@@ -334,6 +354,26 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
             Place(path), f"the key '{key}' is in one object twice", "Only one of them could count."
         )
     return Document(path, value, None, text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isfinite(number):
+        return number
+    raise _TooMuch(f"{_short(text)} is larger than any number can be", text)
+
+
+def _whole(text: str) -> int:
+    _finite(text)
+    return int(text)
+
+
+def _no_number(text: str) -> object:
+    raise _TooMuch(f"{text} is not a number that can be kept", text)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 24 else f"{text[:20]}… ({len(text)} digits)"
 
 
 def _places_of(text: str, places: dict[Path_, tuple[int, int]]) -> None:

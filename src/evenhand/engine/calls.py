@@ -25,6 +25,7 @@ from evenhand.core.errors import BadRequest, BudgetStop, EvenhandError, Provider
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallStart
+from evenhand.core.secrets import known, shown
 from evenhand.engine.budget import NOTHING, Budget, Reservation
 from evenhand.engine.flight import Flight
 from evenhand.engine.limits import Account, Limits
@@ -146,11 +147,13 @@ class CallDesk:
 
     def _replayed(self, provider: Provider, end: CallEnd, origin: Origin) -> Reply:
         self.counts.cached += 1
-        return replace(provider.reply(end.body), latency_s=end.latency_s, origin=origin, attempts=0)
+        reply = provider.reply(known.without(end.body))
+        return replace(reply, latency_s=end.latency_s, origin=origin, attempts=0)
 
     async def _free(self, provider: Provider, request: Request) -> Reply:
         answer = await provider.send(request, self._host)
-        return replace(provider.reply(answer.body), latency_s=answer.latency_s)
+        reply = provider.reply(known.without(answer.body))
+        return replace(reply, latency_s=answer.latency_s)
 
     async def _pay(
         self,
@@ -240,13 +243,14 @@ class CallDesk:
         answer: Answer | None = None
         tokens = 0
         try:
-            answer = await provider.send(request, self._host)
+            answer = _clean(await provider.send(request, self._host))
             reply = provider.reply(answer.body)
             attempt.reply = replace(reply, latency_s=answer.latency_s, attempts=attempt.made)
             used = (reply.usage.tokens_in or 0) + (reply.usage.tokens_out or 0)
             tokens = max(0, used - request.tokens_in)
         except ProviderError as failure:
             error = failure
+            _hide_secrets(failure)
             attempt.under_way = False
             attempt.fail(doubtful=failure.billed is not False)
         except BaseException as failure:  # cancelled, or broken: says nothing of the account
@@ -298,8 +302,23 @@ def _unable(provider: Provider, task: Task) -> BadRequest:
     return BadRequest(f"{provider.id} {_ABILITIES[task]}", hint=f"It can be asked to: {able}.")
 
 
+def _clean(answer: Answer) -> Answer:
+    """An answer without the secrets that it repeats.
+
+    They are taken out as it arrives: what is scored is what is kept, and a run that is resumed comes to the same.
+    """
+    body = known.without(answer.body)
+    return answer if body is answer.body else replace(answer, body=body)
+
+
+def _hide_secrets(error: ProviderError) -> None:
+    error.message, error.hint = shown(error.message), known.text(error.hint)
+    error.body = known.text(error.body)
+
+
 def _writable(name: str) -> str:
-    """A name as the tables take it: half characters, as a broken emoji leaves them, are escaped."""
+    """A name as the tables take it: without secrets; half characters, as a broken emoji leaves them, are escaped."""
+    name = known.text(name)
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
 

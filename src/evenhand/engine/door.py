@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from evenhand import __version__
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt
-from evenhand.core.plan import Plan
+from evenhand.core.plan import Plan, look_at_size
 from evenhand.core.run import CallRecord, RunMeta
 from evenhand.engine.breadcrumbs import last_words
 from evenhand.engine.budget import UNPRICED, Budget, unpriced
@@ -138,18 +138,19 @@ async def settle(
 ) -> Finished:
     """Runs a plan on the running loop; see `run`."""
     settings = settings or Settings()
+    look_at_size(plan)
     _look_at_prices(plan, settings)
     note = note or (lambda _: None)
     home = resume.parent.parent if resume else settings.home or home_for(_source(plan))
     words: tuple[str, ...] = ()
     if resume is None:
-        journal = Journal.create(run_folder(home), _meta(plan, settings), plan.options.environments)
+        journal = Journal.create(run_folder(home), _meta(plan, settings))
     else:
         with RunFile.open(resume) as earlier:
             if earlier.meta.fingerprint != plan.fingerprint:
                 raise _changed(earlier.meta, plan)
         words = tuple(last_words(_crumbs(resume)))
-        journal = Journal.reopen(resume, anew=settings.anew, environments=plan.options.environments)
+        journal = Journal.reopen(resume, anew=settings.anew)
         if resumed is not None:
             resumed(journal.in_doubt(), words)
     ending = Ending("stopped", "it ended with an error of Evenhand's own")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -56,21 +57,20 @@ class Test:
 
     def cases(self) -> Iterator[Mapping[str, Any]]:
         """The variables of each case: every combination of the lists of text among them, the last varying fastest."""
-        lists = [k for k, v in self.variables.items() if _spreads(v)] if self.spread else []
+        lists = self.spreading()
         if not lists:
             yield self.variables
             return
-        for values in itertools.product(*(self.variables[name] for name in lists)):
+        for values in itertools.product(*lists.values()):
             yield {**self.variables, **dict(zip(lists, values, strict=True))}
 
     def count(self) -> int:
         """How many cases."""
-        found = 1
-        if self.spread:
-            for value in self.variables.values():
-                if _spreads(value):
-                    found *= len(value)
-        return found
+        return math.prod(map(len, self.spreading().values()))
+
+    def spreading(self) -> Mapping[str, list[Any]]:
+        """The lists of text among its variables, every combination of which is a case."""
+        return {k: v for k, v in self.variables.items() if _spreads(v)} if self.spread else {}
 
 
 def _spreads(value: object) -> bool:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.plan import RunOptions, Selection
+from evenhand.core.secrets import known
+from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place, did_you_mean, nearest
 from evenhand.documents.tree import Document, read_document
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.combined import combined
 from evenhand.promptfoo.config_code import read_code
-from evenhand.promptfoo.environment import declared, env_file, env_filled
+from evenhand.promptfoo.environment import declared, env_file, env_filled, not_secret
 from evenhand.promptfoo.options import run_options
 from evenhand.promptfoo.overrides import Overrides, from_options, merged
 from evenhand.promptfoo.references import References
@@ -34,6 +36,7 @@ KEYS = frozenset(
     writeLatestResults promptCompat
     """.split()
 )
+_HOLDS_TESTS = frozenset({"tests", "scenarios", "defaultTest"})
 _NO_EFFECT = {
     "sharing": "has no effect: nothing is uploaded anywhere",
     "tracing": "has no effect yet",
@@ -80,6 +83,10 @@ class Config:
 
 def find_config(path: Path, findings: Findings) -> Path | None:
     """The config file meant by a path: itself, or the one in the folder. None, and a problem, where there is none."""
+    wrong = None if path.is_dir() else unreadable(path)
+    if wrong is not None:
+        findings.problem(Place(path), *wrong)
+        return None
     if not path.exists():
         near = (
             nearest(path.name, [p.name for p in path.parent.glob("*")])
@@ -98,6 +105,10 @@ def find_config(path: Path, findings: Findings) -> Path | None:
             return None
         return path.absolute()
     for name in NAMES:
+        wrong = unreadable(path / name)
+        if wrong is not None:
+            findings.problem(Place(path / name), *wrong)
+            return None
         if (path / name).is_file():
             return (path / name).absolute()
     near = nearest(NAMES[0], [p.name for p in path.glob("*.y*ml")])
@@ -181,9 +192,10 @@ def read_config(
         config.env_read = read_env_files(more.env_files, config.base, findings)
         env = {**env, **config.env_read}
     environment = {**env, **declared(value, env)}
+    known.learn_environment(environment)
     value = config.overrides.applied(value)
     try:
-        config.value = cast("dict[str, Any]", env_filled(value, environment))
+        config.value = _filled(value, environment)
     except RecursionError:
         findings.problem(Place(path), "is nested too deep")
         return None
@@ -201,6 +213,15 @@ def read_config(
         )
     config.strict_prompts = compat == "promptfoo-strict"
     return config
+
+
+def _filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """A config with its environment filled in: in the variables of tests, only what is not secret."""
+    open_to_tests = not_secret(env)
+    return {
+        key: env_filled(part, env, open_to_tests if key in _HOLDS_TESTS else None)
+        for key, part in value.items()
+    }
 
 
 def read_env_files(names: Sequence[str], base: Path, findings: Findings) -> dict[str, str]:

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.secrets import redacted
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import read_text
 
 _TAG = re.compile(r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}""")
+_ANY_TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+_NAMED = re.compile(r"""\benv(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])""")
 _LINE = re.compile(
     r"""^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*(?:=[ \t]*|:[ \t]+)"""
     r"""('(?:\\'|[^'])*'|"(?:\\"|[^"])*"|`(?:\\`|[^`])*`|[^#\r\n]*)[ \t]*(?:\#[^\r\n]*)?$""",
@@ -32,6 +35,9 @@ def env_file(path: Path, findings: Findings) -> dict[str, str]:
             value = value[1:-1]
             if quote == '"':
                 value = value.replace("\\n", "\n").replace("\\r", "\r")
+        if "\0" in value:
+            findings.problem(Place(path), f"the value of {name} has a NUL in it")
+            continue
         found[name] = value
     return found
 
@@ -53,14 +59,42 @@ def declared(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, str]
     }
 
 
-def env_filled(value: object, env: Mapping[str, str]) -> object:
-    """The value with `{{ env.NAME }}` filled in wherever NAME is set."""
+def env_filled(
+    value: object, env: Mapping[str, str], variables: Mapping[str, str] | None = None
+) -> object:
+    """The value with `{{ env.NAME }}` filled in wherever NAME is set.
+
+    Args:
+        variables: What may be filled in below a key `vars`; None for the same as everywhere.
+    """
     if isinstance(value, str):
         if "env" not in value or "{{" not in value:
             return value
         return _TAG.sub(lambda m: env.get(m[1] or m[2], m[0]), value)
     if isinstance(value, dict):
-        return {k: env_filled(v, env) for k, v in cast("dict[str, object]", value).items()}
+        inside = env if variables is None else variables
+        return {
+            k: env_filled(v, inside if k == "vars" else env, variables)
+            for k, v in cast("dict[str, object]", value).items()
+        }
     if isinstance(value, list):
-        return [env_filled(v, env) for v in cast("list[object]", value)]
+        return [env_filled(v, env, variables) for v in cast("list[object]", value)]
     return value
+
+
+def not_secret(env: Mapping[str, str]) -> Mapping[str, str]:
+    """The environment as far as tests may name it: what they hold is sent to models, and stored."""
+    return {k: v for k, v in env.items() if redacted({k: v}) == {k: v}}
+
+
+def secret_named(text: str, env: Mapping[str, str]) -> str:
+    """The first variable that a tag of this text names and that looks like a secret; empty for none."""
+    if "env" not in text or "{" not in text:
+        return ""
+    for tag in _ANY_TAG.findall(text):
+        for dotted, quoted in _NAMED.findall(tag):
+            name = dotted or quoted
+            said = {name: env.get(name) or name}
+            if redacted(said) != said:
+                return name
+    return ""

@@ -14,9 +14,10 @@ from evenhand.core.errors import UsageError
 from evenhand.core.message import Task
 from evenhand.core.provider import Provider
 from evenhand.documents.findings import Findings, Place, did_you_mean
-from evenhand.documents.tree import read_document
+from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.options import LONGEST_MS, number
 from evenhand.promptfoo.template import render
 from evenhand.promptfoo.transform import split_reference
 from evenhand.providers.catalog import create, key_missing
@@ -80,8 +81,7 @@ class Models:
         self._findings = findings
         self._made: dict[str, Provider | None] = {}
         self._defaults: dict[Task, Provider] = {}
-        self.environments: list[Mapping[str, str]] = [config.env]
-        """The variables that they are given: all of them, and each its own."""
+        self._reading: list[Path] = []
         self.files: set[Path] = set()
         """Files that say what the models are: their code, their settings, their transforms."""
 
@@ -181,10 +181,22 @@ class Models:
 
     def _from_file(self, reference: str, place: Place) -> list[Column]:
         path = self._config.base / reference.removeprefix("file://")
+        if path in self._reading:
+            self._findings.problem(
+                place, f"{reference} leads back to itself", "Name a model in it."
+            )
+            return []
         document = read_document(path, self._findings, place)
         if document is None:
             return []
         self.files.add(path)
+        self._reading.append(path)
+        try:
+            return self._of_document(document)
+        finally:
+            self._reading.pop()
+
+    def _of_document(self, document: Document) -> list[Column]:
         items = (
             cast("list[object]", document.value)
             if isinstance(document.value, list)
@@ -206,8 +218,6 @@ class Models:
         given = fields.get("env")
         own = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
         env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
-        if own:
-            self.environments.append(env)
         transform = fields.get("transform") or ""
         for what, hint in (
             transform_problems(transform, self._config.base)
@@ -247,8 +257,10 @@ class Models:
         if isinstance(path, Path):
             self.files.add(path)
         self.files.update(getattr(provider, "files", ()))
-        delay = fields.get("delay")
-        if isinstance(delay, (int, float)) and delay > 0:
+        delay = number(
+            fields.get("delay"), place, f"delay of provider {id_}", self._findings, 0, LONGEST_MS
+        )
+        if delay:
             provider = Paused(provider, delay / 1000)
         changes = transform if isinstance(transform, str) else ""
         return [Column(provider, names, changes, place, settings)]
@@ -260,7 +272,13 @@ class Models:
         if not isinstance(given, Mapping):
             self._findings.problem(place, f"config of provider {id_} is {given!r}, not an object")
             return {}
-        return cast("dict[str, Any]", self._with_files(cast("object", given), place))
+        settings = cast("dict[str, Any]", self._with_files(cast("object", given), place))
+        headers = settings.get("headers")
+        if headers is not None and not isinstance(headers, Mapping):
+            what = f"headers of provider {id_} are {type(headers).__name__}, not names with values"
+            self._findings.problem(place, what, "Write headers: {X-Name: value}.")
+            return {**settings, "headers": {}}
+        return settings
 
     def _with_files(self, value: object, place: Place) -> object:
         if isinstance(value, str):

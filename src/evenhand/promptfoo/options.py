@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, cast
 
-from evenhand.core.plan import RunOptions
+from evenhand.core.plan import MOST_TRIALS, RunOptions
 from evenhand.documents.findings import At, Findings, Place, did_you_mean
 
 _OPTIONS = frozenset(
@@ -18,8 +18,17 @@ _OPTIONS = frozenset(
 )
 
 
+LONGEST_MS = 7 * 24 * 3_600_000.0
+"""A week: nobody waits longer, for one call or for a run."""
+
+
 def number(
-    value: object, place: Place, name: str, findings: Findings, least: float | None = None
+    value: object,
+    place: Place,
+    name: str,
+    findings: Findings,
+    least: float | None = None,
+    most: float | None = None,
 ) -> float | None:
     """A number from a config; None, and a problem, where it is something else."""
     if value is None:
@@ -29,21 +38,31 @@ def number(
         with contextlib.suppress(ValueError, OverflowError):
             found = float(value)
     if not math.isfinite(found):
-        findings.problem(place, f"{name} is {value!r}, not a number")
+        findings.problem(place, f"{name} is {_short(value)}, not a number")
         return None
     if least is not None and found < least:
-        findings.problem(place, f"{name} is {value!r}, less than {least:g}")
+        findings.problem(place, f"{name} is {_short(value)}, less than {least:g}")
+        return None
+    if most is not None and found > most:
+        findings.problem(place, f"{name} is {_short(value)}, more than {most:,.0f}")
         return None
     return found
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:50]}… ({len(text)} characters)"
 
 
 def run_options(
     value: Mapping[str, Any], at: At, env: Mapping[str, str], findings: Findings
 ) -> tuple[RunOptions, int]:
     """How a config wants to be run, and how often each of its tests is repeated."""
+    for key in ("evaluateOptions", "commandLineOptions", "env"):
+        if value.get(key) is not None and not isinstance(value[key], Mapping):
+            findings.problem(at(key), f"{key} is {_short(value[key])}, not an object")
     given = value.get("evaluateOptions") or {}
     if not isinstance(given, Mapping):
-        findings.problem(at("evaluateOptions"), f"evaluateOptions is {given!r}, not an object")
         given = {}
     options = dict(cast("Mapping[str, Any]", given))
     for key in options:
@@ -57,20 +76,30 @@ def run_options(
             options["cache"] = False
 
     def whole(name: str) -> int | None:
-        found = number(options.get(name), at("evaluateOptions", name), name, findings, 1)
+        place = at("evaluateOptions", name)
+        found = number(options.get(name), place, name, findings, 1, MOST_TRIALS)
+        if found is not None and not found.is_integer():
+            findings.problem(place, f"{name} is {options[name]!r}, not a whole number")
+            return None
         return None if found is None else int(found)
 
+    if options.get("cache") not in (None, True, False):
+        place = at("evaluateOptions", "cache")
+        findings.problem(place, f"cache is {_short(options['cache'])}", "Write true or false.")
     written = value.get("outputPath") or []
     if isinstance(line, Mapping) and cast("Mapping[str, Any]", line).get("output"):
         written = cast("Mapping[str, Any]", line)["output"]
     paths = cast("list[object]", written) if isinstance(written, list) else [written]
     folder = at().file.parent
-    delay = number(options.get("delay"), at("evaluateOptions", "delay"), "delay", findings, 0)
+    place = at("evaluateOptions", "delay")
+    delay = number(options.get("delay"), place, "delay", findings, 0, LONGEST_MS)
     rate = number(
         env.get("PROMPTFOO_PASS_RATE_THRESHOLD"),
         Place(at().file),
         "PROMPTFOO_PASS_RATE_THRESHOLD",
         findings,
+        0,
+        100,
     )
 
     def seconds(name: str, variable: str) -> float | None:
@@ -78,7 +107,7 @@ def run_options(
         given, place = options.get(name), at("evaluateOptions", name)
         if given is None:
             given, place = env.get(variable), Place(at().file)
-        limit = number(given, place, name, findings, 0)
+        limit = number(given, place, name, findings, 0, LONGEST_MS)
         return limit / 1000 if limit else None
 
     found = RunOptions(
@@ -88,6 +117,6 @@ def run_options(
         run_limit_s=seconds("maxEvalTimeMs", "PROMPTFOO_MAX_EVAL_TIME_MS"),
         delay_s=(delay or 0.0) / 1000,
         outputs=tuple(str(folder / str(path)) for path in paths),
-        pass_rate=1.0 if rate is None else min(1.0, max(0.0, rate / 100)),
+        pass_rate=1.0 if rate is None else rate / 100,
     )
     return found, whole("repeat") or 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
-from evenhand.core.secrets import Secrets, redacted
+from evenhand.core.secrets import known, redacted
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.around import Around
@@ -62,9 +61,8 @@ class PromptfooPlan:
     @property
     def title(self) -> str:
         """Its description, without keys that were filled in; or the name of its folder."""
-        told = str(self._config.value.get("description") or "").encode("utf-8", "surrogatepass")
-        hidden = Secrets(os.environ, *self._models.environments).without(told)
-        return hidden.decode("utf-8", "surrogatepass") or self._config.base.name
+        described = str(self._config.value.get("description") or "")
+        return known.text(described) or self._config.base.name
 
     @property
     def source(self) -> str:
@@ -133,7 +131,6 @@ class PromptfooPlan:
             self._config.options,
             some_alone=self._survey.alone,
             closing=self._closing(),
-            environments=tuple(self._models.environments),
         )
 
     def _closing(self) -> Callable[[Path], None] | None:
@@ -155,7 +152,7 @@ class PromptfooPlan:
         # The document, not what it came to: what was filled in from the environment may be secret.
         written = cast("Mapping[str, object]", self._config.document.value)
         kept = {k: v for k, v in written.items() if k != "tests" or isinstance(v, str)}
-        return cast("Mapping[str, Any]", redacted(kept))
+        return cast("Mapping[str, Any]", known.inside(redacted(kept)))
 
     @property
     def fingerprint(self) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.encoding import encode
+from evenhand.core.plan import MOST_TRIALS, counted
 from evenhand.core.secrets import redacted
 from evenhand.documents.findings import At, Findings, did_you_mean
 from evenhand.documents.tree import read_document
@@ -57,6 +59,10 @@ class Defaults:
     threshold: float | None = None
 
 
+MOST_COMBINATIONS = 100_000
+"""Of the lists among one test's variables."""
+
+
 class TestReader:
     """Reads the tests of one config. Walking is repeatable; only the first walk looks for problems."""
 
@@ -69,7 +75,7 @@ class TestReader:
         self._sources = sources
         self._findings = findings
         self._checking = True
-        self._variables = VariableReader(config.base, findings)
+        self._variables = VariableReader(config.base, config.env, findings)
         self._asserts = AssertionReader(config, models, findings)
         self._files: set[Path] = set()
         self._defaults = Defaults()
@@ -204,6 +210,8 @@ class TestReader:
             tagged = tagged | (defaults.tagged - variables.keys())
             variables = {**defaults.variables, **variables}
         options = defaults.options
+        if self._checking and not self._can_be_kept(variables, row.at):
+            return None
         if raw.get("options"):
             options = {**options, **self._options(raw["options"], row.at)}
         expected = Expected()
@@ -221,7 +229,7 @@ class TestReader:
             str(options.get(name) or defaults.options.get(name) or "")
             for name in ("prefix", "suffix")
         )
-        return Test(
+        test = Test(
             description=str(raw.get("description") or row.name),
             variables=variables,
             files=files,
@@ -253,6 +261,27 @@ class TestReader:
             and "options" in raw,
             shown=self._shown(raw, options),
         )
+        if self._checking and test.count() > MOST_COMBINATIONS:
+            lists = " × ".join(f"{len(v):,} of {k}" for k, v in test.spreading().items())
+            self._findings.problem(
+                row.at("vars"),
+                f"the lists of variables come to {counted(test.count())} combinations ({lists}),"
+                f" and no more than {MOST_COMBINATIONS:,} can be run of one test",
+                "Shorten them, or write options: {disableVarExpansion: true} to keep lists as they are.",
+            )
+            return None
+        return test
+
+    def _can_be_kept(self, variables: Mapping[str, Any], at: At) -> bool:
+        """Whether the variables of a test can be written down: no NaN, nothing endless, no object of Python's."""
+        try:
+            encode(variables)
+        except (TypeError, ValueError) as error:
+            self._findings.problem(
+                at("vars"), f"the variables cannot be kept: {error}", "Write it in quotes, as text."
+            )
+            return False
+        return True
 
     def _read_asserts(self, row: Row) -> None:
         """Puts the list that `assert: file://…` names in its place, as its file's own lines."""
@@ -335,7 +364,7 @@ class TestReader:
         for key, value in options.items():
             place = at("options", key)
             if key == "repeat":
-                number(value, place, "repeat", self._findings, 1)
+                number(value, place, "repeat", self._findings, 1, MOST_TRIALS)
             elif key not in _OPTIONS:
                 self._findings.hint(
                     place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS)
@@ -364,7 +393,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _repeats(given: object) -> int | None:
-    return int(given) if isinstance(given, (int, float)) and given >= 1 else None
+    return int(given) if isinstance(given, (int, float)) and 1 <= given <= MOST_TRIALS else None
 
 
 def _names(given: object) -> tuple[str, ...] | None:

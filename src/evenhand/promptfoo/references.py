@@ -9,8 +9,8 @@ from typing import cast
 from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.documents.tree import Document, read_document
 
-DEEPEST = 50
-"""References behind references; more are a circle."""
+MOST = 2_000_000
+"""Values that a config may come to once its references are written out."""
 
 
 class References:
@@ -20,6 +20,8 @@ class References:
         self._document = document
         self._findings = findings
         self._others: dict[Path, Document | None] = {}
+        self._under_way: list[tuple[Path, str]] = []
+        self._size = 0
 
     @property
     def files(self) -> set[Path]:
@@ -32,25 +34,29 @@ class References:
         A reference may lead into another file (`other.yaml#/a/b`). What stands under `parameters` is the schema of a
         function, whose references are its own.
         """
-        return self._replaced(value, self._document, 0)
+        return self._replaced(value, self._document)
 
-    def _replaced(self, value: object, home: Document, depth: int) -> object:
+    def _replaced(self, value: object, home: Document) -> object:
+        self._size += 1
+        if self._size > MOST:
+            if self._size == MOST + 1:
+                self._findings.problem(
+                    Place(self._document.file), f"its $ref stand for more than {MOST:,} values"
+                )
+            return None
         if isinstance(value, dict):
             items = cast("dict[str, object]", value)
             target = items.get("$ref")
-            if isinstance(target, str) and depth <= DEEPEST:
-                return self._target(target, items, home, depth)
+            if isinstance(target, str):
+                return self._target(target, items, home)
             return {
-                k: v if k == "parameters" else self._replaced(v, home, depth)
-                for k, v in items.items()
+                k: v if k == "parameters" else self._replaced(v, home) for k, v in items.items()
             }
         if isinstance(value, list):
-            return [self._replaced(v, home, depth) for v in cast("list[object]", value)]
+            return [self._replaced(v, home) for v in cast("list[object]", value)]
         return value
 
-    def _target(
-        self, target: str, items: Mapping[str, object], home: Document, depth: int
-    ) -> object:
+    def _target(self, target: str, items: Mapping[str, object], home: Document) -> object:
         name, _, path = target.partition("#")
         document: Document | None = home
         if name:
@@ -74,11 +80,27 @@ class References:
                 )
                 return dict(items)
             found = inside
-        found = self._replaced(found, document, depth + 1)
-        beside = {k: self._replaced(v, home, depth) for k, v in items.items() if k != "$ref"}
+        here = (document.file, path)
+        if here in self._under_way:
+            round_ = [*self._under_way[self._under_way.index(here) :], here]
+            self._findings.problem(
+                Place(self._document.file),
+                f"$ref: '{target}' leads back to itself: "
+                + " → ".join(_told(file, part, self._document.file) for file, part in round_),
+                "Write out what is meant in one of them.",
+            )
+            return None
+        self._under_way.append(here)
+        found = self._replaced(found, document)
+        self._under_way.pop()
+        beside = {k: self._replaced(v, home) for k, v in items.items() if k != "$ref"}
         if beside and isinstance(found, Mapping):
             return {**cast("Mapping[str, object]", found), **beside}
         return found
+
+
+def _told(file: Path, path: str, home: Path) -> str:
+    return f"{'' if file == home else file.name}#{path}"
 
 
 def _inside(value: object, part: str) -> object:

@@ -12,12 +12,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.encoding import decode
-from evenhand.core.secrets import redacted
+from evenhand.core.encoding import decode_once
+from evenhand.documents.files import unreadable
 from evenhand.documents.findings import At, Findings, Place, did_you_mean, matching
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.environment import env_filled
+from evenhand.promptfoo.environment import env_filled, not_secret
 from evenhand.promptfoo.generated import generated, is_program
 from evenhand.promptfoo.row import Line, Row, Source
 from evenhand.promptfoo.tables import Csv, Xlsx, table_row
@@ -64,7 +64,7 @@ class Jsonl:
                 if line.isspace():
                     continue
                 try:
-                    value = decode(line)
+                    value = decode_once(line)
                 except (ValueError, RecursionError) as error:
                     findings.problem(Place(path, number), *_not_json(line, error))
                     if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -313,12 +313,12 @@ class _Sources:
             for source in self._from_file(path, sheet, place, rows=fields is not None, alone=alone)
         ]
 
-    def _open(self) -> Mapping[str, str]:
-        """The environment as far as data may name it: a file of tests from elsewhere must not get at keys."""
-        return {k: v for k, v in self._config.env.items() if redacted({k: v}) == {k: v}}
-
     def _matching(self, name: str, place: Place) -> list[Path]:
         pattern = self._config.base / name.removeprefix("file://")
+        wrong = unreadable(pattern)
+        if wrong is not None:
+            self._findings.problem(place, f"tests file {name} {wrong[0]}", wrong[1])
+            return []
         paths = matching(pattern)
         if not paths:
             folder = pattern.parent
@@ -332,8 +332,19 @@ class _Sources:
     ) -> list[Source]:
         findings = self._findings
         suffix = path.suffix.lower()
+        wrong = unreadable(path)
+        if wrong is not None:
+            findings.problem(place, f"tests file {path.name} {wrong[0]}", wrong[1])
+            return []
         if suffix in (".csv", ".tsv"):
             delimiter = self._config.env.get("PROMPTFOO_CSV_DELIMITER") or ","
+            if len(delimiter) != 1 or delimiter in '"\r\n':
+                findings.problem(
+                    place,
+                    f"PROMPTFOO_CSV_DELIMITER is {delimiter!r}",
+                    "It is one character: a comma, a semicolon or a tab.",
+                )
+                return []
             strict = self._config.env.get("PROMPTFOO_CSV_STRICT", "").lower() in (
                 "1",
                 "true",
@@ -343,7 +354,7 @@ class _Sources:
         if suffix in (".xlsx", ".xls"):
             return [Xlsx(path, sheet)]
         if suffix == ".jsonl":
-            return [Jsonl(path, self._open(), alone)]
+            return [Jsonl(path, not_secret(self._config.env), alone)]
         if suffix not in (".json", ".yaml", ".yml"):
             findings.problem(
                 place,
@@ -360,7 +371,7 @@ class _Sources:
         if isinstance(document.value, Mapping):
             return [Listed(document, [document.value], (), path)]
         if suffix == ".json":
-            document.value = env_filled(document.value, self._open())
+            document.value = env_filled(document.value, not_secret(self._config.env))
         items = cast("list[object]", document.value)
         if rows and suffix != ".json":
             return [Rows(document, items, path)]

@@ -9,6 +9,7 @@ from typing import Any, cast
 from evenhand.documents.findings import At, Findings, did_you_mean, matching
 from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.code_files import file_problems
+from evenhand.promptfoo.environment import secret_named
 from evenhand.promptfoo.template import has_tags
 from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.variable_code import is_code
@@ -18,8 +19,9 @@ from evenhand.promptfoo.variable_files import is_bytes, unreadable
 class VariableReader:
     """Reads the variables of one config's tests."""
 
-    def __init__(self, base: Path, findings: Findings) -> None:
+    def __init__(self, base: Path, env: Mapping[str, str], findings: Findings) -> None:
         self._base = base
+        self._env = env
         self._findings = findings
         self.checking = True
         self.files: set[Path] = set()
@@ -74,7 +76,18 @@ class VariableReader:
                         self._look_at_file(text, name, at)
                 elif has_tags(text):
                     tagged.add(name)
+                    self._look_for_secrets(text, name, at)
         return frozenset(files), frozenset(tagged)
+
+    def _look_for_secrets(self, text: str, name: str, at: At) -> None:
+        secret = secret_named(text, self._env) if self.checking else ""
+        if secret:
+            self._findings.problem(
+                at("vars", name),
+                f"variable '{name}' names {{{{ env.{secret} }}}}, which looks like a secret:"
+                " what a variable holds is sent to models and stored",
+                "A provider's config may use it. What is not secret, keep under a name that does not say so.",
+            )
 
     def look_at_data(self, variables: Mapping[str, Any], at: At) -> None:
         for name, value in variables.items():
@@ -83,6 +96,12 @@ class VariableReader:
                     at(),
                     f"'{name}' is taken as it is: no file is read for a value in a data file",
                     "Name files in the config itself, or in a YAML file of tests.",
+                )
+            elif type(value) is str and "env" in value and secret_named(value, self._env):
+                self._findings.hint(
+                    at(),
+                    f"'{name}' names a secret of the environment, and is taken as it is",
+                    "What a variable holds is sent to models and stored.",
                 )
 
     def _look_at_file(self, reference: str, name: str, at: At) -> None:

@@ -25,7 +25,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request
-from evenhand.core.secrets import redacted
+from evenhand.core.secrets import redacted, shown
 from evenhand.providers.chat import ChatProvider, seconds
 from evenhand.providers.compatible import dialect_of, split_kind
 from evenhand.providers.embeddings import EMBEDS
@@ -149,6 +149,6 @@ def _fault(who: str, error: Exception) -> ProviderError:
     """What an error of the library's means; what is not known is not tried again."""
     name = type(error).__name__
     kind = _FAULTS.get(name, BadRequest)
-    said = str(redacted(" ".join(str(error).split())[:300]))
+    said = shown(" ".join(str(error).split()))[:300]
     billed = None if kind in (TimedOut, ConnectionFailed) else False
     return kind(f"{who}: {name}: {said}", status=getattr(error, "status_code", None), billed=billed)

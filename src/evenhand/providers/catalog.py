@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
-from evenhand.core.secrets import redacted
+from evenhand.core.secrets import known, redacted
 from evenhand.providers.filling import Fill, plainly_filled
 from evenhand.providers.servers import KINDS, SERVERS
 from evenhand.providers.wanted import Wanted
@@ -141,13 +141,17 @@ def create(
     Raises:
         UsageError: Nobody knows this id, or its file does not exist.
     """
+    settings = config or {}
+    known.learn_environment(env)
+    known.learn_settings([id, settings])
+    known.learn([env.get(str(settings.get("apiKeyEnvar")), "")])
     kind, colon, rest = id.partition(":")
     module = "function" if _SCRIPT.search(id) else _MODULES.get(kind)
     nothing = not rest.strip() if colon else kind not in _ALONE
     if module is None or (nothing and module != "function"):
         raise unknown(id)
     # An id is written to results and messages: a key in an address is left out of it, and stays in `rest`.
-    wanted = Wanted(str(redacted(id)), kind, rest, label, config or {}, env, base, fill)
+    wanted = Wanted(str(redacted(id)), kind, rest, label, settings, env, base, fill)
     return import_module(f"evenhand.providers.{module}").make(wanted)
 
 

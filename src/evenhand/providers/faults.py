@@ -21,7 +21,7 @@ from evenhand.core.errors import (
     TimedOut,
     UnknownModel,
 )
-from evenhand.core.secrets import redacted
+from evenhand.core.secrets import known, shown
 from evenhand.providers.http import HttpAnswer
 from evenhand.providers.retry_after import retry_after
 
@@ -48,9 +48,10 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
         key_hint: What to do about a key that is refused.
     """
     status = answer.status
-    body = answer.body[:4096].decode("utf-8", "replace")
     # A server may say again what it was sent.
-    said = str(redacted(_message(answer.body) or " ".join(body.split())[:200]))
+    sent_back = known.without(answer.body)
+    body = sent_back[:4096].decode("utf-8", "replace")
+    said = shown(_message(sent_back) or " ".join(body.split())[:200])
     wait = retry_after(answer.headers)
     where = f"{host} answered {status}"
     message = f"{where}: {said}" if said else where

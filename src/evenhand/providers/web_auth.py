@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import AuthError
+from evenhand.core.secrets import known
 from evenhand.providers import http
 from evenhand.providers.faults import fault
 from evenhand.providers.filling import Fill
@@ -93,6 +94,7 @@ class Credentials:
         token, lasts = found.get("access_token"), found.get("expires_in")
         if not isinstance(token, str) or not token:
             raise AuthError(f"{host} gave no access_token", hint="Look at auth.tokenUrl.")
+        known.learn([token])
         self._token = token
         self._ends_at = time.monotonic() + (lasts if isinstance(lasts, (int, float)) else 3600)
 

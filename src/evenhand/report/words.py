@@ -144,12 +144,12 @@ def interval(low: float, high: float) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A duration; `–` for None.
+    """A duration; `–` for None, and for what cannot be one, as the clock was set back meanwhile.
 
     >>> seconds(0.0123), seconds(1.25), seconds(75), seconds(3700)
     ('12 ms', '1.2 s', '1:15', '1:01:40')
     """
-    if value is None:
+    if value is None or value < 0:
         return "–"
     if value < 0.9995:
         return f"{value * 1000:.0f} ms"

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
+from evenhand.core.secrets import known
 from evenhand.store.locks import turn
 from evenhand.store.schema import CACHE_ID, CACHE_MIGRATIONS, prepare
 
@@ -102,12 +103,13 @@ class Cache:
     def put(
         self, key: str, draw: str, identity: bytes, body: bytes, latency_s: float | None
     ) -> None:
-        """Keeps an answer, when there is time."""
+        """Keeps an answer, when there is time. Known secrets in it, and in what was asked, are left out."""
         if self._broken:
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="evenhand-cache", daemon=True)
             self._thread.start()
+        identity, body = known.without(identity), known.without(body)
         self._pending[key, draw] = CachedReply(body, latency_s)
         self._queue.put((key, draw, identity, body, latency_s, time.time()))
 

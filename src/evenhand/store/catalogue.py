@@ -77,9 +77,19 @@ def run_folder(home: Path) -> Path:
 
 
 def paths(home: Path) -> list[Path]:
-    """The run files, newest first."""
+    """The run files, newest first; those of the future, made under a wrong clock, come last."""
     folder = run_folder(home)
-    return sorted(folder.glob(f"*{SUFFIX}"), reverse=True) if folder.is_dir() else []
+    return newest_first(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []
+
+
+def newest_first(files: Iterable[Path]) -> list[Path]:
+    """Run files by the time in their ids. A run of the future is never the latest: its clock was wrong."""
+    tomorrow = _id((time.time_ns() // 1_000_000) + 86_400_000, 0)
+
+    def order(path: Path) -> tuple[bool, str]:
+        return len(path.stem) != len(tomorrow) or path.stem < tomorrow, path.stem
+
+    return sorted(files, key=order, reverse=True)
 
 
 def runs(home: Path) -> list[Listed]:
@@ -203,7 +213,7 @@ def find(start: Path, ref: str | None) -> Path:
         if path.is_file():
             return path.absolute()
         raise UsageError(f"{ref}: there is no such run file")
-    known = sorted(files(start), key=_by_id, reverse=True)
+    known = newest_first(files(start))
     if not known:
         raise UsageError(
             f"there are no runs in or below {os.environ.get('EVENHAND_HOME') or start.absolute()}",

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import math
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
 from evenhand.core.score import Scale
-from evenhand.core.secrets import Secrets
+from evenhand.core.secrets import Secrets, known
 from evenhand.store.encoding import keep, read_result, write_text
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
@@ -28,6 +28,7 @@ from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 from evenhand.store.writer import CALL, META, REPLY, SCALE, TRIAL, Row, Writer
 
 BACKLOG = 2_000
+_FILES = 6  # that SQLite and a reader beside it may have open at once
 GIVEN_UP = "given-up"
 """In place of an error's slug: the run was stopped before the call was sent, or between two attempts."""
 
@@ -82,21 +83,18 @@ class Journal:
         self._scales: dict[tuple[int, str], Scale] = {}
 
     @classmethod
-    def create(
-        cls, folder: Path, meta: RunMeta, environments: Sequence[Mapping[str, str]] = ()
-    ) -> Journal:
+    def create(cls, folder: Path, meta: RunMeta) -> Journal:
         """Makes a new run file in this folder, and sees to it that it can be written before anything is paid for.
 
         Args:
             folder: The one that keeps runs.
             meta: What the run is.
-            environments: Variables that are known beside the process's: the keys in any are written nowhere.
 
         Raises:
             StoreError: The folder or the file cannot be written.
         """
         path = folder / f"{meta.id}.db"
-        secrets = Secrets(os.environ, *environments)
+        known.learn_environment(os.environ)
         lock: Lock | None = None
         db: sqlite3.Connection | None = None
         made = False
@@ -109,9 +107,10 @@ class Journal:
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             db.execute(
                 "insert into run values (?, ?)",
-                (meta.id, secrets.without(encode(meta))),
+                (meta.id, known.without(encode(meta))),
             )
         except (OSError, sqlite3.Error) as error:
+            remedy = _remedy(error)
             if db is not None:
                 db.close()
             if made:
@@ -120,20 +119,17 @@ class Journal:
                 lock.release()
             raise StoreError(
                 f"runs cannot be kept in {folder}: {error}",
-                hint="Free some space, or name another folder with EVENHAND_HOME. Nothing was sent.",
+                hint=f"{remedy} Nothing was sent.",
             ) from error
-        return cls(path, meta, lock, db, secrets)
+        return cls(path, meta, lock, db, known)
 
     @classmethod
-    def reopen(
-        cls, path: Path, *, anew: bool = False, environments: Sequence[Mapping[str, str]] = ()
-    ) -> Journal:
+    def reopen(cls, path: Path, *, anew: bool = False) -> Journal:
         """Opens an unfinished run to go on with it.
 
         Args:
             path: Its file.
             anew: What trials in error were answered is forgotten: they ask again, and it is paid for again.
-            environments: As for `create`.
 
         Raises:
             StoreError: It cannot be read or written, or another process is writing it.
@@ -155,7 +151,8 @@ class Journal:
             if lock is not None:
                 lock.release()
             raise
-        journal = cls(path, meta, lock, db, Secrets(os.environ, *environments))
+        known.learn_environment(os.environ)
+        journal = cls(path, meta, lock, db, known)
         try:
             journal._remember(anew=anew)
         except (StoreError, sqlite3.Error) as error:
@@ -379,6 +376,20 @@ class Journal:
             result.tokens_out,
             data,
         )
+
+
+def _remedy(error: Exception) -> str:
+    """What to do about a run file that cannot be made: SQLite does not say why."""
+    with contextlib.ExitStack() as opened:
+        try:
+            for _ in range(_FILES):
+                opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        except OSError as failure:
+            if failure.errno in (errno.EMFILE, errno.ENFILE):
+                return "Too many files are open: allow more with `ulimit -n 1024`."
+    if getattr(error, "errno", None) in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
+        return "Name a folder that can be written with EVENHAND_HOME."
+    return "Free some space, or name another folder with EVENHAND_HOME."
 
 
 def _connect(path: Path) -> sqlite3.Connection:

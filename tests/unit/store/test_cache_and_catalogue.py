@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.store import catalogue
 from evenhand.store.cache import Cache
+from evenhand.store.catalogue import id_at, newest_first
 from evenhand.store.journal import Journal
 
 
@@ -250,3 +254,30 @@ async def _run(home: Path, id_: str) -> Path:
     journal = Journal.create(home / "runs", meta)
     await journal.finish("finished")
     return journal.path
+
+
+def test_a_run_of_the_future_is_not_the_latest(tmp_path: Path) -> None:
+    """It was made under a wrong clock; it is listed last, and can be named."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    future = id_at(time.time() + 20 * 365 * 86_400, "0" * 20)
+    today = id_at(time.time(), "1" * 20)
+    before = id_at(time.time() - 3600, "2" * 20)
+    files = [folder / f"{name}.db" for name in (before, future, today)]
+    assert [path.stem for path in newest_first(files)] == [today, before, future]
+
+
+def test_too_few_open_files_are_said_with_the_right_remedy(tmp_path: Path) -> None:
+    """Not that the disk is full."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(os.devnull, os.O_RDONLY)
+    os.close(free)
+    meta = RunMeta("01RUN", "", "", "f", 1, 1, 1, (Variant(0, "p", "m"),), 0.0)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + 2, before[1]))
+    try:
+        with pytest.raises(StoreError) as caught:
+            Journal.create(tmp_path / "runs", meta)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert "allow more with `ulimit -n 1024`" in caught.value.hint
+    assert "Free some space" not in caught.value.hint

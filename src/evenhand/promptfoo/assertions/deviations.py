@@ -35,6 +35,11 @@ DEVIATIONS: Mapping[str, str] = {
     "scoring functions": "An assertScoringFunction is not asked where an assertion is in error; one that raises, or "
     "returns no verdict, is an error and not a failed test with score 0.",
     "tags in data": "{{…}} in a cell of a table, or in the text of a variable's file, is text; promptfoo fills it in.",
+    "secrets in tests": "{{ env.NAME }} in a test's variable is refused where NAME looks like a secret, and stays text "
+    "in files of data; promptfoo sends the secret to the model. What is not secret is filled in, and a provider's "
+    "config may use both.",
+    "secrets in replies": "A key, token or password of the run that a reply repeats is [redacted] before anything is "
+    "scored, and so it is in the values of assertions; promptfoo scores and stores it.",
     "thresholds in CSV": "No threshold is invented for latency and cost in an __expected cell.",
     "Python prompts": "A Python prompt function gets the variables that its parameters name, where promptfoo gives it "
     "one dict; --strict-prompts calls it as promptfoo does.",

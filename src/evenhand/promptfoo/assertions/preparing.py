@@ -16,6 +16,7 @@ from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Task
 from evenhand.core.score import Score
+from evenhand.core.secrets import known
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell, Make
@@ -27,6 +28,8 @@ from evenhand.scorers.code import called
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
 """Types for which an empty text is a value."""
+_SENDS = "webhook"
+"""The type whose value is an address that is called, so that a key in it is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,7 @@ def prepared(assertion: Assertion) -> Make:
     What cannot be one is an error wherever it is asked; `problems` says so before.
     """
     kind = kind_of(assertion.type)
+    assertion = _without_secrets(assertion)
     for what, hint in lacks(assertion):
         return unsettled(assertion.written, ScoreError(what, hint=hint))
     try:
@@ -230,12 +234,23 @@ def fixed_scorer(assertion: Assertion) -> Scorer | None:
 
 
 def _renderer(kind: Kind, value: Any) -> Callable[[Mapping[str, Any]], Any]:
+    clean = str if kind.name == _SENDS else known.text
     if kind.tags and isinstance(value, str) and has_tags(value):
-        return lambda variables: render(value, variables)
+        return lambda variables: clean(render(value, variables))
     if kind.tags and isinstance(value, list):
         items = cast("list[object]", value)
-        return lambda variables: [render(v, variables) if isinstance(v, str) else v for v in items]
+        return lambda variables: [
+            clean(render(v, variables)) if isinstance(v, str) else v for v in items
+        ]
     return lambda _: value
+
+
+def _without_secrets(assertion: Assertion) -> Assertion:
+    """An assertion whose value names no known secret, as replies do not: `not-contains` still finds one leaked."""
+    if assertion.type == _SENDS:
+        return assertion
+    value = known.inside(assertion.value)
+    return assertion if value == assertion.value else replace(assertion, value=value)
 
 
 def items_of(value: object) -> Sequence[object]:
