@@ -218,8 +218,9 @@ def test_a_run_that_is_alone_says_what_is_true(
     assert "--baseline RUN" in text
     assert seen.page.get_by_label("Baseline").count() == 0
     seen.show(named, view="charts")
-    ticks = seen.page.locator(".chart-histogram .axis").first.locator("text").all_text_contents()
-    assert ticks == ["0", "1"]
+    ticks = seen.page.locator(".chart-histogram .axis").first.locator("text")
+    ticks.first.wait_for()
+    assert ticks.all_text_contents() == ["0", "1"]
     with serve(home) as viewer:
         seen = watch(viewer.link)
         seen.show(named, view="comparison")

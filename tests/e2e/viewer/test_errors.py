@@ -132,11 +132,12 @@ def test_a_rate_with_errors_is_the_range_that_the_command_line_prints(
         assert text.endswith("6/15")
     assert heads.count() == 4
     seen.show(after, view="charts")
-    values = seen.page.locator(".chart-rates .chart-value").all_text_contents()
-    assert values == ["44–67 %"] * 4
+    values = seen.page.locator(".chart-rates .chart-value")
+    values.first.wait_for()
+    assert values.all_text_contents() == ["44–67 %"] * 4
     assert "n counts" not in seen.page.locator(".chart-rates .chart-said").inner_text()
     seen.show(after, view="charts", plot="passed.0.1")
-    assert "44–67 %" in seen.page.locator(".chart-histogram").inner_text()
+    seen.page.locator(".chart-histogram .chart-note", has_text="44–67 %").first.wait_for()
 
 
 def test_nothing_that_a_cell_or_a_head_says_is_cut(seen: Any, held: tuple[Path, str, str]):
