@@ -14,17 +14,21 @@ import math
 from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
+from typing import NamedTuple
 
-from evenhand.stats.interval import clopper_pearson, mean_of_clusters, wilson, wilson_of_clusters
+from evenhand.stats.bounded import p_on_scale
+from evenhand.stats.interval import clopper_pearson, mean_of_clusters, wilson
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired import Differences, verdict
 from evenhand.stats.repeats import of_tries
+from evenhand.stats.tallies import Tally, rate_of
 
 SIZES = (10, 20, 50, 200)
 RATES = (0.5, 0.9, 0.95)
 SEED = 20_240_229
 METRICS = 3
 REPEATS = 5
+MEANS = (5, 8, 20, 50, 200)
 
 Interval = tuple[float, float]
 
@@ -101,15 +105,20 @@ def of_repeats(random: Random, n: int, p: float) -> tuple[bool, bool, bool]:
     rates = [case_rate(random, p) for _ in range(n)]
     first = [passed(random, rate, REPEATS) for rate in rates]
     second = [passed(random, rate, REPEATS) for rate in rates]
-    low, high = wilson_of_clusters([(k, REPEATS) for k in first])
-    tries = of_tries([(k, REPEATS) for k in first], 3)
+    tallies = [Tally(k, REPEATS - k) for k in first]
+    rate, tries = rate_of(tallies), of_tries(tallies, 3)
+    assert rate is not None
     assert tries is not None
     always = math.prod(
         (2 * p + i) / (2 + i) for i in range(3)
     )  # the third moment of the beta distribution
     differences = [((b - a) / REPEATS,) for a, b in zip(first, second, strict=True)]
     start, end = Differences(differences, rates=True, repeats=REPEATS).interval()
-    return low <= p <= high, tries.always[1] <= always <= tries.always[2], start <= 0 <= end
+    return (
+        rate.low <= p <= rate.high,
+        tries.always.low <= always <= tries.always.high,
+        start <= 0 <= end,
+    )
 
 
 def of_scores(random: Random, clusters: int, size: int) -> bool:
@@ -120,6 +129,80 @@ def of_scores(random: Random, clusters: int, size: int) -> bool:
         drawn.append([common + random.gauss(0, 1) for _ in range(size)])
     _, low, high = mean_of_clusters(drawn) or (0, 0, 0)
     return low <= 0 <= high
+
+
+def clipped(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def rating(random: Random, *weights: float) -> float:
+    """A rating from 1 to 5."""
+    return random.choices((1, 2, 3, 4, 5), weights)[0]
+
+
+class Shape(NamedTuple):
+    """A distribution of scores as judges and metrics give them.
+
+    Attributes:
+        draw: One score.
+        mean: Of the distribution.
+        scale: The lowest and the highest score there can be.
+    """
+
+    draw: Callable[[Random], float]
+    mean: float
+    scale: tuple[float, float] = (0, 1)
+
+
+SHAPES = {
+    "normal": Shape(lambda r: clipped(r.gauss(0.5, 0.15)), 0.5),
+    "narrow": Shape(lambda r: clipped(r.gauss(0.8, 0.03)), 0.8),
+    "beta(8, 1)": Shape(lambda r: r.betavariate(8, 1), 8 / 9),
+    "lognormal": Shape(lambda r: clipped(0.1 * math.exp(r.gauss(0, 1))), 0.159_636),
+    "1 nine times in ten": Shape(lambda r: 1.0 if r.random() < 0.9 else r.random(), 0.95),
+    "0 once in twenty": Shape(
+        lambda r: 0.0 if r.random() < 0.05 else clipped(r.gauss(0.85, 0.03)), 0.8075
+    ),
+    "5, once in ten 1": Shape(lambda r: rating(r, 10, 0, 0, 0, 90), 4.6, (1, 5)),
+    "5, once in twenty 4": Shape(lambda r: rating(r, 0, 0, 0, 5, 95), 4.95, (1, 5)),
+    "ratings": Shape(lambda r: rating(r, 2, 3, 5, 20, 70), 4.53, (1, 5)),
+}
+
+
+def of_shape(random: Random, shape: str, n: int) -> bool:
+    """Whether the interval of n scores of a shape holds their true mean."""
+    draw, mean, scale = SHAPES[shape]
+    units = [(draw(random), 1) for _ in range(n)]
+    if scale == (0, 1) and all(score in scale for score, _ in units):
+        low, high = wilson(sum(score for score, _ in units), n)
+        return low <= mean <= high
+    return p_on_scale(units, scale, mean) > 0.05  # quicker than the interval, and the same
+
+
+def alarm_of_unlike(random: Random, shape: str, n: int, *, still: bool) -> bool:
+    """Whether n scores of a shape are found to differ from ones with the same mean that keep close to it.
+
+    Args:
+        still: Those are all alike; otherwise normal, and narrow.
+    """
+    draw, mean, (low, high) = SHAPES[shape]
+    spread = 0 if still else min(0.03 * (high - low), (high - mean) / 3)
+    close = [min(high, max(low, random.gauss(mean, spread))) for _ in range(n)]
+    units = [(score - draw(random), 1) for score in close]
+    return p_on_scale(units, (low - high, high - low)) <= 0.05
+
+
+def shown(random: Random, n: int, spread: float) -> tuple[float, Callable[[float], bool]]:
+    """What n scores could show, and a draw that says whether a difference of that size was shown."""
+
+    def drawn(mean: float) -> Differences:
+        return Differences([(random.gauss(mean, spread),) for _ in range(n)], scale=(-3, 3))
+
+    def is_shown(mean: float) -> bool:
+        data = drawn(mean)
+        return verdict(data, data.p()) == "better"
+
+    return drawn(0).smallest() or math.inf, is_shown
 
 
 def false_alarm(random: Random, n: int, kind: str) -> bool:
@@ -135,12 +218,15 @@ def false_alarm(random: Random, n: int, kind: str) -> bool:
 def equal(random: Random, n: int, kind: str) -> Differences:
     """Differences of two that are equally good, of n cases."""
     if kind == "ratings":
-        return Differences([(random.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2)),) for _ in range(n)])
+        ratings = [(random.choice((-2, -1, -1, 0, 0, 0, 1, 1, 2)),) for _ in range(n)]
+        return Differences(ratings, scale=(-4, 4))
     if kind == "scores":
-        return Differences([(random.gauss(0, 1),) for _ in range(n)])
+        return Differences([(random.gauss(0, 1),) for _ in range(n)], scale=(-9, 9))
     if kind == "clusters":
         groups = [[random.gauss(0, 1)] * 5 for _ in range(n // 5)]
-        return Differences([[g + random.gauss(0, 1) for g in group] for group in groups])
+        return Differences(
+            [[g + random.gauss(0, 1) for g in group] for group in groups], scale=(-12, 12)
+        )
     found: list[tuple[float]] = []
     for _ in range(n):
         rate = case_rate(random, 0.8)
@@ -195,7 +281,7 @@ def main() -> None:
     )
     table(
         f"The same with {REPEATS} repeats a case, some cases harder than others, {draws:,} draws.",
-        ["cases", "rate", "Wilson over cases", "pass^3", "difference"],
+        ["cases", "rate", "over cases", "pass^3", "difference"],
         (
             [
                 str(n),
@@ -212,6 +298,29 @@ def main() -> None:
         (
             [str(n), *(share(lambda n=n, size=size: of_scores(random, n, size)) for size in (1, 4))]
             for n in SIZES
+        ),
+    )
+    table(
+        f"Mean scores on a known scale, by their shape, {draws:,} draws.",
+        ["shape", *map(str, MEANS)],
+        (
+            [shape, *(share(lambda n=n, shape=shape: of_shape(random, shape, n)) for n in MEANS)]
+            for shape in SHAPES
+        ),
+    )
+    table(
+        f"False alarms of `compare` on scores of unlike shapes with equal means, {draws:,} draws.",
+        ["columns", *map(str, MEANS)],
+        (
+            [
+                f"{shape} or {'always its mean' if still else 'close to its mean'}",
+                *(
+                    share(lambda n=n: alarm_of_unlike(random, shape, n, still=still))  # noqa: B023 (called at once)
+                    for n in MEANS
+                ),
+            ]
+            for shape in SHAPES
+            for still in (False, True)
         ),
     )
     table(

@@ -76,4 +76,5 @@ def get_assert(output, context):
         "score": average,
         "reason": f"average {average:.2f}, wanted at least {WANTED}: {reason}",
         "named_scores": numbers,
+        "scale": [1, 5],
     }

@@ -200,7 +200,7 @@ def test_strict_makes_it_an_error_and_resume_remembers(folder: Path):
     code, out, _ = evenhand("run", "-k", "silent", "--strict", cwd=folder)
     assert code == 3
     assert "code: the eval expects nothing" in out
-    assert "undecided · 0 of 0 passed · 2 errors" in out
+    assert "undecided · 0 of 2 passed (0–100 %, 0–100) · 2 errors" in out
     code, out, _ = evenhand("resume", "--json", cwd=folder)
     assert code == 3
     assert {trial["error"]["message"] for trial in json.loads(out)["trials"]} == {

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from evenhand.stats.interval import clopper_pearson, wilson
+from evenhand.stats.paired import Differences, verdict
 
 BENCH = Path(__file__).parents[2] / "bench" / "coverage.py"
 
@@ -53,6 +54,54 @@ def test_t_over_clusters_holds_the_mean(n: int, size: int) -> None:
     """At least 93 times in a hundred, whether scores stand alone or four go together; 800 draws."""
     random = Random(bench.SEED + n + size)
     assert sum(bench.of_scores(random, n, size) for _ in range(800)) / 800 >= 0.93
+
+
+@pytest.mark.parametrize("shape", bench.SHAPES)
+def test_the_interval_of_a_mean_holds_it_whatever_the_shape_of_the_scores(shape: str) -> None:
+    """At least 92 times in a hundred for 5 to 200 scores, less what 200 draws may be off; 94 on average."""
+    held = [
+        sum(bench.of_shape(random, shape, n) for _ in range(200)) / 200
+        for n in bench.MEANS
+        for random in [Random(bench.SEED + n)]
+    ]
+    assert min(held) >= 0.90
+    assert sum(held) / len(held) >= 0.94
+
+
+@pytest.mark.parametrize("still", [False, True])
+@pytest.mark.parametrize("shape", bench.SHAPES)
+def test_scores_of_unlike_shapes_with_equal_means_raise_few_alarms(shape: str, still: bool) -> None:
+    """At most 5 in a hundred for 5 to 200 scores, and what 200 draws may be off."""
+    for n in bench.MEANS:
+        random = Random(bench.SEED + n)
+        alarms = sum(bench.alarm_of_unlike(random, shape, n, still=still) for _ in range(200))
+        assert alarms / 200 <= 0.085, n
+
+
+@pytest.mark.parametrize(("n", "spread"), [(20, 0.5), (50, 0.5), (100, 0.3)])
+def test_what_scores_could_show_they_show_four_times_in_five(n: int, spread: float) -> None:
+    """The mean of what twenty samples say of themselves is shown at least 75 times in a hundred draws."""
+    random = Random(bench.SEED + n)
+    sizes = [bench.shown(random, n, spread) for _ in range(20)]
+    size = sum(each for each, _ in sizes) / 20
+    assert sum(sizes[0][1](size) for _ in range(200)) / 200 >= 0.75
+
+
+@pytest.mark.parametrize(("n", "differing"), [(8, 0), (20, 4), (50, 10), (100, 10)])
+def test_what_pass_rates_could_show_they_show_four_times_in_five(n: int, differing: int) -> None:
+    """A true difference of that size: shown 80 times in a hundred, give or take what 400 draws may be off."""
+    half = differing // 2
+    seen = [1] * half + [-1] * (differing - half) + [0] * (n - differing)
+    size = Differences([(d,) for d in seen], rates=True).smallest()
+    assert size is not None
+    random, share = Random(bench.SEED + n), max(size, differing / n)
+    shown = 0
+    for _ in range(400):
+        draws = [random.random() for _ in range(n)]
+        cases = [(1,) if u < (share + size) / 2 else (-1,) if u < share else (0,) for u in draws]
+        data = Differences(cases, rates=True)
+        shown += verdict(data, data.p()) == "better"
+    assert 0.75 <= shown / 400 <= 0.86
 
 
 @pytest.mark.parametrize(("n", "p"), [(10, 0.9), (20, 0.5), (20, 0.9), (50, 0.95)])

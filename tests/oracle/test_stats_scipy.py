@@ -10,10 +10,10 @@ from random import Random
 import pytest
 
 from evenhand.stats.beta import beta_quantile, beta_share
+from evenhand.stats.bounded import _share, mean_on_scale
 from evenhand.stats.compare import mcnemar, mcnemar_mid, paired_rates
 from evenhand.stats.interval import clopper_pearson, mean_of_clusters, wilson, z_of
 from evenhand.stats.multiple import benjamini_hochberg
-from evenhand.stats.paired import Differences
 from evenhand.stats.permutation import sign_flip, t_test
 from evenhand.stats.power import detectable_mean
 from evenhand.stats.student import t_quantile, t_tail
@@ -92,15 +92,30 @@ FIRST = [0.9, 0.4, 0.7, 0.65, 0.8, 0.3, 1.0, 0.55]
 SECOND = [0.8, 0.35, 0.75, 0.4, 0.6, 0.35, 0.9, 0.5]
 
 
-def test_paired_scores_are_scipys_t_test() -> None:
-    """Mean and interval, and the p-value beyond 1,000 cases."""
+def test_the_t_test_is_scipys() -> None:
+    """The p-value of eight paired scores."""
     theirs = stats.ttest_rel(FIRST, SECOND)
-    interval = theirs.confidence_interval(0.95)
     differences = [a - b for a, b in zip(FIRST, SECOND, strict=True)]
-    ours = Differences([(d,) for d in differences])
-    assert ours.mean == pytest.approx(0.08125)
-    assert ours.interval() == pytest.approx((interval.low, interval.high), rel=1e-9)
     assert t_test(differences) == pytest.approx(theirs.pvalue, rel=1e-9)
+
+
+def test_the_chance_of_weighted_shares_is_scipys_beta_distribution() -> None:
+    """Where scores are 0 and 1 the limit of a mean comes from a beta distribution, as Clopper and Pearson's does."""
+    for n, ones, bound in ((5, 3, 0.6), (8, 7, 0.4), (50, 45, 0.95), (200, 190, 0.93)):
+        terms = [(1 - bound, ones), (-bound, n - ones)]
+        low = stats.beta.cdf(bound, ones, n - ones + 1)
+        high = stats.beta.cdf(bound, ones + 1, n - ones)
+        assert _share(terms, -bound) == pytest.approx(low, abs=1e-5)
+        assert _share(terms, 1 - bound) == pytest.approx(high, abs=1e-5)
+
+
+def test_many_scores_on_a_scale_come_to_scipys_t_interval() -> None:
+    """Two thousand scores: the ends differ by less than a hundredth of the interval's width."""
+    random = Random(12)
+    scores = [random.betavariate(3, 2) for _ in range(2_000)]
+    low, high = stats.t.interval(0.95, 1_999, stats.tmean(scores), stats.sem(scores))
+    _, least, most = mean_on_scale([(score, 1) for score in scores], (0, 1)) or (0, 0, 0)
+    assert (least, most) == pytest.approx((low, high), abs=0.03 * (high - low))
 
 
 def test_sign_flips_are_scipys_permutation_test() -> None:

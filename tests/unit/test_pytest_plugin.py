@@ -305,7 +305,7 @@ def test_torn(torn): pass
 def test_after(): pass
 """)
     result.assert_outcomes(passed=3, errors=3, skipped=1)
-    result.stdout.fnmatch_lines(["1 of 2 repeats passed, 50 % *, 1 without a verdict; wanted*"])
+    result.stdout.fnmatch_lines(["1 of 2 repeats passed, 50–100 % *, 1 without a verdict; wanted*"])
 
 
 def test_a_model_over_the_network_is_asked_only_when_live_and_replayed_afterwards(

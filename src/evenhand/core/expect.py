@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from evenhand.core.case import Case
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
-from evenhand.core.score import Outcome, Score, State, Verdict
+from evenhand.core.score import SHARES, Outcome, Scale, Score, State, Verdict
 from evenhand.core.variant import Variant
 
 Answer_co = TypeVar("Answer_co", covariant=True)
@@ -169,6 +169,7 @@ def outcome_of(expectation: Expectation, score: Score) -> Outcome:
         else score.metadata,
         at_least=expectation.at_least,
         at_most=expectation.at_most,
+        scale=score.scale,
     )
 
 
@@ -203,6 +204,7 @@ def all_pass(outcomes: Sequence[Outcome]) -> Verdict:
         score=None if state == "error" else weighted_mean(counted),
         reason=next((o.reason for o in counted if o.outcome == state), ""),
         named_scores=named_scores(outcomes),
+        scale=scale_of_mean(counted),
     )
 
 
@@ -218,7 +220,7 @@ def share_passed(outcomes: Sequence[Outcome]) -> Verdict:
     passed = sum(o.weight for o in outcomes if o.outcome == "pass")
     failed = sum(o.weight for o in outcomes if o.outcome == "fail")
     share = passed / (passed + failed) if passed + failed else None
-    return Verdict(verdict.outcome, share, verdict.reason, verdict.named_scores)
+    return Verdict(verdict.outcome, share, verdict.reason, verdict.named_scores, scale=SHARES)
 
 
 def weighted_mean(outcomes: Sequence[Outcome]) -> float | None:
@@ -226,6 +228,24 @@ def weighted_mean(outcomes: Sequence[Outcome]) -> float | None:
     scored = [(o.score, o.weight) for o in outcomes if o.score is not None]
     total = sum(weight for _, weight in scored)
     return sum(score * weight for score, weight in scored) / total if total else None
+
+
+def scale_of_mean(outcomes: Sequence[Outcome]) -> Scale | None:
+    """The lowest and the highest weighted mean there can be; None where no scorer, or not every one, says its scale.
+
+    Beside scores on a scale of their own, those from 0 to 1 are taken to be on that scale.
+    """
+    scored = [o for o in outcomes if o.score is not None and o.weight]
+    if all(o.scale is None for o in scored):
+        return None
+    scales = [(o.scale or SHARES, o.weight) for o in scored]
+    if any(o.scale is None and not 0 <= (o.score or 0.0) <= 1 for o in scored):
+        return None
+    total = sum(weight for _, weight in scales)
+    return (
+        sum(low * weight for (low, _), weight in scales) / total,
+        sum(high * weight for (_, high), weight in scales) / total,
+    )
 
 
 def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from evenhand.core.message import CallRole, Origin
-from evenhand.core.score import Outcome, State, Verdict
+from evenhand.core.score import Outcome, Scale, State, Verdict
 from evenhand.core.variant import Variant
 
 RunStatus = Literal["running", "finished", "interrupted", "stopped", "out_of_budget"]
@@ -166,6 +166,7 @@ class TrialResult:
         test: The test as a config wrote it, secrets removed: its assertions and options.
         input: The case's input, where it has one.
         expected: What the case says a right answer is.
+        scale: The lowest and the highest score there can be; None where some scorer does not say.
     """
 
     index: int
@@ -198,6 +199,7 @@ class TrialResult:
     test: Mapping[str, Any] = field(default_factory=dict[str, Any])
     input: Any = None
     expected: Any = None
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+Scale = tuple[float, float]
+"""The lowest and the highest score there can be."""
+
+SHARES: Scale = (0.0, 1.0)
+"""The scale of shares, rates, and yes or no."""
+
 State = Literal["pass", "fail", "error", "not_applicable"]
 """What became of an expectation or a trial. An error is never a score, and what did not apply is never 0."""
 
@@ -21,6 +27,7 @@ class Score:
         metadata: What else is worth keeping: a judge's raw answer, confidence, prompt version.
         named: Further numbers, by metric name.
         parts: What it was put together from.
+        scale: The lowest and the highest value there can be; None where the scorer does not say.
     """
 
     value: float | None
@@ -29,6 +36,7 @@ class Score:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     named: Mapping[str, float] = field(default_factory=dict[str, float])
     parts: tuple[Score, ...] = ()
+    scale: Scale | None = None
 
 
 def check(passed: bool, reason: str = "", **metadata: Any) -> Score:
@@ -55,6 +63,7 @@ class Outcome:
         hint: What to do about an error, or where it was raised; empty where there is nothing to say.
         rests_on: The model calls that were made for it, each by its request's key and its number among the trial's
             identical requests, as the journal has them.
+        scale: The lowest and the highest score there can be; None where the scorer does not say.
     """
 
     name: str
@@ -70,6 +79,7 @@ class Outcome:
     at_most: float | None = None
     hint: str = ""
     rests_on: tuple[tuple[str, int], ...] = ()
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,7 @@ class Verdict:
 
     Attributes:
         threshold: What the score had to reach; None where it was not the score that decided.
+        scale: The lowest and the highest score there can be; None where some scorer does not say.
     """
 
     outcome: State
@@ -85,3 +96,4 @@ class Verdict:
     reason: str = ""
     named_scores: Mapping[str, float] = field(default_factory=dict[str, float])
     threshold: float | None = None
+    scale: Scale | None = None

@@ -118,7 +118,12 @@ def _as_before(result: TrialResult, contest: Contest) -> TrialResult:
 def _settled(result: TrialResult, contest: Contest, outcomes: Sequence[Outcome]) -> TrialResult:
     """A contestant, with what its contest came to."""
     before = Verdict(
-        result.outcome, result.score, result.reason, result.named_scores, result.threshold
+        result.outcome,
+        result.score,
+        result.reason,
+        result.named_scores,
+        result.threshold,
+        result.scale,
     )
     verdict = contest.rule(before, outcomes)
     return replace(
@@ -136,6 +141,7 @@ def _come_to(result: TrialResult, verdict: Verdict, outcomes: tuple[Outcome, ...
         reason=verdict.reason,
         named_scores=verdict.named_scores,
         threshold=verdict.threshold,
+        scale=verdict.scale,
         outcomes=outcomes,
         error=result.error if same else problem_of(verdict, outcomes),
         before=None,

@@ -393,6 +393,7 @@ class LiveTrial:
             log=self.log.text() if self.log else "",
             kept=self._kept,
             threshold=verdict.threshold,
+            scale=verdict.scale,
             judged=spent.judged,
             answer=_beside(self.reply, spent),
             test=step.test,

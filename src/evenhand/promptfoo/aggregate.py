@@ -6,8 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from evenhand.core.expect import VerdictRule, named_scores, state_of, weighted_mean
-from evenhand.core.score import Outcome, State, Verdict
+from evenhand.core.expect import (
+    VerdictRule,
+    named_scores,
+    scale_of_mean,
+    state_of,
+    weighted_mean,
+)
+from evenhand.core.score import SHARES, Outcome, State, Verdict
 
 _EPSILON = 2.2e-16
 
@@ -51,17 +57,18 @@ def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) ->
     if len(outcomes) == 1:
         only = outcomes[0]
         if only.weight > 0 and not only.metric and not only.named:
-            return Verdict(only.outcome, only.score, only.reason)
+            return Verdict(only.outcome, only.score, only.reason, scale=only.scale)
     counted = [o for i, o in enumerate(outcomes) if o.weight > 0 or i in binding]
     state = state_of(counted)
     score = weighted_mean(counted)
     if not outcomes:
-        return Verdict("pass", 1.0, "nothing was expected")
+        return Verdict("pass", 1.0, "nothing was expected", scale=SHARES)
     return Verdict(
         state,
         0.0 if score is None and state == "pass" else None if state == "error" else score,
         next((o.reason for o in counted if o.outcome == state), ""),
         named_scores(outcomes),
+        scale=scale_of_mean(counted),
     )
 
 
@@ -89,4 +96,4 @@ def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
         else f"score {lowest:.2f} {sign} {threshold:g}"
     )
     score = None if unknown else lowest
-    return Verdict(state, score, reason, named_scores(outcomes), threshold)
+    return Verdict(state, score, reason, named_scores(outcomes), threshold, scale_of_mean(counted))

@@ -87,15 +87,18 @@ def _counts(reports: dict[str, pytest.TestReport]) -> bool:
 def _call(
     item: pytest.Function, calls: list[pytest.TestReport], at_least: float
 ) -> pytest.TestReport:
-    from evenhand.report.words import interval, percent  # noqa: PLC0415 (only for those who repeat)
-    from evenhand.stats.interval import wilson  # noqa: PLC0415 (see above)
+    from evenhand.report.words import interval, percent, percents  # noqa: PLC0415 (only for those who repeat)
+    from evenhand.stats.tallies import Tally, rate_of_trials  # noqa: PLC0415 (see above)
 
     told = [getattr(call, "evenhand", None) for call in calls]
     errors = sum(1 for t in told if t and t["undecided"])
     passed = sum(call.passed for call in calls)
     n = len(calls)
     word = verdict(Totals(n, passed, n - passed - errors, errors), n, at_least)
-    said = f"{passed} of {n} repeats passed, {percent(passed / n)} [{interval(*wilson(passed, n))}]"
+    rate = rate_of_trials(Tally(passed, n - passed - errors, errors))
+    assert rate is not None  # noqa: S101 (there is one repeat at least)
+    said = f"{passed} of {n} repeats passed, {percents(rate.least, rate.most)}"
+    said += f" [{interval(rate.low, rate.high)}]"
     if errors:
         said += f", {errors} without a verdict"
     lines = [f"{said}; wanted at least {percent(at_least)}"]

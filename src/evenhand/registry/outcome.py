@@ -14,8 +14,9 @@ from evenhand.registry.content import Content
 from evenhand.registry.evidence import EVALS, Row, append, now, number
 from evenhand.registry.models import model_id
 from evenhand.registry.prompt import PromptFolder
+from evenhand.report.rates import share_row
 from evenhand.report.triggers import Found, found_by_triggers
-from evenhand.stats.interval import wilson_of_clusters
+from evenhand.stats.tallies import Tally, counted, rate_of
 from evenhand.store.runfile import RunFile
 
 
@@ -42,11 +43,10 @@ class Asked:
 
 
 @dataclass(slots=True)
-class _Tally:
-    """What the trials of one prompt come to so far. An error, and what did not apply, is no verdict."""
+class _Seen:
+    """What the trials of one prompt come to so far."""
 
-    cases: dict[str, list[bool]] = field(default_factory=dict[str, list[bool]])
-    errors: int = 0
+    cases: dict[str, Tally] = field(default_factory=dict[str, Tally])
     not_applicable: int = 0
     calls: int = 0
     cached: int = 0
@@ -59,13 +59,10 @@ class _Tally:
 
     def add(self, trial: TrialResult) -> None:
         name = trial.description or trial.case
-        held = self.cases.setdefault(name, [])
-        if trial.outcome in ("pass", "fail"):
-            held.append(trial.outcome == "pass")
+        self.cases[name] = counted(self.cases.get(name, Tally()), trial.outcome)
         if trial.outcome in ("error", "fail"):
             why = trial.error.message if trial.error else trial.reason
             self.reasons.setdefault(name, why[:300])
-        self.errors += trial.outcome == "error"
         self.not_applicable += trial.outcome == "not_applicable"
         self.calls += trial.calls
         self.cached += trial.cached
@@ -84,7 +81,7 @@ def keep(run: Path, asked: Sequence[Asked]) -> list[str]:
         run: The file of a run that has settled all its trials.
         asked: What it was asked, prompt by prompt.
     """
-    tallies = [_Tally() for _ in asked]
+    tallies = [_Seen() for _ in asked]
     of = {column: tally for a, tally in zip(asked, tallies, strict=True) for column in a.columns}
     with RunFile.open(run) as file:
         for trial in file.trials():
@@ -104,19 +101,19 @@ def keep(run: Path, asked: Sequence[Asked]) -> list[str]:
     return told
 
 
-def _row(asked: Asked, tally: _Tally, run: str) -> dict[str, Any]:
+def _row(asked: Asked, seen: _Seen, run: str) -> dict[str, Any]:
     # A name has a reason where one of its trials failed, or is in error.
-    passed = [name for name, held in tally.cases.items() if held and name not in tally.reasons]
-    trials = [held for case in tally.cases.values() for held in case]
-    rate = sum(trials) / len(trials) if trials else None
-    green = rate is not None and rate >= asked.pass_rate
-    low, high = wilson_of_clusters([(sum(c), len(c)) for c in tally.cases.values()])
+    passed = [name for name, tally in seen.cases.items() if tally.n and name not in seen.reasons]
+    errors = sum(tally.errors for tally in seen.cases.values())
+    rate = share_row(rate_of(seen.cases.values()))
+    least = rate["rate_least"]
+    green = least is not None and least >= asked.pass_rate - 1e-9
     row: dict[str, Any] = {
         "ts": now(),
-        "all_passed": green and not tally.errors,
-        "total": len(tally.cases),
+        "all_passed": green and not errors,
+        "total": len(seen.cases),
         "passed": len(passed),
-        "failed_cases": list(tally.reasons),
+        "failed_cases": list(seen.reasons),
         # What follows says what it is evidence of.
         "run": run,
         "content": asked.content.whole,
@@ -126,26 +123,31 @@ def _row(asked: Asked, tally: _Tally, run: str) -> dict[str, Any]:
         "version": asked.prompt.meta.version,
         "model": model_id(asked.prompt.meta.model),
         "models": list(asked.models),
-        "judges": list(tally.judges),
+        "judges": list(seen.judges),
         "partial": asked.partial,
         "offline": asked.offline,
-        "trials": len(trials),
-        "trials_passed": sum(trials),
-        "errors": tally.errors,
-        "not_applicable": tally.not_applicable,
-        "pass_rate": rate,
-        "interval": [low, high],
-        "reasons": tally.reasons,
-        "calls": tally.calls,
-        "cached": tally.cached,
-        "cost_usd": tally.cost_usd,
-        "tokens_in": tally.tokens_in,
-        "tokens_out": tally.tokens_out,
+        "trials": sum(tally.passed + tally.failed for tally in seen.cases.values()),
+        "trials_passed": sum(tally.passed for tally in seen.cases.values()),
+        "errors": errors,
+        "not_applicable": seen.not_applicable,
+        "pass_rate": rate["rate"],
+        "pass_rate_least": least,
+        "pass_rate_most": rate["rate_most"],
+        "interval": [0.0, 1.0] if least is None else [rate["low"], rate["high"]],
+        "reasons": seen.reasons,
+        "calls": seen.calls,
+        "cached": seen.cached,
+        "cost_usd": seen.cost_usd,
+        "tokens_in": seen.tokens_in,
+        "tokens_out": seen.tokens_out,
         "evenhand": __version__,
     }
-    if tally.triggers is not None:
-        found = tally.triggers
-        row["triggering"] = {"precision": found.precision.told(), "recall": found.recall.told()}
+    if seen.triggers is not None:
+        found = seen.triggers
+        row["triggering"] = {
+            "precision": found.precision.document(),
+            "recall": found.recall.document(),
+        }
     return row
 
 
@@ -153,9 +155,18 @@ def trigger_words(row: Row) -> list[str]:
     """Precision and recall of trigger tests in a row, in words: `trigger recall 0.67 of 3`."""
     found: list[str] = []
     for name in ("precision", "recall") if row.get("triggering") else ():
-        rate, n = number(row, "triggering", name, "rate"), number(row, "triggering", name, "n")
-        found.append(f"trigger {name} {'unknown' if rate is None else f'{rate:.2f}'} of {n or 0:g}")
+        n = number(row, "triggering", name, "n") or 0
+        found.append(f"trigger {name} {_rate(row, name)} of {n:g}")
     return found
+
+
+def _rate(row: Row, name: str) -> str:
+    """A rate of trigger tests; what errors leave it between, where they do."""
+    ends = ("rate", "rate_least", "rate_most")
+    rate, least, most = (number(row, "triggering", name, end) for end in ends)
+    if rate is not None:
+        return f"{rate:.2f}"
+    return "unknown" if least is None or most is None else f"{least:.2f}–{most:.2f}"
 
 
 def _told(asked: Asked, row: dict[str, Any]) -> str:

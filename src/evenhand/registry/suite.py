@@ -16,8 +16,7 @@ from evenhand.registry.content import Content, content_of
 from evenhand.registry.models import Models, model_id
 from evenhand.registry.prompt import PromptFolder
 from evenhand.registry.rendering import merged
-
-TRIGGERING = "triggering"
+from evenhand.report.triggers import SHOULD, TRIGGERING
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Suite:
         if isinstance(item, Query):
             said = "should match" if item.wanted else "should not match"
             name = f"{TRIGGERING}-{case_id([item.text, item.wanted])}"
-            about |= {"triggering": True, "should_match": item.wanted}
+            about |= {TRIGGERING: True, SHOULD: item.wanted}
             shown = f"{said}: {item.text}"
             return Case(name, {"query": item.text}, item.text, description=shown, metadata=about)
         values = merged(self.prompt.defaults, item.inputs, over or {})

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
-from evenhand.report.compared import Compared, ComparedRuns
-from evenhand.report.comparison import could_show, points
-from evenhand.report.words import clip, count, percent, safe
+from evenhand.report.compared import CaseChange, Compared, ComparedRuns, ends
+from evenhand.report.comparison import could_show, could_turn, points
+from evenhand.report.words import clip, count, percents, safe
 from evenhand.stats.paired import FEWEST
+from evenhand.stats.tallies import Range
 
 SCHEMA = "evenhand.compare/1"
 CHANGES = 5
@@ -35,14 +36,14 @@ def lines(comparison: ComparedRuns) -> list[str]:
 def headline(result: Compared, comparison: ComparedRuns) -> str:
     """The metric, the difference with its interval, and over what."""
     unit = " points" if result.data.rates else ""
-    if result.difference is None:
+    if result.difference_range is None:
         return f"{_metric(result)}: nothing to compare"
     low, high = (amount(result, end) for end in (result.low, result.high))
     over = count(result.n, "case")
     if comparison.cluster:
         over += f" in {count(len(result.data.clusters), 'cluster')}"
     return (
-        f"{_metric(result)}: {amount(result, result.difference)}{unit} [{low}, {high}] "
+        f"{_metric(result)}: {difference(result, result.difference_range)}{unit} [{low}, {high}] "
         f"over {over} (paired), {p_value(result.p)}"
     )
 
@@ -54,10 +55,17 @@ def amount(result: Compared, value: float) -> str:
     if result.data.rates:
         return f"{value * 100:+.1f}" if _narrow(result) else points(value)
     reach = (result.high - result.low) / 2
-    scale = reach if 0 < reach < math.inf else abs(result.difference or 0) or 1
+    largest = max(map(abs, result.difference_range or (0.0,)))
+    scale = reach if 0 < reach < math.inf else largest or 1
     digits = max(0 if scale >= 10 else 2, 1 - math.floor(math.log10(scale * 2)))
     text = f"{value:+,.{digits}f}"
     return text if text.strip("+-0.") else text[1:]  # nothing has no sign
+
+
+def difference(result: Compared, found: Range) -> str:
+    """A difference as `amount` writes it, or the two between which errors leave it: `-3 to +7`."""
+    least, most = (amount(result, end) for end in found)
+    return least if least == most else f"{least} to {most}"
 
 
 def _narrow(result: Compared) -> bool:
@@ -91,7 +99,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
     """What the verdict rests on, in brackets after a space; empty where a difference was shown."""
     n, margin = result.n, comparison.margin
     if result.open:
-        return f" ({count(len(result.errors), 'case')} in error could turn it)"
+        return f" ({could_turn(result.trials_in_error)})"
     if result.verdict == "undecided" and not n:
         return " (no case has a value in both)"
     groups = len(result.data.clusters)
@@ -121,42 +129,54 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
 
 
 def _below(result: Compared) -> Iterator[str]:
-    if result.first is not None and result.second is not None:
-        gains = sum((change.difference > 0) != result.lower for change in result.changed)
+    if result.first_range is not None and result.second_range is not None:
+        gains = sum(_better(result, change) for change in result.changed)
         less = ", less is better" if result.lower else ""
+        open_ = f", {len(result.unsettled):,} open" if result.unsettled else ""
         yield (
-            f"{level(result, result.first)} → {level(result, result.second)}{less} · "
-            f"{gains:,} better, {len(result.changed) - gains:,} worse, {result.alike:,} the same"
+            f"{level(result, result.first_range)} → {level(result, result.second_range)}{less} · "
+            f"{gains:,} better, {len(result.changed) - gains:,} worse, "
+            f"{result.alike:,} the same{open_}"
         )
     width = max((len(_short(c.name)) for c in result.changed[:CHANGES]), default=0)
     for change in result.changed[:CHANGES]:
-        mark = "✓" if (change.difference > 0) != result.lower else "✗"
         yield (
-            f"{mark} {_short(change.name):<{width}}  "
-            f"{level(result, change.first)} → {level(result, change.second)}"
+            f"{'✓' if _better(result, change) else '✗'} {_short(change.name):<{width}}  "
+            f"{level(result, change.first_range)} → {level(result, change.second_range)}"
         )
     if len(result.changed) > CHANGES:
         yield f"  … and {len(result.changed) - CHANGES:,} more"
     for names, what in (
         (result.only_first, "in the first alone"),
         (result.only_second, "in the second alone"),
-        (result.errors, "in error"),
+        (result.errors, "whose trials are all in error"),
         (result.other, "that it does not apply to, or that lack it"),
     ):
         if names:
             yield f"left out: {count(len(names), 'case')} {what}: {_list(names)}"
-    if result.partial:
-        yield f"{count(result.partial, 'trial')} in error left out of cases that have others"
+    if result.trials_in_error:
+        told = f"{count(result.trials_in_error, 'trial')} in error may have come out either way"
+        if result.unsettled:
+            what = f"which leaves {count(len(result.unsettled), 'case')} open"
+            told += f", {what}: {_list(result.unsettled)}"
+        yield told
     if result.judges is not None:
         told = (", ".join(side) or "nobody" for side in result.judges)
         yield "! not judged alike: {} in the first, {} in the second".format(*told)
 
 
-def level(result: Compared, value: float) -> str:
-    """A mean of one side."""
-    if not result.data.rates:
-        return f"{value:,.4g}"
-    return f"{value * 100:.1f} %" if _narrow(result) and 0 < value < 1 else percent(value)
+def _better(result: Compared, change: CaseChange) -> bool:
+    """Which way a case changed; those that errors leave open are not among the changes."""
+    return (change.difference_range.least > 0) != result.lower
+
+
+def level(result: Compared, found: Range) -> str:
+    """A mean of one side, or the two between which errors leave it."""
+    if result.data.rates and not (_narrow(result) and found.least > 0 and found.most < 1):
+        return percents(*found)
+    tell = "{:.1f} %".format if result.data.rates else "{:,.4g}".format
+    least, most = (tell(end * 100 if result.data.rates else end) for end in found)
+    return most if least == most else f"{least.removesuffix(' %')}–{most}"
 
 
 def _short(name: str) -> str:
@@ -192,9 +212,9 @@ def _row(result: Compared, comparison: ComparedRuns) -> dict[str, Any]:
         "better": "lower" if result.lower else "higher",
         "n": result.n,
         "clusters": len(result.data.clusters),
-        "first": result.first,
-        "second": result.second,
-        "difference": result.difference,
+        **ends("first", result.first_range),
+        **ends("second", result.second_range),
+        **ends("difference", result.difference_range),
         "low": _finite(result.low),
         "high": _finite(result.high),
         "p": result.p,
@@ -204,20 +224,19 @@ def _row(result: Compared, comparison: ComparedRuns) -> dict[str, Any]:
             {
                 "case": change.case,
                 "name": change.name,
-                "first": change.first,
-                "second": change.second,
-                "difference": change.difference,
+                **change.document(),
             }
             for change in result.changed
         ],
         "same": result.alike,
+        "unsettled": list(result.unsettled),
         "left_out": {
             "only_first": list(result.only_first),
             "only_second": list(result.only_second),
             "errors": list(result.errors),
             "not_applicable": list(result.other),
         },
-        "trials_in_error_of_cases_counted": result.partial,
+        "trials_in_error": result.trials_in_error,
         "open": result.open,
         "judges": None if result.judges is None else [list(side) for side in result.judges],
     }
@@ -236,10 +255,10 @@ def html(comparison: ComparedRuns) -> str:
     parts.append("</tr></thead><tbody>")
     for result in comparison.results:
         cells = ["–"] * 4
-        if result.first is not None and result.second is not None:
+        if result.first_range and result.second_range and result.difference_range:
             unit = " points" if result.data.rates else ""
-            cells = [level(result, result.first), level(result, result.second)]
-            cells.append(amount(result, result.second - result.first) + unit)
+            cells = [level(result, result.first_range), level(result, result.second_range)]
+            cells.append(difference(result, result.difference_range) + unit)
             cells.append(f"{amount(result, result.low)} to {amount(result, result.high)}")
         cells += [f"{result.n:,}", p_value(result.p).removeprefix("p = ").removeprefix("p ")]
         parts.append(f'<tr><th style="text-align:left">{_text(_metric(result))}</th>')

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenhand.stats.paired import Differences, Word
+from evenhand.stats.extremes import Extremes
+from evenhand.stats.paired import Word
+from evenhand.stats.tallies import Range
 
 _GRAVEST: tuple[Word, ...] = (
     "worse",
@@ -15,24 +17,54 @@ _GRAVEST: tuple[Word, ...] = (
 )
 
 
+def ends(name: str, found: Range | None) -> dict[str, float | None]:
+    """A number and the two ends between which errors leave it, by name; the number is None where the ends differ."""
+    least, most = found or (None, None)
+    return {name: found and found.value, f"{name}_least": least, f"{name}_most": most}
+
+
 @dataclass(frozen=True, slots=True)
 class CaseChange:
-    """One case under both: its mean over repeats, in the metric's own unit."""
+    """One case under both: its mean over repeats, in the metric's own unit, as far as errors leave it known."""
 
     case: str
     name: str
-    first: float
-    second: float
+    first_range: Range
+    second_range: Range
 
     @property
-    def difference(self) -> float:
-        """Second minus first."""
-        return self.second - self.first
+    def first(self) -> float | None:
+        """Its mean in the first; None where errors leave it open."""
+        return self.first_range.value
+
+    @property
+    def second(self) -> float | None:
+        """The same in the second."""
+        return self.second_range.value
+
+    @property
+    def difference_range(self) -> Range:
+        """Second minus first, at both ends of what errors can have come to."""
+        (low, high), (least, most) = self.first_range, self.second_range
+        return Range(least - high, most - low)
+
+    @property
+    def difference(self) -> float | None:
+        """Second minus first; None where errors leave it open."""
+        return self.difference_range.value
+
+    def document(self) -> dict[str, float | None]:
+        """Its numbers as plain values."""
+        return {
+            **ends("first", self.first_range),
+            **ends("second", self.second_range),
+            **ends("difference", self.difference_range),
+        }
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One metric of two columns.
+    """One metric of two columns. What is said of it holds whatever trials in error would have come to.
 
     Attributes:
         metric: Its name.
@@ -41,24 +73,25 @@ class Compared:
         lower: Whether less of it is better.
         verdict: What the data say of the second.
         data: The cases' differences, second minus first, in the metric's own unit.
-        first: The mean over the cases of both, in the first; None for no cases.
-        second: The same in the second.
+        first_range: The mean over the cases of both, in the first; None for no cases.
+        second_range: The same in the second.
         low: The lower end of the difference's interval, 95 %.
         high: The upper end.
-        p: The two-sided p-value that there is no difference, corrected for the number of comparisons.
+        p: The two-sided p-value that there is no difference, corrected for the number of comparisons; 1 where errors
+            leave open which of the two is ahead.
         p_alone: The same without the correction.
         smallest: The smallest difference that the cases could have shown; None where none, however large.
-        changed: The cases that scored differently, the worst change first.
+        changed: The cases that scored differently, whatever became of errors; the worst change first.
         alike: How many scored the same.
+        unsettled: Cases of which errors leave open whether they scored differently.
         only_first: Cases, by name, that only the first has.
         only_second: Cases that only the second has.
-        errors: Cases left out because all their trials are in error, in one or both.
+        errors: Cases left out because all of their trials are in error on a side, and no trial says what the metric's
+            values are.
         other: Cases left out because the metric did not apply, or was not measured.
-        partial: Trials in error of cases that have others with a value: those are counted without them.
-        open: Whether the cases in error could have turned the verdict.
-        extremes: The differences as they would be had the cases in error scored as low in the second, and as high in
-            the first, as can be, and the other way round; empty without such cases. A rate can be 0 or 1, a score
-            whatever some case scored.
+        trials_in_error: Trials in error of the cases that were paired: they may have had any value. Of pass rates that
+            is 0 or 1, of metrics whose scale is known what is on it, of others whatever some trial had.
+        open: Whether those are why nothing was decided.
         judges: The judges of the first and of the second, where they are not the same.
     """
 
@@ -67,9 +100,9 @@ class Compared:
     several: bool
     lower: bool
     verdict: Word
-    data: Differences
-    first: float | None
-    second: float | None
+    data: Extremes
+    first_range: Range | None
+    second_range: Range | None
     low: float
     high: float
     p: float
@@ -77,13 +110,13 @@ class Compared:
     smallest: float | None
     changed: tuple[CaseChange, ...]
     alike: int
+    unsettled: tuple[str, ...]
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     errors: tuple[str, ...]
     other: tuple[str, ...]
-    partial: int
+    trials_in_error: int
     open: bool
-    extremes: tuple[Differences, ...]
     judges: tuple[tuple[str, ...], tuple[str, ...]] | None
 
     @property
@@ -92,9 +125,24 @@ class Compared:
         return self.data.n
 
     @property
-    def difference(self) -> float | None:
+    def first(self) -> float | None:
+        """The first's mean; None for no cases, and where errors leave it open."""
+        return self.first_range and self.first_range.value
+
+    @property
+    def second(self) -> float | None:
+        """The same of the second."""
+        return self.second_range and self.second_range.value
+
+    @property
+    def difference_range(self) -> Range | None:
         """Second minus first, in the metric's own unit; for pass rates from −1 to 1. None for no cases."""
         return self.data.mean
+
+    @property
+    def difference(self) -> float | None:
+        """The same as one number; None where errors leave it open, too."""
+        return self.difference_range and self.difference_range.value
 
 
 @dataclass(frozen=True)

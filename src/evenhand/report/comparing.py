@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,10 @@ from shlex import quote
 from typing import Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.score import SHARES, Scale
 from evenhand.report.compared import CaseChange, Compared, ComparedRuns
 from evenhand.report.grid import column_names
+from evenhand.report.means import known_scale
 from evenhand.report.sides import (
     BUILT_IN,
     LISTED,
@@ -22,15 +24,17 @@ from evenhand.report.sides import (
     Given,
     Seen,
     Side,
-    Tally,
+    Values,
     matched,
     read,
     side_of,
 )
 from evenhand.report.words import safe, short_id
+from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
-from evenhand.stats.paired import Differences, Word, verdict
+from evenhand.stats.paired import Differences
+from evenhand.stats.tallies import Range
 from evenhand.store.catalogue import called
 
 
@@ -57,9 +61,7 @@ class Comparison(ComparedRuns):
                 "second_column": result.columns[1],
                 "case": change.case,
                 "name": change.name,
-                "first": change.first,
-                "second": change.second,
-                "difference": change.difference,
+                **change.document(),
             }
             for result in self.results
             for change in result.changed
@@ -88,9 +90,8 @@ def compare(
 ) -> Comparison:
     """Says whether the second is better than the first, on the cases that both have.
 
-    Pairs go by case id, never by position. A case with repeats counts once, with its mean. A trial in error has no
-    score: a case whose trials are all in error, in either, is left out, and where such cases could turn the verdict it
-    is *undecided*.
+    Pairs go by case id, never by position. A case with repeats counts once, with its mean. A trial in error may have
+    had any value: means and differences are ranges then, and where errors could turn the verdict it is *undecided*.
 
     Args:
         a: What to compare with: a run, `run.column("name")`, the path of a run file, or a text as on the command line:
@@ -249,44 +250,54 @@ def _paired(
 
     common = [case for case in mine.names if case in theirs.names]
     a, b = mine.metrics[metric], theirs.metrics[metric]
+    declared = _declared(metric, mine, theirs)
+    rates, scale, scaled = _scale(metric, [*a.values(), *b.values()], declared)
     pairs: list[CaseChange] = []
     errors: list[str] = []
     other: list[str] = []
-    partial = trials = 0
+    broken = trials = 0
     for case in common:
-        one, two = a.get(case, Tally()), b.get(case, Tally())
-        before, after = one.mean, two.mean
+        one, two = a.get(case, Values()), b.get(case, Values())
+        before, after = one.mean(scale), two.mean(scale)
         if before is not None and after is not None:
             pairs.append(CaseChange(case, names[case], before, after))
-            partial += one.errors + two.errors
-            trials += len(one.values) + len(two.values)
+            broken += one.errors + two.errors
+            trials += one.n + two.n
         elif (before is None and one.errors) or (after is None and two.errors):
             errors.append(case)
         else:
             other.append(case)
-    rates = metric == PASSED or all(
-        value in (0, 1)
-        for tallies in (a, b)
-        for case in common
-        for value in tallies.get(case, Tally()).values
-    )
     belongs = theirs.clusters | mine.clusters
     repeats = trials / 2 / len(pairs) if pairs else 1.0
 
-    def differences(more: Mapping[str, float]) -> Differences:
-        clusters: dict[object, list[float]] = {}
-        for case, difference in {**{pair.case: pair.difference for pair in pairs}, **more}.items():
-            clusters.setdefault(belongs.get(case, case), []).append(difference)
-        return Differences(tuple(map(tuple, clusters.values())), rates, repeats)
+    ranges = [pair.difference_range for pair in pairs]
 
-    data = differences({})
+    def differences(end: int) -> Differences:
+        clusters: dict[object, list[float]] = {}
+        for pair, found in zip(pairs, ranges, strict=True):
+            clusters.setdefault(belongs.get(pair.case, pair.case), []).append(found[end])
+        reach = scale.most - scale.least if scale and not rates else 0.0
+        return Differences(
+            tuple(map(tuple, clusters.values())),
+            rates,
+            repeats,
+            (-reach, reach) if reach else None,
+            scaled,
+        )
+
+    least = differences(0)
+    data = Extremes(least, differences(1)) if broken else certain(least)
     bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
     lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
     low, high = data.interval()
     judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
-    changed = [pair for pair in pairs if pair.difference]
+    changed = [
+        pair
+        for pair, (low_end, high_end) in zip(pairs, ranges, strict=True)
+        if low_end > 0 or high_end < 0
+    ]
     # Rounded: cases that changed alike stay in the run's order.
-    changed.sort(key=lambda pair: round(-pair.difference if lower else pair.difference, 9))
+    changed.sort(key=lambda pair: round(_worst(pair.difference_range, lower), 9))
     return Compared(
         metric=metric,
         columns=columns,
@@ -294,74 +305,88 @@ def _paired(
         lower=lower,
         verdict="undecided",
         data=data,
-        first=math.fsum(pair.first for pair in pairs) / len(pairs) if pairs else None,
-        second=math.fsum(pair.second for pair in pairs) / len(pairs) if pairs else None,
+        first_range=_mean([pair.first_range for pair in pairs]),
+        second_range=_mean([pair.second_range for pair in pairs]),
         low=low,
         high=high,
         p=1.0,
-        p_alone=data.p(),
+        p_alone=data.p,
         smallest=None,
         changed=tuple(changed),
-        alike=len(pairs) - len(changed),
+        alike=sum(found == (0, 0) for found in ranges),
+        unsettled=tuple(
+            pair.name
+            for pair, (low_end, high_end) in zip(pairs, ranges, strict=True)
+            if low_end <= 0 <= high_end and low_end < high_end
+        ),
         only_first=named(case for case in mine.names if case not in theirs.names),
         only_second=named(case for case in theirs.names if case not in mine.names),
         errors=named(errors),
         other=named(other),
-        partial=partial,
+        trials_in_error=broken,
         open=False,
-        extremes=tuple(differences(found) for found in _extremes(a, b, errors, rates)),
         judges=(tuple(sorted(judges[0])), tuple(sorted(judges[1])))
         if judges[0] != judges[1]
         else None,
     )
 
 
-def _extremes(
-    a: Mapping[str, Tally], b: Mapping[str, Tally], errors: Sequence[str], rates: bool
-) -> Iterator[Mapping[str, float]]:
-    """The lowest and the highest differences that cases in error can have had."""
-    values = [value for tallies in (a, b) for tally in tallies.values() for value in tally.values]
-    if not errors or not values:
-        return
-    least, most = (0.0, 1.0) if rates else (min(values), max(values))
-    means = [(case, a.get(case, Tally()).mean, b.get(case, Tally()).mean) for case in errors]
-    for worst, best in ((least, most), (most, least)):
-        yield {
-            case: (worst if after is None else after) - (best if before is None else before)
-            for case, before, after in means
-        }
+def _declared(metric: str, mine: Seen, theirs: Seen) -> Scale | None:
+    """What the scorers of both say of the lowest and the highest value there can be; None where either says nothing."""
+    first, second = mine.scales.get(metric), theirs.scales.get(metric)
+    if first is None or second is None:
+        return None
+    return min(first[0], second[0]), max(first[1], second[1])
+
+
+def _scale(
+    metric: str, cases: Iterable[Values], declared: Scale | None
+) -> tuple[bool, Range | None, bool]:
+    """Whether a metric is a pass rate, what values it can have, and whether that is known.
+
+    Where it is not, they are taken to be the values that were seen; None where there are none.
+    """
+    if metric == PASSED:
+        return True, Range(0.0, 1.0), True
+    values = [value for case in cases for value in case.values]
+    if not values:
+        return False, Range(*declared) if declared else None, bool(declared)
+    least, most = min(values), max(values)
+    if metric not in LOWER:
+        scale = known_scale(declared, least, most)
+        rates = scale == SHARES and all(value in SHARES for value in values)
+        if scale:
+            return rates, Range(*scale), True
+    return False, Range(least, most), False
+
+
+def _mean(ranges: Sequence[Range]) -> Range | None:
+    if not ranges:
+        return None
+    least, most = (math.fsum(ends) / len(ranges) for ends in zip(*ranges, strict=True))
+    return Range(least, most)
+
+
+def _worst(difference: Range, lower: bool) -> float:
+    """How much better a case became, at the worst."""
+    return -difference.most if lower else difference.least
 
 
 def _judged(made: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
     """The results with their verdicts, each in the light of how many they are."""
     alone = [result.p_alone for result in made]
-    corrected = holm(alone)
-    for i, result in enumerate(made):
+    for i, (result, p) in enumerate(zip(made, holm(alone), strict=True)):
 
-        def word(data: Differences, p: float, lower: bool = result.lower) -> Word:
-            turned = data
-            if lower:
-                turned = replace(data, clusters=[[-d for d in c] for c in data.clusters])
-            return verdict(turned, p, of=len(made), margin=margin)
+        def corrected(own: float, i: int = i) -> float:
+            return holm([*alone[:i], own, *alone[i + 1 :]])[i]
 
-        said = word(result.data, corrected[i])
-        extremes: list[Word] = [
-            word(data, holm([*alone[:i], data.p(), *alone[i + 1 :]])[i]) for data in result.extremes
-        ]
-        turned = bool(extremes) and not _stays(said, extremes)
+        word, open_ = result.data.verdict(
+            corrected, lower=result.lower, of=len(made), margin=margin
+        )
         yield replace(
             result,
-            verdict="undecided" if turned else said,
-            p=corrected[i],
+            verdict=word,
+            p=p,
             smallest=result.data.smallest((1 - CONFIDENCE) / len(made)),
-            open=turned,
+            open=open_,
         )
-
-
-def _stays(said: Word, extremes: Sequence[Word]) -> bool:
-    """Whether a verdict holds whatever became of the cases in error."""
-    if said in ("better", "worse"):
-        return all(word == said for word in extremes)
-    if said == "no detectable difference":
-        return "worse" not in extremes
-    return said == "undecided" or all(word in ("better", said) for word in extremes)

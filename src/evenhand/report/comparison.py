@@ -7,56 +7,87 @@ from collections.abc import Sequence
 
 from evenhand.report.grid import Grid
 from evenhand.report.words import count
+from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.paired import Differences, verdict
+from evenhand.stats.paired import Differences
+from evenhand.stats.tallies import Range, rate_of
 
 MOST_COLUMNS = 6
 
 
 def sentences(grid: Grid) -> list[str]:
-    """The best column against each of the others, on the cases that both have a verdict on.
+    """The best column against each of the others, on the cases that both have.
 
-    Columns of different evals ask different questions, and so do columns that share no case: they are not compared.
-    More than MOST_COLUMNS columns are not either: nobody reads so many sentences.
+    What is said holds whatever became of trials in error. Columns of different evals ask different questions, and so
+    do columns that share no case: they are not compared. More than MOST_COLUMNS columns are not either: nobody reads
+    so many sentences.
     """
-    found: list[str] = []
+    lines: list[str] = []
     for name in dict.fromkeys(grid.evals):
         places = [i for i, other in enumerate(grid.evals) if other == name]
         if 1 < len(places) <= MOST_COLUMNS:
-            found += _compared(grid, places)
-    return found
+            lines += _compared(grid, places)
+    return lines
 
 
 def _compared(grid: Grid, places: Sequence[int]) -> list[str]:
-    rates = {
-        i: sum(passed / n for passed, n in grid.passed[i].values()) / len(grid.passed[i])
-        for i in places
-        if grid.passed[i]
-    }
+    # The best is the one that passes most for certain: had one that beats all others whatever became of errors.
+    shares = {i: rate_of(grid.tallies[i].values()) for i in places}
+    rates = {i: (share.least, share.most, i) for i, share in shares.items() if share}
     if len(rates) < 2:
         return []
-    order = sorted(rates, key=lambda i: (rates[i], i))
+    order = sorted(rates, key=rates.__getitem__)
     best = order[-1]
-    # The best was picked after a look at all of them: it has been compared with each, as each has with the others.
+    # It was picked after a look at all of them: it has been compared with each, as each has with the others.
     pairs = math.comb(len(rates), 2)
     lines: list[str] = []
     alike: dict[str, list[str]] = {}
     for other in order[:-1]:
         if not grid.meet(best, other):
             continue
-        found = compared(grid, best, other)
-        low, high = found.interval()
-        if verdict(found, min(1.0, found.p() * pairs), of=pairs) == "better":
-            lines.append(
-                f"{grid.names[best]} beats {grid.names[other]}: {points(found.mean or 0)} points "
-                f"[{points(low)}, {points(high)}] over {count(found.n, 'case')} (paired)"
-            )
+        data = compared(grid, best, other)
+        word, open_ = data.verdict(lambda p: min(1.0, p * pairs), of=pairs)
+        if word in ("better", "worse"):
+            lines.append(_beats(grid, best, other, data, pairs, turned=word == "worse"))
         else:
-            can = could_show(found.n, found.smallest((1 - CONFIDENCE) / pairs))
-            alike.setdefault(can, []).append(grid.names[other])
-    for can, names in alike.items():
-        lines.append(f"{grid.names[best]} and {_listed(names)}: no detectable difference ({can})")
+            alike.setdefault(_why_not(grid, best, other, data, open_, pairs), []).append(
+                grid.names[other]
+            )
+    lines += [f"{grid.names[best]} and {_listed(names)}: {why}" for why, names in alike.items()]
     return lines
+
+
+def _beats(grid: Grid, first: int, second: int, data: Extremes, pairs: int, *, turned: bool) -> str:
+    """That one column beats another, with an interval that holds for all pairs at once.
+
+    The pair was picked because its difference is large: an interval of 95 % for each pair alone would too often lie
+    above the true difference.
+    """
+    mean = data.mean or Range(0.0, 0.0)
+    ends = (*mean, *data.interval(1 - (1 - CONFIDENCE) / pairs))
+    if turned:
+        first, second, ends = second, first, (-ends[1], -ends[0], -ends[3], -ends[2])
+    least, most, low, high = ends
+    how = f"paired, corrected for {pairs} comparisons" if pairs > 1 else "paired"
+    return (
+        f"{grid.names[first]} beats {grid.names[second]}: {point_range(least, most)} points "
+        f"[{points(low)}, {points(high)}] over {count(data.n, 'case')} ({how})"
+    )
+
+
+def _why_not(grid: Grid, first: int, second: int, data: Extremes, open_: bool, pairs: int) -> str:
+    """What two columns come to of which none beats the other, in words."""
+    if open_:
+        both = grid.tallies[first].keys() & grid.tallies[second].keys()
+        errors = sum(grid.tallies[i][case].errors for i in (first, second) for case in both)
+        return f"undecided ({could_turn(errors)})"
+    can = could_show(data.n, data.smallest((1 - CONFIDENCE) / pairs))
+    return f"no detectable difference ({can})"
+
+
+def could_turn(errors: int) -> str:
+    """That trials in error leave open what is better, in words."""
+    return f"{count(errors, 'trial')} in error could turn it"
 
 
 def could_show(n: int, smallest: float | None) -> str:
@@ -68,12 +99,22 @@ def could_show(n: int, smallest: float | None) -> str:
     return f"{count(n, 'case')} could show {smallest * 100:.{0 if n < 500 else 1}f} points or more"
 
 
-def compared(grid: Grid, first: int, second: int) -> Differences:
-    """How much more often each case passed in the first column, for the cases that both have a verdict on."""
-    theirs = grid.passed[second]
-    both = [(*pair, *theirs[case]) for case, pair in grid.passed[first].items() if case in theirs]
-    repeats = sum(n + m for _, n, _, m in both) / 2 / len(both) if both else 1.0
-    return Differences([(won / n - lost / m,) for won, n, lost, m in both], True, repeats)
+def compared(grid: Grid, first: int, second: int) -> Extremes:
+    """How much more often each case passed in the first column, for the cases that both have a trial of."""
+    theirs = grid.tallies[second]
+    both = [(tally, theirs[case]) for case, tally in grid.tallies[first].items() if case in theirs]
+    repeats = sum(one.n + two.n for one, two in both) / 2 / len(both) if both else 1.0
+    least = Differences([(one.least - two.most,) for one, two in both], True, repeats)
+    if not any(one.errors or two.errors for one, two in both):
+        return certain(least)
+    most = Differences([(one.most - two.least,) for one, two in both], True, repeats)
+    return Extremes(least, most)
+
+
+def point_range(least: float, most: float) -> str:
+    """A difference of shares that errors may leave open, in percentage points."""
+    low, high = points(least), points(most)
+    return low if low == high else f"{low} to {high}"
 
 
 def points(share: float) -> str:

@@ -20,17 +20,19 @@ from evenhand.report.ink import Ink
 from evenhand.report.words import (
     clip,
     count,
+    counting,
     interval,
     money,
     near,
-    percent,
+    passed_of,
+    percents,
     put,
     safe,
     seconds,
     short_id,
     tokens,
 )
-from evenhand.stats.interval import wilson, wilson_of_clusters
+from evenhand.stats.tallies import Share, Tally, rate_of, rate_of_trials
 from evenhand.store.catalogue import SUFFIX, Listed, called, names
 from evenhand.store.runfile import RunFile
 
@@ -161,7 +163,7 @@ def list_lines(found: Iterable[Listed]) -> list[str]:
         )
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at))
         lines.append(
-            f"{name}  {when}  {totals.passed}/{totals.trials} passed"
+            f"{name}  {when}  {totals.passed}/{counting(totals)} passed"
             f"  {status:<12}  {clip(safe(meta.title), 40)}"
         )
     return lines or ["there are no runs yet: `evenhand run` makes one"]
@@ -273,16 +275,12 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     from evenhand.report.findings import usage_line, warnings  # noqa: PLC0415 (not for a heading)
 
     meta = run.meta
-    known = totals.passed + totals.failed
     word = verdict(totals, meta.planned, meta.pass_rate)
     color = {"passed": "green", "failed": "red", "undecided": "yellow"}[word]
-    parts = [f"{totals.passed:,} of {known:,} passed"]
-    if known and len(meta.variants) == 1 and (grid or meta.repeats == 1):
-        tallies = list(grid.passed[0].values()) if grid else None
-        reach = interval(
-            *(wilson_of_clusters(tallies) if tallies else wilson(totals.passed, known))
-        )
-        parts[0] += f" ({percent(totals.passed / known)}, {reach})"
+    parts = [passed_of(totals)]
+    share = _share(run, totals, grid)
+    if share is not None:
+        parts[0] += f" ({percents(share.least, share.most)}, {interval(share.low, share.high)})"
     if totals.errors:
         parts.append(count(totals.errors, "error"))
     if totals.not_applicable:
@@ -316,6 +314,17 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     return [*lines, f"  {saved}", f"  {following}"]
 
 
+def _share(run: RunFile, totals: Totals, grid: Grid | None) -> Share | None:
+    """The pass rate of a run with one column; None of more, and where it takes a look at every case."""
+    if len(run.meta.variants) != 1:
+        return None
+    if grid is not None:
+        return rate_of(grid.tallies[0].values())
+    if run.meta.repeats == 1:
+        return rate_of_trials(Tally(totals.passed, totals.failed, totals.errors))
+    return None
+
+
 def _calls(run: RunFile, totals: Totals) -> list[str]:
     """Calls, what they cost over all sessions, and what may come on top."""
     spend = run.spend()
@@ -345,7 +354,9 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
         return f"evenhand view, or evenhand show {name}"
     # A column that failed now and then has more to say than one that always did.
     failing = [v for v, places in enumerate(grid.failed) if places]
-    variant = next((v for v in failing if any(p for p, _ in grid.passed[v].values())), failing[0])
+    variant = next(
+        (v for v in failing if any(tally.passed for tally in grid.tallies[v].values())), failing[0]
+    )
     place = grid.failed[variant][0]
     column = grid.names[variant]
     trial = run.trial(place)

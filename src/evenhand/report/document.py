@@ -6,7 +6,6 @@ Trials are written one at a time, so a run of any size passes through in flat me
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -20,7 +19,16 @@ from evenhand.core.run import Totals, TrialResult, verdict
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.findings import low_confidence, warnings
-from evenhand.report.rates import Mean, Rate, mean_of, rates
+from evenhand.report.means import Mean
+from evenhand.report.rates import (
+    Rate,
+    Repeats,
+    latencies,
+    rates,
+    repeats,
+    scores,
+    share_row,
+)
 from evenhand.report.summaries import described, summary_rows
 from evenhand.report.triggers import Found, found_by_triggers
 from evenhand.store.runfile import RunFile
@@ -163,9 +171,9 @@ def _head(run: RunFile) -> dict[str, Any]:
         },
         "usage": [asdict(used) for used in run.usage()],
         "rates": [
-            _rate_row(run, rate, mean_of(scores), mean_of(latencies))
-            for rate, scores, latencies in zip(
-                rates(run), run.score_sums(), run.latency_sums(), strict=True
+            _rate_row(run, rate, repeated, score, latency)
+            for rate, repeated, score, latency in zip(
+                rates(run), repeats(run), scores(run), latencies(run), strict=True
             )
         ],
         **({"metrics": summary_rows(run)} if described(run) else {}),
@@ -176,35 +184,36 @@ def _head(run: RunFile) -> dict[str, Any]:
     }
 
 
-def _rate_row(run: RunFile, rate: Rate, score: Mean, latency: Mean) -> dict[str, Any]:
+def _rate_row(
+    run: RunFile, rate: Rate, repeated: Repeats, score: Mean | None, latency: Mean | None
+) -> dict[str, Any]:
     variant = run.meta.variants[rate.variant]
-    known = rate.trials > 0
     return {
         "variant": {"prompt": variant.prompt, "model": variant.model},
         "passed": rate.passed,
         "trials": rate.trials,
+        "errors": rate.errors,
         "cases": rate.cases,
-        "rate": rate.rate,
-        "low": rate.low if known else None,
-        "high": rate.high if known else None,
-        "score": None if score is None else _interval("mean", score),
-        "latency_s": None if latency is None else _interval("mean", latency),
+        **share_row(rate.share),
+        "score": _mean_row(score),
+        "latency_s": _mean_row(latency),
         "tries": [
             {
                 "k": tries.k,
                 "cases": tries.cases,
-                "at_least_once": _interval("rate", tries.once),
-                "every_time": _interval("rate", tries.always),
+                "at_least_once": share_row(tries.once),
+                "every_time": share_row(tries.always),
             }
-            for tries in rate.tries
+            for tries in repeated.tries
         ],
         "flaky": [
             {
-                "case": (run.trial(tally.first) or tally).case,
-                "passed": tally.passed,
-                "trials": tally.n,
+                "case": (run.trial(case.first) or case).case,
+                "passed": case.tally.passed,
+                "trials": case.tally.n,
+                "errors": case.tally.errors,
             }
-            for tally in rate.flaky
+            for case in repeated.flaky
         ],
     }
 
@@ -213,16 +222,11 @@ def _found_row(run: RunFile, found: Found) -> dict[str, Any]:
     variant = run.meta.variants[found.variant]
     return {
         "variant": {"prompt": variant.prompt, "model": variant.model},
-        "precision": found.precision.told(),
-        "recall": found.recall.told(),
+        "precision": found.precision.document(),
+        "recall": found.recall.document(),
     }
 
 
-def _interval(name: str, found: tuple[float, float, float]) -> dict[str, float | None]:
-    """A number and the ends of its interval; null where an end is not known."""
-    value, low, high = found
-    return {
-        name: value,
-        "low": low if math.isfinite(low) else None,
-        "high": high if math.isfinite(high) else None,
-    }
+def _mean_row(mean: Mean | None) -> dict[str, float | None] | None:
+    """A mean and the ends of its interval; null where an end is not known."""
+    return mean and {"mean": mean.value, "low": mean.low, "high": mean.high}

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from evenhand.report.comparison import sentences
 from evenhand.report.grid import Grid
 from evenhand.report.outcome import UNSURE, unsure
-from evenhand.report.rates import rates
+from evenhand.report.rates import repeats
 from evenhand.report.triggers import found_by_triggers
-from evenhand.report.words import clip, count, interval, money, near, percent, safe, tokens
-from evenhand.store.counted import Tally, Usage, added
+from evenhand.report.words import clip, count, interval, money, near, percents, safe, tokens
+from evenhand.stats.tallies import Share
+from evenhand.store.counted import CaseTally, Usage, added
 from evenhand.store.runfile import RunFile
 
 NAMED = 3
@@ -129,31 +130,31 @@ def _repeats(run: RunFile, grid: Grid) -> list[str]:
     if run.meta.repeats < 2:
         return []
     lines: list[str] = []
-    for name, rate in zip(grid.names, rates(run), strict=True):
-        if rate.tries:
-            tries = rate.tries[-1]
+    for name, found in zip(grid.names, repeats(run), strict=True):
+        if found.tries:
+            tries = found.tries[-1]
             lines.append(
-                f"{name}: pass@{tries.k} {_share(*tries.once)}, pass^{tries.k} {_share(*tries.always)} over "
+                f"{name}: pass@{tries.k} {_share(tries.once)}, pass^{tries.k} {_share(tries.always)} over "
                 f"{count(tries.cases, 'case')} (at least once, and every time, in {tries.k} tries)"
             )
-        if rate.flaky:
-            told = ", ".join(_tally(run, tally) for tally in rate.flaky[:NAMED])
-            more = len(rate.flaky) - NAMED
+        if found.flaky:
+            named = ", ".join(_tally(run, case) for case in found.flaky[:NAMED])
+            more = len(found.flaky) - NAMED
             lines.append(
-                f"{name}: {len(rate.flaky):,} of {count(rate.cases, 'case')} passed in some repeats and failed in "
-                f"others: {told}{f' and {more:,} more' if more > 0 else ''}"
+                f"{name}: {len(found.flaky):,} of {count(found.cases, 'case')} passed in some repeats and failed in "
+                f"others: {named}{f' and {more:,} more' if more > 0 else ''}"
             )
     return lines
 
 
-def _share(rate: float, low: float, high: float) -> str:
-    return f"{percent(rate)} [{interval(low, high)}]"
+def _share(share: Share) -> str:
+    return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
 
 
-def _tally(run: RunFile, tally: Tally) -> str:
-    trial = run.trial(tally.first)
-    name = (trial.description or trial.case) if trial else tally.case
-    return f"{clip(safe(name), NAME)} ({tally.passed} of {tally.n} passed)"
+def _tally(run: RunFile, case: CaseTally) -> str:
+    trial = run.trial(case.first)
+    name = (trial.description or trial.case) if trial else case.case
+    return f"{clip(safe(name), NAME)} ({case.tally.passed} of {case.tally.n} passed)"
 
 
 def _unsure(run: RunFile, grid: Grid, marked: Marked | None) -> list[str]:

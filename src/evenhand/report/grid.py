@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.words import clip, safe
+from evenhand.stats.tallies import Tally, counted
 from evenhand.store.counted import TrialOutcome
 from evenhand.store.runfile import RunFile
 
@@ -14,6 +15,7 @@ NAME = 44
 PROMPT = 28
 KEPT = 10
 KEPT_ERRORS = 200
+_NONE = Tally()
 
 
 class Grid:
@@ -24,7 +26,7 @@ class Grid:
         evals: The eval that each column runs; empty texts for a config.
         totals: Each column's counts.
         numbers: Each case's number, from 1, in the plan's order.
-        passed: For each column and case with a verdict: how many of its trials passed, and how many there were.
+        tallies: For each column and case with a trial that passed, failed or is in error: how many did.
         failed: For each column the places of its first failures, at most KEPT.
         errors: The places of the first errors, at most KEPT_ERRORS for each column.
         scores: For each column its failures' lowest and highest score.
@@ -36,11 +38,11 @@ class Grid:
         self.evals = [variant.eval for variant in variants]
         self.totals = run.by_variant()
         self.numbers: dict[str, int] = {}
-        self.passed: list[dict[str, tuple[int, int]]] = [{} for _ in variants]
+        self.tallies: list[dict[str, Tally]] = [{} for _ in variants]
         self.failed: list[list[int]] = [[] for _ in variants]
         self.errors: list[list[int]] = [[] for _ in variants]
         self.scores: list[tuple[float, float] | None] = [None for _ in variants]
-        self._others: dict[tuple[int, str], str] = {}
+        self._not_applicable: set[tuple[int, str]] = set()
         self._repeats = run.meta.repeats
         if run.narrowed:  # a case keeps its number, whatever is left out
             self.numbers = {case: number for number, case in enumerate(run.cases(), 1)}
@@ -50,16 +52,14 @@ class Grid:
     def _add(self, row: TrialOutcome) -> None:
         index, case, variant, outcome = row.index, row.case, row.variant, row.outcome
         self.numbers.setdefault(case, len(self.numbers) + 1)
-        if outcome in ("error", "not_applicable"):
-            self._others[variant, case] = outcome
-            if outcome == "error" and len(self.errors[variant]) < KEPT_ERRORS:
-                self.errors[variant].append(index)
+        if outcome == "not_applicable":
+            self._not_applicable.add((variant, case))
             return
-        passed = self.passed[variant]
-        won, n = passed.get(case, (0, 0))
-        pair = won + (outcome == "pass"), n + 1
-        passed[case] = _TALLIES.get(pair, pair)
-        if outcome != "pass":
+        tallies = self.tallies[variant]
+        tallies[case] = counted(tallies.get(case, _NONE), outcome)
+        if outcome == "error" and len(self.errors[variant]) < KEPT_ERRORS:
+            self.errors[variant].append(index)
+        if outcome == "fail":
             self._fail(variant, index, row.score)
 
     def _fail(self, variant: int, index: int, score: float | None) -> None:
@@ -71,21 +71,21 @@ class Grid:
 
     def state(self, variant: int, case: str) -> str:
         """What became of a cell: pass, fail, error, not_applicable, `mixed` repeats, or `missing`."""
-        if self._others.get((variant, case)) == "error":
+        tally = self.tallies[variant].get(case, _NONE)
+        if not tally.n:
+            return "not_applicable" if (variant, case) in self._not_applicable else "missing"
+        if tally.errors:
             return "error"
-        passed, n = self.passed[variant].get(case, (0, 0))
-        if n:
-            return "pass" if passed == n else "mixed" if passed else "fail"
-        return self._others.get((variant, case), "missing")
+        return "mixed" if tally.flaky else "pass" if tally.passed else "fail"
 
     def meet(self, first: int, second: int) -> bool:
         """Whether two columns have a case in common, whatever became of it."""
-        if not self.passed[first].keys().isdisjoint(self.passed[second]):
+        if not self.tallies[first].keys().isdisjoint(self.tallies[second]):
             return True
         return not self._cases(first).isdisjoint(self._cases(second))
 
     def _cases(self, variant: int) -> set[str]:
-        return {*self.passed[variant], *(case for v, case in self._others if v == variant)}
+        return {*self.tallies[variant], *(case for v, case in self._not_applicable if v == variant)}
 
     def case_name(self, trial: TrialResult) -> str:
         """A trial's case for people: its number, its description, and which repeat."""
@@ -104,11 +104,6 @@ class Grid:
     def number(self, trial: TrialResult) -> int:
         """The number of a trial's case."""
         return self.numbers.get(row_case(trial.case), trial.index + 1)
-
-
-_TALLIES = {
-    pair: pair for pair in ((0, 1), (1, 1))
-}  # shared: a run of 100,000 cases has 100,000 of them
 
 
 def row_case(case: str) -> str:

@@ -14,7 +14,7 @@ from evenhand.report.findings import findings, usage_line, warnings
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.rates import HEADS, rate_cells
-from evenhand.report.words import count, money, safe, short_id, tokens
+from evenhand.report.words import count, money, passed_of, safe, short_id, tokens
 from evenhand.store.runfile import RunFile
 
 WIDTH = 110
@@ -29,7 +29,7 @@ def html(run: RunFile) -> str:
 def _parts(run: RunFile) -> Iterator[str]:
     meta, totals = run.meta, run.totals()
     word = verdict(totals, meta.planned, meta.pass_rate)
-    facts = [f"{totals.passed:,} of {totals.passed + totals.failed:,} passed"]
+    facts = [passed_of(totals)]
     if totals.errors:
         facts.append(count(totals.errors, "error"))
     if totals.not_applicable:

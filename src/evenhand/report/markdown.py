@@ -18,7 +18,7 @@ from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.rates import HEADS, rate_cells
 from evenhand.report.verbose import Verbose
-from evenhand.report.words import count, money, put, safe, seconds, short_id, tokens
+from evenhand.report.words import count, money, passed_of, put, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
 
 WIDTH = 100
@@ -30,8 +30,7 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
     """Writes the run; how many trials there were."""
     meta, totals = run.meta, run.totals()
     word = verdict(totals, meta.planned, meta.pass_rate)
-    known = totals.passed + totals.failed
-    facts = [f"**{word}**", f"{totals.passed:,} of {known:,} passed"]
+    facts = [f"**{word}**", passed_of(totals)]
     if totals.errors:
         facts.append(count(totals.errors, "error"))
     if totals.not_applicable:

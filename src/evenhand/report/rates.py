@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evenhand.report.words import interval, money, percent, seconds
-from evenhand.stats.interval import mean_of_sums, wilson_of_clusters
-from evenhand.stats.paired import FEWEST
+from evenhand.report.means import Mean, known_scale, mean_cell, mean_of
+from evenhand.report.words import interval, money, percents, seconds
 from evenhand.stats.repeats import OfTries, of_tries
-from evenhand.store.counted import Tally
+from evenhand.stats.tallies import Share, Tally, rate_of
+from evenhand.store.counted import CaseTally
 from evenhand.store.runfile import RunFile
 
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
@@ -18,104 +17,145 @@ HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A column's pass rate. Repeats of a case are not taken for more cases: they widen what is known of that case only.
+    """A column's pass rate. Every case counts once: repeats widen what is known of that case only.
 
     Attributes:
         variant: The column's index.
         passed: Trials that passed.
-        trials: Trials with a verdict.
-        cases: Cases with a verdict.
-        low: The lower end of the interval, 95 %; 0 where nothing is known.
-        high: The upper end; 1 where nothing is known.
-        flaky: Its cases that passed in some repeats and failed in others, the ones that passed least first.
-        tries: For each number of tries up to the most repeats that a case has: how many cases pass at least once, and
-            how many every time. Empty without repeats.
+        trials: Trials that passed, failed or are in error.
+        errors: Those of them that are in error.
+        cases: Cases with such a trial.
+        share: The mean of the cases' shares, as far as errors leave it known, with its interval; None for no cases.
     """
 
     variant: int
     passed: int
     trials: int
+    errors: int
     cases: int
-    low: float
-    high: float
-    flaky: tuple[Tally, ...]
-    tries: tuple[OfTries, ...] = ()
+    share: Share | None
+
+    def __str__(self) -> str:
+        """The rate as tables have it: `88 %`, or `50–90 %` where errors leave it open; a dash for no cases."""
+        return "–" if self.share is None else percents(self.share.least, self.share.most)
 
     @property
-    def rate(self) -> float | None:
-        """The share that passed; None for none with a verdict."""
-        return self.passed / self.trials if self.trials else None
+    def reach(self) -> str:
+        """Its interval as tables have it, in per cent; a dash for no cases."""
+        return "–" if self.share is None else interval(self.share.low, self.share.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """What repeats of a column's cases say.
+
+    Attributes:
+        variant: The column's index.
+        cases: Cases with a trial that passed, failed or is in error.
+        flaky: Those that passed in some repeats and failed in others, the ones that passed least first.
+        tries: For each number of tries up to the most repeats that a case has: how many cases pass at least once, and
+            how many every time. Empty without repeats.
+    """
+
+    variant: int
+    cases: int
+    flaky: tuple[CaseTally, ...]
+    tries: tuple[OfTries, ...]
 
 
 def rates(run: RunFile) -> list[Rate]:
-    """The pass rate of each column, in the order of `meta.variants`.
-
-    Trials that were chosen by what came of them say nothing of repeats: `flaky` and `tries` are empty then.
-    """
-    clusters: list[list[tuple[int, int]]] = [[] for _ in run.meta.variants]
-    flaky: list[list[Tally]] = [[] for _ in run.meta.variants]
-    shared: dict[
-        tuple[int, int], tuple[int, int]
-    ] = {}  # a few different pairs for any number of cases
-    for tally in run.tallies():
-        pair = (tally.passed, tally.n)
-        clusters[tally.variant].append(shared.setdefault(pair, pair))
-        if 0 < tally.passed < tally.n and not run.by_outcome:
-            flaky[tally.variant].append(tally)
+    """The pass rate of each column, in the order of `meta.variants`."""
     return [
         Rate(
             variant,
-            sum(passed for passed, _ in found),
-            sum(n for _, n in found),
-            len(found),
-            *wilson_of_clusters(found),
-            tuple(sorted(flaky[variant], key=lambda tally: tally.passed / tally.n)),
-            () if run.by_outcome else _tries(found),
+            sum(tally.passed for tally in tallies),
+            sum(tally.n for tally in tallies),
+            sum(tally.errors for tally in tallies),
+            len(tallies),
+            rate_of(tallies),
         )
-        for variant, found in enumerate(clusters)
+        for variant, tallies in enumerate(_columns(run))
     ]
 
 
-def _tries(tallies: Sequence[tuple[int, int]]) -> tuple[OfTries, ...]:
-    most = max((n for _, n in tallies), default=0)
+def repeats(run: RunFile) -> list[Repeats]:
+    """What repeats say of each column, in the order of `meta.variants`.
+
+    Trials that were chosen by what came of them say nothing of repeats: `flaky` and `tries` are empty then.
+    """
+    columns = _columns(run)
+    flaky: list[list[CaseTally]] = [[] for _ in columns]
+    for case in () if run.by_outcome else run.tallies():
+        if case.tally.flaky:
+            flaky[case.variant].append(case)
+    return [
+        Repeats(
+            variant,
+            len(tallies),
+            tuple(sorted(flaky[variant], key=lambda case: case.tally.least)),
+            () if run.by_outcome else _tries(tallies),
+        )
+        for variant, tallies in enumerate(columns)
+    ]
+
+
+def _columns(run: RunFile) -> list[list[Tally]]:
+    """Each column's tallies, one for each case."""
+    columns: list[list[Tally]] = [[] for _ in run.meta.variants]
+    for case in run.tallies():
+        columns[case.variant].append(case.tally)
+    return columns
+
+
+def _tries(tallies: Sequence[Tally]) -> tuple[OfTries, ...]:
+    most = max((tally.n for tally in tallies), default=0)
     if most < 2:
         return ()
     return tuple(found for k in range(1, most + 1) if (found := of_tries(tallies, k)))
 
 
-Mean = tuple[float, float, float] | None
+def share_row(share: Share | None) -> dict[str, float | None]:
+    """A rate, the two ends between which errors leave it, and the ends of its interval; null where nothing is known.
 
-
-def mean_of(cases: Sequence[tuple[float, int]]) -> Mean:
-    """A mean over cases and its interval, 95 %, repeats of a case not taken for more cases; None for no cases.
-
-    The ends are infinite where cases are fewer than FEWEST: what t makes of two or three reaches beyond any scale.
+    `rate` itself is null where the two ends differ.
     """
-    found = mean_of_sums(cases)
-    return found if found is None or len(cases) >= FEWEST else (found[0], -math.inf, math.inf)
+    return {
+        "rate": share and share.value,
+        "rate_least": share and share.least,
+        "rate_most": share and share.most,
+        "low": share and share.low,
+        "high": share and share.high,
+    }
 
 
-def mean_cell(found: Mean, told: Callable[[float], str] = "{:.2f}".format) -> str:
-    """A mean for a table, with half the width of its interval; a question mark where that is not known."""
-    if found is None:
-        return "–"
-    mean, _, high = found
-    return f"{told(mean)} ±{'?' if math.isinf(high) else told(high - mean)}"
+def scores(run: RunFile) -> list[Mean | None]:
+    """The mean score of each column, in the order of `meta.variants`; None for a column without scores."""
+    sums, declared = run.sums(), run.scales()
+    means: list[Mean | None] = []
+    for variant in run.meta.variants:
+        ends = sums.score_range(variant.index)
+        scale = known_scale(declared.get((variant.index, "")), *ends) if ends else None
+        means.append(mean_of(sums.scores(variant.index), scale))
+    return means
+
+
+def latencies(run: RunFile) -> list[Mean | None]:
+    """The mean latency of each column, in seconds; None for a column that was not asked."""
+    sums = run.sums()
+    return [mean_of(sums.latencies(variant.index)) for variant in run.meta.variants]
 
 
 def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """A row of texts for each column, under HEADS, for reports that have a table of their own; the name comes first."""
-    sums = zip(run.score_sums(), run.latency_sums(), strict=True)
-    for name, rate, totals, (scores, latencies) in zip(
-        names, rates(run), run.by_variant(), sums, strict=True
-    ):
+    columns = zip(names, rates(run), run.by_variant(), scores(run), latencies(run), strict=True)
+    for name, rate, totals, score, latency in columns:
         yield (
             name,
             f"{rate.passed:,}/{rate.trials:,}",
-            "–" if rate.rate is None else percent(rate.rate),
-            interval(rate.low, rate.high) if rate.trials else "–",
-            mean_cell(mean_of(scores)),
-            mean_cell(mean_of(latencies), seconds),
+            str(rate),
+            rate.reach,
+            mean_cell(score),
+            mean_cell(latency, seconds),
             money(totals.cost_usd),
             f"{totals.errors:,}",
         )

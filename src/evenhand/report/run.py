@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.run import VerdictWord, verdict
-from evenhand.report.words import short_id
+from evenhand.report.words import passed_of, short_id
 from evenhand.store.runfile import RunFile
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ class Run(RunFile):
 
     def __repr__(self) -> str:
         totals = self.totals()
-        known = totals.passed + totals.failed
         errors = f", {totals.errors} in error" if totals.errors else ""
-        return f"<Run {short_id(self.meta.id)}: {self.verdict}, {totals.passed} of {known} passed{errors}>"
+        return f"<Run {short_id(self.meta.id)}: {self.verdict}, {passed_of(totals)}{errors}>"
 
     def __str__(self) -> str:
         from evenhand.report.console import show  # noqa: PLC0415 (when it is asked for)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,11 +13,12 @@ from statistics import fmean
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.score import SHARES, Outcome, Scale
 from evenhand.core.variant import Variant
 from evenhand.report.grid import column_names
 from evenhand.report.summaries import described
 from evenhand.report.words import clip, safe, short_id
+from evenhand.stats.tallies import Range
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
@@ -53,7 +55,7 @@ class Side:
 
 
 @dataclass(slots=True)
-class Tally:
+class Values:
     """What one case came to in one metric, over its repeats."""
 
     values: list[float] = field(default_factory=list[float])
@@ -61,11 +63,26 @@ class Tally:
     other: int = 0
 
     @property
-    def mean(self) -> float | None:
-        """The mean over the repeats that have a value; None where none has."""
-        if len(self.values) == 1:
-            return self.values[0]
-        return fmean(self.values) if self.values else None
+    def n(self) -> int:
+        """How many repeats have a value or are in error."""
+        return len(self.values) + self.errors
+
+    def mean(self, scale: Range | None) -> Range | None:
+        """The mean over those repeats, an error having any value of the scale; None where nothing is known.
+
+        Args:
+            scale: The lowest and the highest value that an error may have had; None where nobody knows.
+        """
+        if not self.errors:
+            if not self.values:
+                return None
+            mean = self.values[0] if len(self.values) == 1 else fmean(self.values)
+            return Range(mean, mean)
+        if scale is None:
+            return None
+        total = math.fsum(self.values)
+        least, most = ((total + self.errors * end) / self.n for end in scale)
+        return Range(least, most)
 
 
 @dataclass
@@ -78,18 +95,20 @@ class Seen:
         clusters: What each case belongs to; missing where its metadata does not say.
         labels: Everything that could be compared, by name.
         bounded: For each metric which bounds there were: `least`, `most`.
+        scales: For each metric the lowest and the highest value there can be, as far as scorers say so.
         lower: Metrics of which the run itself says that less is better.
         judges: For each metric the judges, with the versions of what they were told.
         keys: The metadata that cases have.
     """
 
-    metrics: dict[str, dict[str, Tally]] = field(default_factory=dict[str, dict[str, Tally]])
+    metrics: dict[str, dict[str, Values]] = field(default_factory=dict[str, dict[str, Values]])
     names: dict[str, str] = field(default_factory=dict[str, str])
     clusters: dict[str, bytes] = field(default_factory=dict[str, bytes])
     labels: dict[str, None] = field(default_factory=dict[str, None])
     bounded: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     judges: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     lower: frozenset[str] = frozenset()
+    scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
     keys: set[str] = field(default_factory=set[str])
 
 
@@ -187,8 +206,21 @@ def read(
         wanted: The metrics; with none, whether trials passed and everything that was counted under a name.
         cluster: The key of the metadata that says what belongs together; empty for none.
     """
-    lower = _lower(run)
-    seen = {column: Seen(lower=lower) for column in columns}
+    lower, counted, scales = _lower(run), _counted(run), run.scales()
+    seen = {
+        column: Seen(
+            lower=lower,
+            scales={
+                **dict.fromkeys(counted, SHARES),
+                **{
+                    metric or "score": scale
+                    for (variant, metric), scale in scales.items()
+                    if variant == column
+                },
+            },
+        )
+        for column in columns
+    }
     broken: list[tuple[int, str, Collection[str]]] = []
     for trial in run.trials():
         found = seen.get(trial.variant)
@@ -203,10 +235,10 @@ def read(
             value = _value(trial, metric, asked.get(metric, ()))
             if value is not None:
                 cases = found.metrics.setdefault(metric, {})
-                tally = cases.get(trial.case)
-                if tally is None:
-                    tally = cases[trial.case] = Tally()
-                _count(tally, value)
+                values = cases.get(trial.case)
+                if values is None:
+                    values = cases[trial.case] = Values()
+                _count(values, value)
             for outcome in trial.outcomes if metric == PASSED else asked.get(metric, ()):
                 _note(found, metric, outcome)
         found.names.setdefault(trial.case, trial.description or trial.case)
@@ -217,13 +249,19 @@ def read(
     for column, case, measured in broken:  # what else the column measures is in error, too
         for metric, cases in seen[column].metrics.items():
             if metric not in measured:
-                cases.setdefault(case, Tally()).errors += 1
+                cases.setdefault(case, Values()).errors += 1
     return seen
 
 
 def _lower(run: RunFile) -> frozenset[str]:
     """The metrics of `score` and `score_batch` of which less is better; other runs say it by their bounds."""
     return frozenset(one["name"] for one in described(run) if one["best"] == "low")
+
+
+def _counted(run: RunFile) -> frozenset[str]:
+    """The metrics of `score` and `score_batch` that are from 0 to 1, and the score that is made of them."""
+    metrics = described(run)
+    return frozenset([one["name"] for one in metrics if one["counted"]] + ["score"] * bool(metrics))
 
 
 def _asked(outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:
@@ -259,13 +297,13 @@ def _value(trial: TrialResult, metric: str, asked: Sequence[Outcome]) -> float |
     return fmean(scores) if scores else "not_applicable" if asked else None
 
 
-def _count(tally: Tally, value: float | str) -> None:
+def _count(values: Values, value: float | str) -> None:
     if isinstance(value, float | int):
-        tally.values.append(value)
+        values.values.append(value)
     elif value == "error":
-        tally.errors += 1
+        values.errors += 1
     else:
-        tally.other += 1
+        values.other += 1
 
 
 def _note(seen: Seen, metric: str, outcome: Outcome) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from evenhand.core.run import TrialResult
-from evenhand.stats.interval import mean_of_clusters, wilson_of_shares
-from evenhand.stats.paired import FEWEST
+from evenhand.core.score import SHARES
+from evenhand.report.means import known_scale, mean_of
 from evenhand.store.runfile import RunFile
 
 OVERALL = "overall"
@@ -23,8 +23,8 @@ class Summary:
         metric: Its name; `overall` for the weighted mean of each case.
         n: How many cases have a number.
         mean: Their mean; None for none.
-        low: The lower end of its 95 % interval, Student's, within what numbers there can be; Wilson's where all cases
-            are 0 or 1, or equal. None for fewer than two cases; five, where numbers have no ends.
+        low: The lower end of its 95 % interval: see `mean_of`. Cases in error may have had any number that there can
+            be. None where nobody knows: numbers without ends of fewer than five cases, or all alike.
         high: The upper end.
         sd: The standard deviation of the cases, n − 1 below; None for fewer than two.
         least: The lowest number.
@@ -64,15 +64,12 @@ class _Seen:
         sd = low = high = None
         if mean is not None and n > 1:
             sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-            _, low, high = mean_of_clusters([[value] for value in values]) or (mean, mean, mean)
-            alike = not sd and 0 <= mean <= 1  # equal cases do not make it certain
-            if self.counted and (alike or {*values} <= {0.0, 1.0}):
-                _, low, high = wilson_of_shares(values)
-            elif self.counted:
-                low, high = max(0.0, low), min(1.0, high)
-            elif n < FEWEST:  # a distance of 14 give or take 120 says nothing
-                low = high = None
         least, most = (min(values), max(values)) if values else (None, None)
+        if least is not None and most is not None:
+            scale = known_scale(SHARES, least, most) if self.counted else None
+            cases = [(value, 1, 0) for value in values] + [(0.0, 0, 1)] * self.errors
+            found = mean_of(cases, scale)
+            low, high = (found.low, found.high) if found else (None, None)
         return Summary(
             metric,
             n,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evenhand.core.run import Totals
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
-from evenhand.report.rates import mean_cell, mean_of
-from evenhand.report.words import clip, columns, interval, money, padded, percent, seconds
-from evenhand.stats.interval import wilson_of_clusters
+from evenhand.report.means import mean_cell, mean_of
+from evenhand.report.rates import Rate, latencies, rates, scores
+from evenhand.report.words import clip, columns, money, padded, seconds
 from evenhand.store.runfile import RunFile
 
 WORDY = 20
@@ -37,12 +36,12 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     noun = "eval" if any(v.eval for v in meta.variants) else "prompt"
     table = [
         _Column(noun if one_model else f"{noun} · model", names, left=True),
-        _Column(" passed", _rates(totals, grid), left=True),
+        _Column(" passed", _rates(rates(run)), left=True),
     ]
     extra = [
-        _Column("score", [mean_cell(mean_of(cases)) for cases in run.score_sums()]),
+        _Column("score", [mean_cell(mean) for mean in scores(run)]),
         *_words(run, sum(t.trials for t in totals)),
-        _Column("latency", [mean_cell(mean_of(cases), seconds) for cases in run.latency_sums()]),
+        _Column("latency", [mean_cell(mean, seconds) for mean in latencies(run)]),
         _Column("cost", [money(t.cost_usd) for t in totals]),
         *_counted("judge calls", run.judge_calls()),
         *_counted("errors", [t.errors for t in totals]),
@@ -68,18 +67,16 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     return lines
 
 
-def _rates(totals: Sequence[Totals], grid: Grid) -> list[str]:
-    pairs = [f"{t.passed}/{t.passed + t.failed}" for t in totals]
+def _rates(found: Sequence[Rate]) -> list[str]:
+    pairs = [f"{rate.passed}/{rate.trials}" for rate in found]
     most = max(7, *map(len, pairs))
-    texts: list[str] = []
-    for t, pair, tallies in zip(totals, pairs, grid.passed, strict=True):
-        known = t.passed + t.failed
-        if not known:
-            texts.append("–".rjust(most))
-            continue
-        reach = interval(*wilson_of_clusters(list(tallies.values())))
-        texts.append(f"{pair:>{most}}  {percent(t.passed / known):>5}  [{reach}]")
-    return texts
+    wide = max(5, *(len(str(rate)) for rate in found))
+    return [
+        "–".rjust(most)
+        if rate.share is None
+        else f"{pair:>{most}}  {rate!s:>{wide}}  [{rate.reach}]"
+        for rate, pair in zip(found, pairs, strict=True)
+    ]
 
 
 def _words(run: RunFile, trials: int) -> list[_Column]:
@@ -87,7 +84,7 @@ def _words(run: RunFile, trials: int) -> list[_Column]:
     if trials > READ:
         return []
     found = [mean_of(cases) for cases in run.word_sums()]
-    if not any(mean is not None and mean[0] >= WORDY for mean in found):
+    if not any(mean is not None and mean.value >= WORDY for mean in found):
         return []
     return [_Column("words", [mean_cell(mean, "{:.0f}".format) for mean in found])]
 

@@ -2,60 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from evenhand.report.words import interval, percent
+from evenhand.core.run import TrialResult
+from evenhand.report.rates import share_row
+from evenhand.report.words import count, interval, percents
 from evenhand.scorers.triggers import MEASURES, PRECISION, RECALL
-from evenhand.stats.interval import wilson_of_clusters
+from evenhand.stats.tallies import Share, Tally, counted, rate_of
 from evenhand.store.runfile import RunFile
+
+TRIGGERING, SHOULD = "triggering", "should_match"
+"""The keys of a case's metadata that say that it is a trigger test, and whether its query should lead to the skill."""
 
 
 @dataclass(slots=True)
-class Share:
-    """So many of so many decisions, query by query: repeats of a query are not taken for more queries."""
+class Decisions:
+    """Which of a judge's decisions were right, query by query: repeats of a query are not taken for more queries.
 
-    queries: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    Attributes:
+        least: Each query's decisions, those in error taken for what makes the share lowest.
+        most: The same for what makes it highest.
+        hits: How many decisions were right.
+        n: Of how many that were made.
+        errors: How many more there may have been, of trials in error.
+    """
+
+    least: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    most: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    hits: int = 0
+    n: int = 0
+    errors: int = 0
 
     def add(self, query: str, hit: bool) -> None:
         """One decision more."""
-        hits, n = self.queries.get(query, (0, 0))
-        self.queries[query] = hits + hit, n + 1
+        self.hits += hit
+        self.n += 1
+        for tallies in (self.least, self.most):
+            _count(tallies, query, "pass" if hit else "fail")
+
+    def add_error(self, query: str, *, worst: str, best: str) -> None:
+        """One that was not made: what it may have been, `pass`, `fail`, or `none` where it would not count."""
+        self.errors += 1
+        _count(self.least, query, worst)
+        _count(self.most, query, best)
 
     @property
-    def hits(self) -> int:
-        """How many decisions were right."""
-        return sum(hits for hits, _ in self.queries.values())
+    def share(self) -> Share | None:
+        """The share that was right, query by query; None where there may be none to tell of."""
+        least, most = rate_of(self.least.values()), rate_of(self.most.values())
+        if least is None or most is None:
+            return None
+        return Share(least.least, most.most, least.low, most.high)
 
-    @property
-    def n(self) -> int:
-        """Of how many."""
-        return sum(n for _, n in self.queries.values())
-
-    @property
-    def rate(self) -> float | None:
-        """The share, from 0 to 1; None of none."""
-        return self.hits / self.n if self.n else None
-
-    @property
-    def reach(self) -> tuple[float, float]:
-        """Its interval, 95 %, Wilson's; (0, 1) of none."""
-        return wilson_of_clusters(list(self.queries.values()))
-
-    def told(self) -> Mapping[str, object]:
+    def document(self) -> dict[str, object]:
         """For programs; null for what is not known."""
-        low, high = self.reach if self.n else (None, None)
-        return {"rate": self.rate, "n": self.n, "low": low, "high": high}
+        return {"n": self.n, "errors": self.errors, **share_row(self.share)}
 
     def __str__(self) -> str:
-        if self.rate is None:
+        share = self.share
+        if share is None:
             return "unknown"
-        return f"{percent(self.rate)} [{interval(*self.reach)}]"
+        return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
+
+
+def _count(tallies: dict[str, Tally], query: str, outcome: str) -> None:
+    tallies[query] = counted(tallies.get(query, Tally()), outcome)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a column's queries come to. A query whose judge gave no decision is in neither.
+    """What a column's queries come to. A query whose judge gave no decision may have led to the skill or not.
 
     Attributes:
         variant: The column's index.
@@ -64,15 +81,24 @@ class Found:
     """
 
     variant: int
-    precision: Share = field(default_factory=Share)
-    recall: Share = field(default_factory=Share)
+    precision: Decisions = field(default_factory=Decisions)
+    recall: Decisions = field(default_factory=Decisions)
+
+    def add_error(self, query: str, *, wanted: bool) -> None:
+        """A trial without a decision, whose query should lead to the skill or should not."""
+        if wanted:
+            self.recall.add_error(query, worst="fail", best="pass")
+            self.precision.add_error(query, worst="none", best="pass")
+        else:
+            self.precision.add_error(query, worst="fail", best="none")
 
     def __str__(self) -> str:
         precision, recall = self.precision, self.recall
+        without = count(precision.errors, "trial") + " without a decision"
         return (
             f"precision {precision}, {precision.hits:,} of {precision.n:,} that matched should · "
             f"recall {recall}, {recall.hits:,} of {recall.n:,} that should match did"
-        )
+        ) + (f" · {without}" if precision.errors else "")
 
 
 def found_by_triggers(run: RunFile, places: Sequence[int] | None = None) -> list[Found]:
@@ -87,10 +113,22 @@ def found_by_triggers(run: RunFile, places: Sequence[int] | None = None) -> list
     found: dict[int, Found] = {}
     if run.by_outcome:
         return []
-    for trial in run.measuring(MEASURES) if places is None else run.at(places):
+    for trial in _trials(run) if places is None else run.at(places):
+        decided = False
         for outcome in trial.outcomes:
             for name in outcome.named.keys() & {PRECISION, RECALL}:
                 one = found.setdefault(trial.variant, Found(trial.variant))
-                share = one.precision if name == PRECISION else one.recall
-                share.add(trial.case, bool(outcome.named[name]))
+                decisions = one.precision if name == PRECISION else one.recall
+                decisions.add(trial.case, bool(outcome.named[name]))
+                decided = True
+        if trial.outcome == "error" and not decided and trial.metadata.get(TRIGGERING) is True:
+            one = found.setdefault(trial.variant, Found(trial.variant))
+            one.add_error(trial.case, wanted=trial.metadata.get(SHOULD) is True)
     return [found[variant] for variant in sorted(found)]
+
+
+def _trials(run: RunFile) -> Iterator[TrialResult]:
+    """The trials of trigger tests, and maybe others."""
+    yield from run.measuring(MEASURES)
+    if run.totals().errors:
+        yield from (trial for trial in run.measuring(TRIGGERING) if trial.outcome == "error")

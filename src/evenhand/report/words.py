@@ -14,7 +14,7 @@ import unicodedata
 from pathlib import Path
 from typing import TextIO
 
-from evenhand.core.run import SHORT_ID
+from evenhand.core.run import SHORT_ID, Totals
 
 # C0 and C1 controls without tab and line feed, marks of direction, characters that nobody sees, tags, lone surrogates.
 _UNSAFE = re.compile(
@@ -104,6 +104,26 @@ def percent(share: float) -> str:
     if number == 0 and share > 0:
         number = 1
     return f"{number} %"
+
+
+def percents(least: float, most: float) -> str:
+    """A share that errors may leave open, as a percentage, or as the two between which it lies.
+
+    >>> percents(7 / 8, 7 / 8), percents(0.5, 0.9), percents(0.901, 0.902)
+    ('88 %', '50–90 %', '90 %')
+    """
+    low, high = percent(least), percent(most)
+    return high if low == high else f"{low.removesuffix(' %')}–{high}"
+
+
+def passed_of(totals: Totals) -> str:
+    """How many trials passed, of those that count: an error may have been a pass, what did not apply could not."""
+    return f"{totals.passed:,} of {counting(totals):,} passed"
+
+
+def counting(totals: Totals) -> int:
+    """How many trials are in a pass rate: those that passed, failed or are in error."""
+    return totals.passed + totals.failed + totals.errors
 
 
 def interval(low: float, high: float) -> str:

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import Scale, Score
 from evenhand.scorers.text import quoted
 
 _EPSILON = 2.2e-16
@@ -261,11 +261,41 @@ def _graded(
                 hint=_SHAPE,
             )
         named[str(key)] = _finite(number, f"a named score {key!r}", name)
+    scale = _scale(fields.get("scale"), value, name)
     parts = fields.get("componentResults")
     metadata: dict[str, Any] = dict(_mapping(fields.get("metadata")))
     if isinstance(parts, (list, tuple)) and parts:
         metadata["components"] = [_component(part) for part in cast("list[object]", parts)]
-    return Score(value, passed is not negated, why, metadata, named)
+    return Score(value, passed is not negated, why, metadata, named, scale=scale)
+
+
+def _scale(given: object, score: float, name: str) -> Scale | None:
+    """What a function says of the lowest and the highest score there can be.
+
+    Raises:
+        CodeError: It is no such pair, or the score is not between the two.
+    """
+    if given is None:
+        return None
+    ends = [_scalar(end) for end in cast("list[object]", given)] if _is_list(given) else []
+    match ends:
+        case [float(low), float(high)] if -math.inf < low < high < math.inf:
+            pass
+        case _:
+            raise CodeError(
+                f"{name} returned 'scale': {given!r}, which is not a lowest and a highest score",
+                hint="Return a list of two numbers, such as 'scale': [1, 5].",
+            )
+    if not low <= score <= high:
+        raise CodeError(
+            f"{name} returned 'score': {score:g}, which is off its scale from {low:g} to {high:g}",
+            hint="Return a score on the scale, or another scale.",
+        )
+    return low, high
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, (list, tuple))
 
 
 def _scalar(value: object) -> object:
@@ -312,6 +342,7 @@ def _fields(result: object) -> Mapping[str, object] | None:
             "named_scores",
             "component_results",
             "metadata",
+            "scale",
         )
         given = {name: getattr(result, name) for name in names if hasattr(result, name)}
         given = {"pass" if name == "passed" else name: value for name, value in given.items()}

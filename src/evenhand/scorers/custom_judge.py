@@ -165,7 +165,11 @@ class CustomJudge(Generic[S]):
         graded = [(name, g) for name, g in _fields(judgement) if isinstance(g, Graded)]
         named = {name: float(g.score) for name, g in graded}
         passed = overall if isinstance(overall, bool) else None
-        return Score(float(overall), passed, _reason(judgement, graded), metadata, named)
+        own = type(self).overall is CustomJudge.overall
+        scales = set(grades_of(self.schema).values()) if own and passed is None else set()
+        scale = scales.pop() if len(scales) == 1 else None
+        reason = _reason(judgement, graded)
+        return Score(float(overall), passed, reason, metadata, named, scale=scale)
 
     @classmethod
     def judgement(cls, outcome: Outcome) -> S:

@@ -95,7 +95,8 @@ class Rating(AsksJudge):
             "scale": list(rubric.scale),
             **kept(reply, model, version, confidence, self.unsure_below, text),
         }
-        return Score(found, None, reasoning, metadata)
+        low, high = map(float, rubric.scale)
+        return Score(found, None, reasoning, metadata, scale=(low, high))
 
     @property
     def _rubric(self) -> Rubric:

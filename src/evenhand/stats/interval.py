@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean
+from statistics import NormalDist
 
 from evenhand.stats.beta import beta_quantile
 from evenhand.stats.student import t_quantile
@@ -81,71 +81,6 @@ def clopper_pearson(successes: int, n: int, confidence: float = CONFIDENCE) -> t
     low = beta_quantile(successes, n - successes + 1, tail) if successes else 0.0
     high = beta_quantile(successes + 1, n - successes, 1 - tail) if successes < n else 1.0
     return low, high
-
-
-def wilson_of_shares(
-    shares: Sequence[float], most: float = 1.0, confidence: float = CONFIDENCE
-) -> tuple[float, float, float]:
-    """The mean of what cases have each a share of, from 0 to 1, and its interval: (mean, low, high).
-
-    The interval is Wilson's of as many yes-or-no cases as have the variance that was seen: shares that lie close
-    together say more than yes and no do. With shares of 0 and 1 alone it is Wilson's own.
-
-    Args:
-        shares: One for each case, from 0 to 1. With none nothing is known: (0, 0, 1).
-        most: How many yes-or-no cases one case can be worth: its number of repeats, at least 1.
-        confidence: Of the interval, two-sided.
-
-    Source: the effective sample size is Kish's (Survey Sampling, 1965).
-    """
-    n = len(shares)
-    if not n:
-        return 0.0, 0.0, 1.0
-    mean = min(1.0, max(0.0, fmean(shares)))
-    squares = math.fsum((share - mean) ** 2 for share in shares)
-    full = (n - 1) * mean * (1 - mean)
-    if n > 1:
-        squares *= (t_quantile(confidence, n - 1) / z_of(confidence)) ** 2
-    worth = 1.0 if full <= 0 else most if squares <= full / most else max(1.0, full / squares)
-    return mean, *wilson(mean * n * worth, n * worth, confidence)
-
-
-def wilson_of_clusters(
-    clusters: Sequence[tuple[int, int]], confidence: float = CONFIDENCE
-) -> tuple[float, float]:
-    """The Wilson interval of a pass rate whose trials come in clusters: the repeats of one case are not new cases.
-
-    The number of trials is divided by the design effect, the ratio of the clustered variance of the rate to that of as
-    many independent trials; it is never less than 1, and never more than the mean cluster size, which is what it comes
-    to when all repeats of a case agree.
-
-    Args:
-        clusters: For each case, how many of its trials passed, and how many there were. Empty clusters are left out.
-
-    Returns:
-        The interval; (0, 1) for nothing.
-
-    Source: the clustered variance as in Miller, "Adding Error Bars to Evals" (2024), arXiv:2411.00640, §2.2, with the
-        correction G/(G−1) and Student's quantile for the normal's: the variance was seen in G clusters; the effective
-        sample size is Kish's (Survey Sampling, 1965).
-    """
-    kept = [(passed, n) for passed, n in clusters if n]
-    n = sum(size for _, size in kept)
-    passed = sum(count for count, _ in kept)
-    if not n:
-        return 0.0, 1.0
-    mean_size = n / len(kept)
-    p = passed / n
-    if mean_size == 1:
-        return wilson(passed, n, confidence)
-    if p in (0.0, 1.0) or len(kept) == 1:
-        effect = mean_size  # nothing tells repeats of one case from one another
-    else:
-        groups = len(kept)
-        clustered = sum((count - size * p) ** 2 for count, size in kept) * groups / (groups - 1)
-        clustered *= (t_quantile(confidence, groups - 1) / z_of(confidence)) ** 2
-        effect = min(mean_size, max(1.0, clustered / (n * p * (1 - p))))
-    return wilson(passed / effect, n / effect, confidence)
 
 
 def mean_of_clusters(

@@ -4,8 +4,10 @@ How it works. Each case gives one difference: the mean over its repeats under th
 repeats are never taken for more cases, and cases that belong together (a document asked about five times) are never
 taken for independent ones: they are kept in clusters, and whole clusters vary.
 
-- The test throws the signs of the clusters' differences. For cases that passed or failed it is McNemar's exact test.
-- The interval of a difference of pass rates is Tango's; of scores, Student's t over clusters.
+- For pass rates the test throws the signs of the clusters' differences; for cases that passed or failed once it is
+  McNemar's exact test. The interval of the difference is Tango's.
+- For scores, test and interval are those of a mean on a known scale (`bounded`): they hold whatever the distributions
+  of the two, where Student's t and the throwing of signs take differences for symmetric.
 - A difference counts as shown where both agree: the test, corrected for the number of tests, and the interval.
 """
 
@@ -15,15 +17,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Literal
 
-from evenhand.stats.compare import mcnemar, paired_rates
-from evenhand.stats.interval import CONFIDENCE, mean_of_clusters, z_of
+from evenhand.stats.bounded import Scale, mean_on_scale, p_on_scale
+from evenhand.stats.compare import paired_rates
+from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.permutation import sign_flip
+from evenhand.stats.power import POWER, detectable_exact
 from evenhand.stats.student import t_quantile
 
 FEWEST = 5
 """With fewer cases nothing is said of which is better, whatever they scored."""
+
+FEWEST_UNSCALED = 20
+"""The same for scores on a scale that is not known."""
 
 Word = Literal["better", "worse", "non-inferior", "no detectable difference", "undecided"]
 
@@ -36,11 +44,17 @@ class Differences:
         clusters: The cases' differences, those together that belong together. No cluster is empty.
         rates: Whether they are differences of pass rates, from −1 to 1, and not of scores.
         repeats: How many trials a case has, on average; at least 1.
+        scale: The lowest and the highest difference of scores there can be; None where all scores are one number, and
+            for pass rates.
+        scaled: Whether that is known. If not it is how far apart the scores were that were seen, and nothing is said
+            of fewer than FEWEST_UNSCALED cases.
     """
 
     clusters: Sequence[Sequence[float]]
     rates: bool = False
     repeats: float = 1.0
+    scale: Scale | None = None
+    scaled: bool = True
 
     @cached_property
     def cases(self) -> tuple[float, ...]:
@@ -69,16 +83,18 @@ class Differences:
 
         For pass rates it is Tango's, of as many cases as say as much: repeats that agree make a case worth more, up
         to their number; cases of a cluster that go together are worth less, down to one for a cluster. For no cases it
-        is from −1 to 1; for scores of fewer than FEWEST clusters, which would reach beyond any scale, without end.
+        is from −1 to 1; for scores of fewer than FEWEST clusters without end.
 
-        Source: Tango (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B; for scores Miller,
-            "Adding Error Bars to Evals" (2024), arXiv:2411.00640, §2.2 and §4.
+        Source: Tango (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B; for scores see
+            `mean_on_scale`.
         """
         if not self.rates:
-            found = mean_of_clusters(self.clusters, confidence)
-            if found is None or len(self.clusters) < FEWEST:
+            if len(self.clusters) < FEWEST:
                 return -math.inf, math.inf
-            return found[1], found[2]
+            if self.scale is None:
+                return 0.0, 0.0
+            found = mean_on_scale(self._sums, self.scale, confidence)
+            return found[1:] if found else (-math.inf, math.inf)
         worth = 1.0 if self.plain else self._worth(confidence)
         ahead = math.fsum(d for d in self.cases if d > 0) * worth
         behind = -math.fsum(d for d in self.cases if d < 0) * worth
@@ -86,27 +102,41 @@ class Differences:
         return found.low, found.high
 
     def p(self) -> float:
-        """The two-sided p-value that there is no difference; 1 for no cases. See `sign_flip`."""
-        return sign_flip([math.fsum(cluster) for cluster in self.clusters])
+        """The two-sided p-value that there is no difference; 1 for no cases. See `sign_flip` and `p_on_scale`."""
+        if self.rates:
+            return sign_flip([total for total, _ in self._sums])
+        return 1.0 if self.scale is None else p_on_scale(self._sums, self.scale)
 
-    def smallest(self, level: float = 1 - CONFIDENCE) -> float | None:
-        """The smallest difference that these cases could have shown, varying as they do; None where none could.
+    def can_show(self, level: float = 1 - CONFIDENCE) -> bool:
+        """Whether so many cases can show any difference at all: one where every case goes the same way.
 
         Args:
             level: The p-value that it takes.
         """
-        if 2 ** (1 - len(self.clusters)) > level:
-            return None  # even if all of them go one way
-        if not self.plain:
-            low, high = self.interval(1 - level)
-            return (high - low) / 2
-        differing = sum(d != 0 for d in self.cases)
-        while 2 ** (1 - differing) > level:
-            differing += 1
-        fewer = 0
-        while mcnemar(differing - fewer - 1, fewer + 1) <= level:
-            fewer += 1
-        return (differing - 2 * fewer) / self.n
+        return 2 ** (1 - len(self.clusters)) <= level
+
+    def smallest(self, level: float = 1 - CONFIDENCE) -> float | None:
+        """The smallest true difference that cases like these show four times in five; None where they show none.
+
+        Args:
+            level: The p-value that it takes.
+        """
+        if not self.can_show(level):
+            return None
+        if self.plain:
+            differing = sum(d != 0 for d in self.cases) / self.n
+            return detectable_exact(self.n, differing, level)
+        low, high = self.interval(1 - level)
+        if math.isinf(low):
+            return None
+        shown = z_of(1 - level)
+        smallest = (high - low) / 2 * (shown + NormalDist().inv_cdf(POWER)) / shown
+        largest = 1.0 if self.rates else self.scale[1] if self.scale else 0.0
+        return smallest if smallest <= largest else None
+
+    @property
+    def _sums(self) -> list[tuple[float, float]]:
+        return [(math.fsum(cluster), len(cluster)) for cluster in self.clusters]
 
     def _worth(self, confidence: float) -> float:
         """How many yes-or-no cases one case is worth: the ratio of the two variances of their sum.
@@ -146,15 +176,14 @@ def verdict(
         worse is corrected after Bonferroni.
     """
     level = 1 - CONFIDENCE
-    if differences.n < FEWEST:
+    if differences.n < (FEWEST if differences.scaled else FEWEST_UNSCALED):
         return "undecided"
     low, high = differences.interval()
     shown = p <= level and (low > 0 or high < 0)
     if margin is None:
         if shown:
             return "better" if low > 0 else "worse"
-        few = differences.smallest(level / of) is None
-        return "undecided" if few else "no detectable difference"
+        return "no detectable difference" if differences.can_show(level / of) else "undecided"
     if differences.interval(1 - 2 * level / of)[1] < -margin:
         return "worse"
     if differences.interval(1 - 2 * level)[0] > -margin:

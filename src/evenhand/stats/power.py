@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 
+from evenhand.stats.beta import beta_share
+from evenhand.stats.compare import mcnemar
 from evenhand.stats.interval import CONFIDENCE, z_of
 
 POWER = 0.8
+_POINTS = 40
 
 
 def cases_needed(
@@ -91,3 +95,70 @@ def detectable_mean(
         raise ValueError(msg)
     variance = between + within[0] / repeats[0] + within[1] / repeats[1]
     return (z_of(confidence) + NormalDist().inv_cdf(power)) * math.sqrt(variance / n)
+
+
+def detectable_exact(
+    n: int, differing: float, level: float = 1 - CONFIDENCE, power: float = POWER
+) -> float | None:
+    """The smallest difference of pass rates that McNemar's exact test shows with this power; None where none is.
+
+    Args:
+        n: Paired cases.
+        differing: The share of cases on which the two disagree, from 0 to 1. A larger difference takes more of them.
+        level: The p-value that it takes, two-sided.
+        power: The chance to reach it.
+
+    >>> round(detectable_exact(50, 0.2), 2)
+    0.18
+    """
+    fewest = next((m for m in range(1, n + 1) if 2 ** (1 - m) <= level), None)
+    if fewest is None:
+        return None
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        if _chance_to_show(n, middle, max(middle, differing), level) >= power:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _chance_to_show(n: int, difference: float, differing: float, level: float) -> float:
+    """How likely the test is to show a difference: over how many cases may differ, how they may divide."""
+    mean, spread = n * differing, math.sqrt(n * differing * (1 - differing))
+    numbers = range(max(0, math.floor(mean - 5 * spread)), min(n, math.ceil(mean + 5 * spread)) + 1)
+    numbers = numbers[:: max(1, len(numbers) // _POINTS)]
+    ahead = (1 + difference / differing) / 2 if differing else 0.5
+    total = weight = 0.0
+    for m in numbers:
+        likely = _binomial(n, m, differing)
+        weight += likely
+        needed = _needed(m, level)
+        if needed is not None:
+            total += likely * (beta_share(needed, m - needed + 1, ahead) if needed else 1.0)
+    return total / weight
+
+
+def _binomial(n: int, m: int, share: float) -> float:
+    if share in (0.0, 1.0):
+        return float(m == n * share)
+    return math.exp(
+        math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
+        + m * math.log(share) + (n - m) * math.log1p(-share)
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def _needed(m: int, level: float) -> int | None:
+    """Of so many differing cases, the fewest on one side that the test takes for a difference; None for no number."""
+    if 2 ** (1 - m) > level:
+        return None
+    low, high = m // 2, m
+    while high - low > 1:
+        middle = (low + high) // 2
+        if mcnemar(m - middle, middle) <= level:
+            high = middle
+        else:
+            low = middle
+    return high

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evenhand.stats.interval import CONFIDENCE, wilson_of_shares
+from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.tallies import Share, Tally, share_of
 
 
 def pass_at(n: int, passed: int, k: int) -> float:
@@ -47,37 +48,41 @@ class OfTries:
 
     Attributes:
         k: Tries.
-        cases: Cases with at least so many repeats that have a verdict; the others are left out.
-        once: The share that passes at least once in k tries (pass@k), and the ends of its interval.
-        always: The share that passes every time (pass^k), and the ends of its interval.
+        cases: Cases with at least so many repeats, those in error counted; the others are left out.
+        once: The share that passes at least once in k tries (pass@k).
+        always: The share that passes every time (pass^k).
     """
 
     k: int
     cases: int
-    once: tuple[float, float, float]
-    always: tuple[float, float, float]
+    once: Share
+    always: Share
 
 
-def of_tries(
-    tallies: Sequence[tuple[int, int]], k: int, confidence: float = CONFIDENCE
-) -> OfTries | None:
+def of_tries(tallies: Sequence[Tally], k: int, confidence: float = CONFIDENCE) -> OfTries | None:
     """pass@k and pass^k over cases, each case counting once, so that repeats do not pass for more cases.
 
+    Trials in error may have passed or failed: see `evenhand.stats.tallies`.
+
     Args:
-        tallies: For each case how many of its repeats passed, and how many have a verdict.
+        tallies: One for each case.
         k: Tries, at least 1.
         confidence: Of the intervals, two-sided.
 
     Returns:
         None where no case has so many repeats.
     """
-    kept = [(passed, n) for passed, n in tallies if n >= k]
+    kept = [tally for tally in tallies if tally.n >= k]
     if not kept:
         return None
-    worth = sum(n for _, n in kept) / len(kept) / k  # so many draws of k tries, at most, has a case
-    once = wilson_of_shares([pass_at(n, passed, k) for passed, n in kept], worth, confidence)
-    always = wilson_of_shares([pass_hat(n, passed, k) for passed, n in kept], worth, confidence)
-    return OfTries(k, len(kept), once, always)
+    broken = any(tally.errors for tally in kept)
+
+    def share(estimate: Callable[[int, int, int], float]) -> Share:
+        least = [estimate(tally.n, tally.passed, k) for tally in kept]
+        most = [estimate(tally.n, tally.passed + tally.errors, k) for tally in kept]
+        return share_of(least, most if broken else None, confidence)
+
+    return OfTries(k, len(kept), share(pass_at), share(pass_hat))
 
 
 def _check(n: int, passed: int, k: int) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from evenhand.core.message import CallRole
 from evenhand.core.score import State
+from evenhand.stats.tallies import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +55,13 @@ class Usage:
     cost_usd: float | None
 
 
-class Tally(Struct, frozen=True, gc=False):
-    """How many of a case's `n` trials passed, in one variant; `first` is the place in the plan of one of them."""
+class CaseTally(Struct, frozen=True, gc=False):
+    """What a case's trials came to in one variant; `first` is the place in the plan of the first of them."""
 
     variant: int
     case: str
     first: int
-    passed: int
-    n: int
+    tally: Tally
 
 
 class TrialOutcome(Struct, frozen=True, gc=False):

@@ -9,10 +9,12 @@ import msgspec
 
 from evenhand.core.encoding import decode
 from evenhand.core.run import Totals
-from evenhand.store.counted import Tally, TrialOutcome
+from evenhand.core.score import Scale
+from evenhand.stats.tallies import Tally, tally_of
+from evenhand.store.counted import CaseTally, TrialOutcome
 from evenhand.store.encoding import read_result
 from evenhand.store.opened import Opened, readable
-from evenhand.store.sums import SUMMED, CaseSums, Sums
+from evenhand.store.sums import SUMMED, CaseSum, CaseSums
 
 _TOTALS = """
     select count(*), count(*) filter (where outcome = 'pass'), count(*) filter (where outcome = 'fail'),
@@ -76,8 +78,11 @@ class Counts(Opened):
             )
         return [rows.get(variant.index, 0) for variant in self.meta.variants]
 
-    def word_sums(self) -> list[Sums]:
-        """The same as `score_sums` for how many words outputs have that are texts. Reads every output."""
+    def word_sums(self) -> list[list[CaseSum]]:
+        """For each variant, in the order of `meta.variants`, how many words the outputs of a case have that are texts.
+
+        Reads every output.
+        """
         found: dict[int, dict[str, tuple[int, int]]] = {}
         with readable(self.path):
             for case, result in self._db.execute(
@@ -88,7 +93,10 @@ class Counts(Opened):
                     cases = found.setdefault(text.variant, {})
                     words, n = cases.get(case, (0, 0))
                     cases[case] = words + len(text.output.split()), n + 1
-        return [list(found.get(variant.index, {}).values()) for variant in self.meta.variants]
+        return [
+            [(words, n, 0) for words, n in found.get(variant.index, {}).values()]
+            for variant in self.meta.variants
+        ]
 
     def outcomes(self) -> Iterator[TrialOutcome]:
         """What became of each settled trial, in the plan's order, without the rest of it."""
@@ -100,29 +108,38 @@ class Counts(Opened):
                 before = before if case == before else case  # one text for all trials of a case
                 yield TrialOutcome(index, before, *rest)
 
-    def tallies(self) -> Iterator[Tally]:
-        """What the trials with a verdict came to, variant by variant, the cases in the plan's order."""
+    def tallies(self) -> Iterator[CaseTally]:
+        """What each case came to, variant by variant, the cases in the plan's order."""
         return self.sums().tallies()
 
-    def over_columns(self) -> list[tuple[int, int]]:
-        """For each case with a verdict in whichever column: how many of its trials passed, and how many have one."""
+    def over_columns(self) -> list[Tally]:
+        """For each case, what its trials came to in all columns together."""
         with readable(self.path):
-            return self._db.execute(
-                f"""
-                select sum(outcome = 'pass'), count(*) from {self._table()}
-                where outcome in ('pass', 'fail') group by case_id
-                """  # noqa: S608 (one of two names)
-            ).fetchall()
+            return [
+                tally_of(*counts)
+                for counts in self._db.execute(
+                    f"""
+                    select sum(outcome = 'pass'), sum(outcome = 'fail'), sum(outcome = 'error')
+                    from {self._table()}
+                    where outcome in ('pass', 'fail', 'error') group by case_id
+                    """  # noqa: S608 (one of two names)
+                )
+            ]
 
-    def score_sums(self) -> list[Sums]:
-        """For each variant, in the order of `meta.variants`, each case's sum of scores, and of how many trials."""
-        sums = self.sums()
-        return [sums.scores(variant.index) for variant in self.meta.variants]
+    def scales(self) -> dict[tuple[int, str], Scale]:
+        """By variant and metric the lowest and the highest number there can be, as far as scorers said so.
 
-    def latency_sums(self) -> list[Sums]:
-        """The same for latencies, in seconds."""
-        sums = self.sums()
-        return [sums.latencies(variant.index) for variant in self.meta.variants]
+        The metric of trials' own scores is empty.
+        """
+        with readable(self.path):
+            if not self._db.execute("select 1 from sqlite_master where name = 'scale'").fetchone():
+                return {}  # of an earlier version
+            return {
+                (variant, cast("str | None", decode(metric)) or ""): (low, high)
+                for variant, metric, low, high in self._db.execute(
+                    "select variant, metric, low, high from scale"
+                )
+            }
 
     def sums(self) -> CaseSums:
         """What each case came to in each column. Read once, and anew when the run has grown."""

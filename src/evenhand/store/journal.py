@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import sqlite3
 import time
@@ -18,12 +19,13 @@ from pathlib import Path
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
+from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets
 from evenhand.store.encoding import keep, read_result, write_text
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-from evenhand.store.writer import CALL, META, REPLY, TRIAL, Row, Writer
+from evenhand.store.writer import CALL, META, REPLY, SCALE, TRIAL, Row, Writer
 
 BACKLOG = 2_000
 GIVEN_UP = "given-up"
@@ -77,6 +79,7 @@ class Journal:
         self._recorded: dict[tuple[int, str, int], int] = {}
         self._answers: dict[tuple[str, str], int] = {}
         self._in_doubt: list[CallRecord] = []
+        self._scales: dict[tuple[int, str], Scale] = {}
 
     @classmethod
     def create(
@@ -284,6 +287,7 @@ class Journal:
         if clean is not data:
             kept, data = read_result(clean), clean
         row = self._trial_row(kept, data)
+        self._note_scales(kept)
         if self._writer.failed is not None:
             self._writer.spool.append((TRIAL, row))
             raise self._writer.failed
@@ -294,6 +298,18 @@ class Journal:
         await self._writer.durable(TRIAL, row)
         self._pending = 0
         return kept
+
+    def _note_scales(self, result: TrialResult) -> None:
+        """Keeps what scorers say of the ends of their scales, where it is new."""
+        scales = [(o.metric or o.name, o.scale) for o in result.outcomes if o.scale is not None]
+        if result.scale is not None:
+            scales.append(("", result.scale))
+        for metric, (low, high) in scales:
+            key = result.variant, metric
+            least, most = self._scales.get(key, (math.inf, -math.inf))
+            if low < least or high > most:
+                self._scales[key] = min(low, least), max(high, most)
+                self._writer.put(SCALE, (result.variant, encode(metric or None), low, high))
 
     async def finish(self, status: RunStatus, message: str = "") -> None:
         """Writes what is left and how the run ended, and makes the run one file again.

@@ -9,6 +9,7 @@ a page of the texts.
 Versions of a run file:
 1  the first.
 2  labels: what people say of trials.
+3  scale: the lowest and the highest score there can be, where scorers say so.
 """
 
 from __future__ import annotations
@@ -111,6 +112,16 @@ RUN_MIGRATIONS = (
         begin select raise(abort, 'labels are never rewritten'); end;
     create trigger label_is_never_deleted before delete on label
         begin select raise(abort, 'labels are never deleted'); end;
+    """,
+    """
+    -- The lowest and the highest number there can be of a metric in a column; of trials' scores where metric is null.
+    create table scale (
+        variant     integer not null,
+        metric      blob not null,      -- as JSON
+        low         real not null,
+        high        real not null,
+        primary key (variant, metric)
+    ) without rowid;
     """,
 )
 

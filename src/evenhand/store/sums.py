@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Iterator
 
-from evenhand.store.counted import Tally
+from evenhand.stats.tallies import tally_of
+from evenhand.store.counted import CaseTally
 
-Sums = list[tuple[float, int]]
-"""For each case, a sum over its trials, and how many they are."""
+CaseSum = tuple[float, int, int]
+"""A case's sum over its trials, how many have a value, and how many are in error."""
 
 SUMMED = "idx, case_id, variant, outcome, score, latency_s"
 """The columns that sums are made of."""
@@ -20,16 +22,18 @@ class _Column:
 
     def __init__(self) -> None:
         self.first = array("q")
-        self.passed, self.decided = array("I"), array("I")
+        self.passed, self.failed, self.errors = array("I"), array("I"), array("I")
+        self.counts = {"pass": self.passed, "fail": self.failed, "error": self.errors}
         self.score, self.scores = array("d"), array("I")
         self.latency, self.latencies = array("d"), array("I")
+        self.least, self.most = math.inf, -math.inf
 
     def grow(self, cases: int) -> None:
         """Makes room for so many cases, and some more."""
         size = cases + cases // 8 + 64
         for each in (self.first, self.score, self.latency):
             each.frombytes(bytes((size - len(each)) * each.itemsize))
-        for each in (self.passed, self.decided, self.scores, self.latencies):
+        for each in (self.passed, self.failed, self.errors, self.scores, self.latencies):
             each.frombytes(bytes((size - len(each)) * each.itemsize))
 
 
@@ -50,38 +54,48 @@ class CaseSums:
                 column = self._columns[variant] = _Column()
             if number >= len(column.first):
                 column.grow(len(self._numbers))
-            if outcome in ("pass", "fail"):
-                if not column.decided[number]:
+            counts = column.counts.get(outcome)
+            if counts is not None:
+                if not (column.passed[number] or column.failed[number] or column.errors[number]):
                     column.first[number] = place
-                column.decided[number] += 1
-                if outcome == "pass":
-                    column.passed[number] += 1
+                counts[number] += 1
             if score is not None:
                 column.score[number] += score
                 column.scores[number] += 1
+                column.least, column.most = min(score, column.least), max(score, column.most)
             if latency is not None:
                 column.latency[number] += latency
                 column.latencies[number] += 1
 
-    def tallies(self) -> Iterator[Tally]:
-        """What the trials with a verdict came to, case by case."""
+    def tallies(self) -> Iterator[CaseTally]:
+        """What the trials that passed, failed or are in error came to, case by case."""
         for variant, column in sorted(self._columns.items()):
-            for case, first, passed, n in zip(
-                self._numbers, column.first, column.passed, column.decided, strict=False
-            ):  # a column may lack the last cases
-                if n:
-                    yield Tally(variant, case, first, passed, n)
+            for case, first, *counts in zip(
+                self._numbers,
+                column.first,
+                column.passed,
+                column.failed,
+                column.errors,
+                strict=False,  # a column may lack the last cases
+            ):
+                if any(counts):
+                    yield CaseTally(variant, case, first, tally_of(*counts))
 
-    def scores(self, variant: int) -> Sums:
-        """The scores of a column's cases."""
+    def scores(self, variant: int) -> Iterator[CaseSum]:
+        """The scores of a column's cases, and how many of their trials are in error."""
         column = self._columns.get(variant)
-        return _pairs(column.score, column.scores) if column else []
+        if column is not None:
+            sums = zip(column.score, column.scores, column.errors, strict=True)
+            yield from (each for each in sums if each[1] or each[2])
 
-    def latencies(self, variant: int) -> Sums:
-        """The latencies of a column's cases, in seconds."""
+    def score_range(self, variant: int) -> tuple[float, float] | None:
+        """The lowest and the highest score of a column's trials; None for no scores."""
         column = self._columns.get(variant)
-        return _pairs(column.latency, column.latencies) if column else []
+        return (column.least, column.most) if column and column.least <= column.most else None
 
-
-def _pairs(totals: array[float], counts: array[int]) -> Sums:
-    return [(total, n) for total, n in zip(totals, counts, strict=True) if n]
+    def latencies(self, variant: int) -> Iterator[CaseSum]:
+        """The latencies of a column's cases, in seconds. Errors are not counted: they say nothing of time."""
+        column = self._columns.get(variant)
+        if column is not None:
+            sums = zip(column.latency, column.latencies, strict=True)
+            yield from ((total, n, 0) for total, n in sums if n)

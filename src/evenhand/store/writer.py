@@ -19,12 +19,16 @@ from typing import Final
 from evenhand.core.errors import StoreError
 from evenhand.core.secrets import Secrets
 
-CALL, REPLY, TRIAL, META = range(4)
+CALL, REPLY, TRIAL, SCALE, META = range(5)
 
 _SQL: Final = {
     CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    SCALE: """
+        insert into scale values (?, ?, ?, ?)
+        on conflict do update set low = min(low, excluded.low), high = max(high, excluded.high)
+    """,
     META: "update run set meta = ? where id = ?",
 }
 _CARRIED: Final = {  # what lies beside the rows above: by how many leading columns, and the row's last one

@@ -12,6 +12,7 @@ import msgspec
 from evenhand.core.encoding import decode, encode
 from evenhand.report.grid import row_case
 from evenhand.report.outcome import UNSURE
+from evenhand.report.triggers import TRIGGERING
 from evenhand.scorers.triggers import MEASURES
 from evenhand.store.runfile import RunFile, metric_sign, warning_sign
 from evenhand.viewer.shapes import Block, Row
@@ -31,6 +32,7 @@ class _Error(msgspec.Struct, gc=False):
 
 _NONE = msgspec.Raw(b"{}")
 _UNSURE, _TRIGGERS = warning_sign(UNSURE), metric_sign(MEASURES)
+_TRIGGERING = metric_sign(TRIGGERING)
 
 
 class _Outcome(msgspec.Struct, gc=False):
@@ -170,6 +172,8 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int], numbered: Mapping[str,
                 names = (*names, outcome.name)
         if trial.error:
             told.append(trial.error.message)
+        if trial.outcome == "error" and _TRIGGERING in bytes(trial.metadata):
+            triggers.append(trial.index)
         text = f"{about}{FIELD}{output.lower()}{TOLD}{FIELD.join(told).lower()}{TRIAL}".encode(
             "utf-8", "surrogatepass"
         )

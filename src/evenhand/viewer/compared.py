@@ -12,8 +12,8 @@ from typing import cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
-from evenhand.report.compare_report import amount, because, level, lines, p_value
-from evenhand.report.compared import Compared
+from evenhand.report.compare_report import amount, because, difference, level, lines, p_value
+from evenhand.report.compared import Compared, ends
 from evenhand.report.comparing import Comparison, compare
 from evenhand.report.sides import Side, matched
 from evenhand.report.words import short_id
@@ -56,11 +56,11 @@ def _question(found: Comparison, metric: str, command: str) -> Question:
 
 def _row(result: Compared, found: Comparison) -> ComparedRow:
     words = None
-    if result.first is not None and result.second is not None and result.difference is not None:
+    if result.first_range and result.second_range and result.difference_range:
         words = ComparedWords(
-            first=level(result, result.first),
-            second=level(result, result.second),
-            difference=amount(result, result.difference),
+            first=level(result, result.first_range),
+            second=level(result, result.second_range),
+            difference=difference(result, result.difference_range),
             low=amount(result, result.low),
             high=amount(result, result.high),
             p=p_value(result.p),
@@ -74,9 +74,10 @@ def _row(result: Compared, found: Comparison) -> ComparedRow:
         verdict=result.verdict,
         because=because(result, found).removeprefix(" (").removesuffix(")"),
         n=result.n,
-        first=result.first,
-        second=result.second,
-        difference=result.difference,
+        **ends("first", result.first_range),
+        **ends("second", result.second_range),
+        **ends("difference", result.difference_range),
+        trials_in_error=result.trials_in_error,
         low=_finite(result.low),
         high=_finite(result.high),
         p=_finite(result.p),

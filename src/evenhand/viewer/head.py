@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
 from evenhand.core.run import Totals
+from evenhand.core.score import Scale
 from evenhand.report.findings import Marked, findings, warnings
 from evenhand.report.grid import Grid, column_names
-from evenhand.report.rates import mean_of, rates
+from evenhand.report.means import Mean, known_scale
+from evenhand.report.rates import latencies, rates, scores
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.listing import FEW, Known, rate_of, summary_of, summed
+from evenhand.viewer.listing import FEW, Known, over_all, rate, summary_of, summed
 from evenhand.viewer.shapes import Column, Head, Interval, Notes, RunSummary, UsageRow
 
 
@@ -49,23 +50,23 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
         run: The run.
         marked: Gives the trials that findings are about, where somebody else reads them all; asked last.
     """
-    sums = run.sums()
+    scales = _scales(run)
     columns = [
         replace(
             column,
-            rate=Interval(rate.rate, rate.low, rate.high, rate.cases)
-            if rate.rate is not None
-            else None,
-            score=_mean(sums.scores(column.index)),
-            latency=_mean(sums.latencies(column.index)),
+            rate=rate(found.share, found.cases),
+            score=_mean(score),
+            latency=_mean(latency),
+            scales=scales.get(column.index, {}),
         )
-        for column, rate in zip(_columns(run, run.by_variant()), rates(run), strict=True)
+        for column, found, score, latency in zip(
+            _columns(run, run.by_variant()), rates(run), scores(run), latencies(run), strict=True
+        )
     ]
     usage = [UsageRow(**asdict(used)) for used in run.usage()]
-    rate, warned = rate_of(run), warnings(run)
     grid = Grid(run)
     told = findings(run, grid, marked() if marked else None) if run.totals().trials else []
-    return Notes(rate, columns, usage, told, warned)
+    return Notes(over_all(run), columns, usage, told, warnings(run))
 
 
 def _shallow(found: Notes) -> dict[str, Any]:
@@ -91,10 +92,20 @@ def _columns(run: RunFile, by_variant: Sequence[Totals]) -> list[Column]:
     ]
 
 
-def _mean(sums: Sequence[tuple[float, int]]) -> Interval | None:
-    found = mean_of(sums)
-    if found is None:
-        return None
-    mean, low, high = found
-    known = math.isfinite(low) and math.isfinite(high)
-    return Interval(mean, low if known else None, high if known else None, len(sums))
+def _scales(run: RunFile) -> dict[int, dict[str, Scale]]:
+    """By column and metric the lowest and the highest value there can be; of scores, under "", what is known of all."""
+    found: dict[int, dict[str, Scale]] = {}
+    for (variant, metric), scale in run.scales().items():
+        found.setdefault(variant, {})[metric] = scale
+    sums = run.sums()
+    for variant in run.meta.variants:
+        scales = found.setdefault(variant.index, {})
+        ends = sums.score_range(variant.index)
+        scale = known_scale(scales.pop("", None), *ends) if ends else None
+        if scale:
+            scales[""] = scale
+    return found
+
+
+def _mean(mean: Mean | None) -> Interval | None:
+    return mean and Interval(mean.value, mean.low, mean.high, mean.cases)

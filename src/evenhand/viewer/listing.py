@@ -12,11 +12,11 @@ from typing import cast
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.run import RunMeta, Totals, verdict
-from evenhand.stats.interval import wilson_of_clusters
+from evenhand.stats.tallies import Share, rate_of
 from evenhand.store.catalogue import homes, matching, paths
 from evenhand.store.locks import held, lock_of
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.shapes import Interval, RunSummary
+from evenhand.viewer.shapes import Rate, RunSummary
 
 FEW = 20_000
 """Trials that are looked at one by one for the list and for the first paint; of larger runs that comes later."""
@@ -180,7 +180,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         repeats=meta.repeats,
         verdict=verdict(totals, meta.planned, meta.pass_rate),
         totals=totals,
-        rate=rate_of(run) if totals.trials <= FEW else None,
+        rate=over_all(run) if totals.trials <= FEW else None,
         fingerprint=meta.fingerprint,
         tags=_tags(meta),
     )
@@ -198,11 +198,12 @@ def _tags(meta: RunMeta) -> dict[str, str]:
     return {str(name): str(value) for name, value in given.items()}
 
 
-def rate_of(run: RunFile) -> Interval | None:
+def over_all(run: RunFile) -> Rate | None:
     """The pass rate over all columns; the trials of a case, in whichever column, are not taken for more cases."""
-    cases = run.over_columns()
-    n = sum(n for _, n in cases)
-    if not n:
-        return None
-    value = sum(passed for passed, _ in cases) / n
-    return Interval(value, *wilson_of_clusters(cases), len(cases))
+    tallies = run.over_columns()
+    return rate(rate_of(tallies), len(tallies))
+
+
+def rate(share: Share | None, cases: int) -> Rate | None:
+    """A pass rate in the shape that the page reads."""
+    return Rate(share.value, *share, cases) if share else None

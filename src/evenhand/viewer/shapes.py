@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.run import RunStatus, Totals, VerdictWord
+from evenhand.core.score import Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,21 @@ class Interval:
     value: float
     low: float | None
     high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A pass rate over `n` cases: from `least` to `most` as errors leave it, with its 95 % interval.
+
+    `value` is None where the two differ.
+    """
+
+    value: float | None
+    least: float
+    most: float
+    low: float
+    high: float
     n: int
 
 
@@ -36,7 +52,7 @@ class RunSummary:
     repeats: int = 1
     verdict: VerdictWord = "undecided"
     totals: Totals = field(default_factory=Totals)
-    rate: Interval | None = None
+    rate: Rate | None = None
     fingerprint: str = ""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     problem: str = ""
@@ -56,9 +72,10 @@ class Column:
     eval: str
     where: str
     totals: Totals
-    rate: Interval | None = None
+    rate: Rate | None = None
     score: Interval | None = None
     latency: Interval | None = None
+    scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +96,7 @@ class UsageRow:
 class Notes:
     """What takes a look at every trial of a run."""
 
-    rate: Interval | None
+    rate: Rate | None
     columns: Sequence[Column]
     usage: Sequence[UsageRow]
     findings: Sequence[str]
@@ -202,8 +219,15 @@ class ComparedRow:
     because: str
     n: int
     first: float | None
+    first_least: float | None
+    first_most: float | None
     second: float | None
+    second_least: float | None
+    second_most: float | None
     difference: float | None
+    difference_least: float | None
+    difference_most: float | None
+    trials_in_error: int
     low: float | None
     high: float | None
     p: float | None

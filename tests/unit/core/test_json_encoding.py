@@ -60,8 +60,10 @@ def test_a_dataclass_is_encoded_as_its_fields():
                 "metadata": {},
                 "named": {},
                 "parts": [],
+                "scale": None,
             }
         ],
+        "scale": None,
     }
 
 

@@ -52,7 +52,11 @@ def summaries() -> list[TrialResult]:
             ok = variant == 2 or (variant == 1 and i != 2)
             reason = "" if ok else "average 3.67, wanted at least 4.5: it keeps 'backpropagation'"
             outcome = Outcome(
-                "python grader.py", "pass" if ok else "fail", 4.8 if ok else 3.67, reason
+                "python grader.py",
+                "pass" if ok else "fail",
+                4.8 if ok else 3.67,
+                reason,
+                scale=(1, 5),
             )
             trials.append(
                 result(
@@ -62,6 +66,7 @@ def summaries() -> list[TrialResult]:
                     case=f"case{i}",
                     description=title,
                     score=outcome.score,
+                    scale=outcome.scale,
                     outcomes=(outcome,),
                     reason=reason,
                     output="word " * (300 - 100 * variant),

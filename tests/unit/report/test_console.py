@@ -52,23 +52,21 @@ async def test_a_run_reads_like_a_page(
 ) -> None:
     """Heading, table, failures, what the data can say, the verdict, and what to type next: all of it, to the letter."""
     monkeypatch.chdir(summaries_run.path.parent.parent.parent)
-    text = shown(summaries_run, width=110)
+    text = shown(summaries_run, width=120)
     rest, _, last = text.rpartition("  failed · ")
     assert rest == (
         "Science · 3 prompts × 1 model × 8 cases = 24 trials\n"
         "\n"
-        "  prompt    passed                         score    words        latency      cost   judge calls   cases 1–8\n"
-        "  basic        0/8    0 %  [0–32]     3.67 ±0.00   300 ±0   500 ms ±0 ms   $0.0096             8   ✗✗✗✗✗✗✗✗\n"
-        "  better       7/8   88 %  [53–98]    4.66 ±0.33   200 ±0   500 ms ±0 ms   $0.0096             8   ✓✓✗✓✓✓✓✓\n"
-        "  best         8/8  100 %  [68–100]   4.80 ±0.00   100 ±0   500 ms ±0 ms   $0.0096             8   ✓✓✓✓✓✓✓✓\n"
+        "  prompt    passed                               score    words     latency      cost   judge calls   cases 1–8\n"
+        "  basic        0/8    0 %  [0–32]     3.67 [2.84–4.09]   300 ±?   500 ms ±?   $0.0096             8   ✗ ✗ ✗ ✗ ✗ ✗ ✗ ✗\n"
+        "  better       7/8   88 %  [53–98]    4.66 [3.50–4.83]   200 ±?   500 ms ±?   $0.0096             8   ✓ ✓ ✗ ✓ ✓ ✓ ✓ ✓\n"
+        "  best         8/8  100 %  [68–100]   4.80 [3.61–4.86]   100 ±?   500 ms ±?   $0.0096             8   ✓ ✓ ✓ ✓ ✓ ✓ ✓ ✓\n"
         "\n"
-        "  ✗ better · 3 neural networks\n"
-        "      python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
-        "  ✗ basic · all 8\n"
-        "      score 3.67, e.g. python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
+        "  ✗ better · 3 neural networks   python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
+        "  ✗ basic · all 8   score 3.67, e.g. python grader.py: average 3.67, wanted at least 4.5: it keeps 'backpropagation'\n"
         "\n"
-        "  best beats basic: +100 points [+35, +100] over 8 cases (paired)\n"
-        "  best and better: no detectable difference (8 cases could show 88 points or more)\n"
+        "  best beats basic: +100 points [+17, +100] over 8 cases (paired, corrected for 3 comparisons)\n"
+        "  best and better: no detectable difference (8 cases could show 90 points or more)\n"
         "\n"
     )
     assert last.startswith("15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288 · ")
@@ -130,7 +128,7 @@ async def test_colours_come_only_when_asked_for(summaries_run: RunFile) -> None:
 
 
 async def test_errors_are_grouped_apart_with_what_to_do(make_run: Make) -> None:
-    """An error is no failure: it has its own mark, its own count, and no share in the rate."""
+    """An error is no failure: it has its own mark, its own count, and leaves the rate open."""
     trials = [
         result(0),
         result(1, ok=False),
@@ -139,10 +137,10 @@ async def test_errors_are_grouped_apart_with_what_to_do(make_run: Make) -> None:
         result(4, ok=None, error=TrialError("code", "ValueError: \x1b[2Jboom", "")),
     ]
     text = shown(await make_run(trials, settings={"asked": {}}))
-    assert "1/2   50 %" in text
+    assert "1/5  20–80 %  [4–96]" in text
     assert "  ! 2 trials, first case 3   rate-limited: asked too often\n      Lower -j.\n" in text
     assert "  ! case 5   code: ValueError: \\x1b[2Jboom\n" in text
-    assert "failed · 1 of 2 passed (50 %, 9–91) · 3 errors" in text
+    assert "failed · 1 of 5 passed (20–80 %, 4–96) · 3 errors" in text
     assert f"next: evenhand resume {SHORT}" in text
 
 
@@ -199,7 +197,7 @@ async def test_many_kinds_of_errors_are_cut(make_run: Make) -> None:
     assert sum(line.startswith("  ! ") for line in text.splitlines()) == 5
     assert "! 4 trials, first case 9   code: kind 8" in text
     assert "… and 4 more errors" in text
-    assert "0 of 0 passed" in text
+    assert "0 of 12 passed (0–100 %, 0–100) · 12 errors" in text
 
 
 async def test_a_failed_trial_tells_its_first_failed_expectation(make_run: Make) -> None:
@@ -469,15 +467,29 @@ def test_the_summaries_are_what_the_tests_think() -> None:
     assert len(SUMMARIES) == 3
 
 
-async def test_a_column_without_verdicts_is_not_compared(make_run: Make) -> None:
-    """Errors alone give no rate, so there is nothing to set beside the other column."""
+async def test_a_column_of_errors_alone_may_have_any_rate(make_run: Make) -> None:
+    """From none to all; whether the other column is better is left open."""
     trials = [
-        result(i, variant=i % 2, case=f"c{i // 2}", ok=None if i % 2 else True) for i in range(6)
+        result(i, variant=i % 2, case=f"c{i // 2}", ok=None if i % 2 else True) for i in range(20)
     ]
     text = shown(await make_run(trials, TWO))
+    assert "0/10  0–100 %  [0–100]" in text
+    assert "first and second: undecided (10 trials in error could turn it)" in text
+    assert "beats" not in text
+
+
+async def test_a_column_to_which_nothing_applies_has_no_rate(make_run: Make) -> None:
+    """A dash, and no comparison."""
+    trials = [
+        replace(
+            result(i, variant=i % 2, case=f"c{i // 2}"), outcome=("pass", "not_applicable")[i % 2]
+        )
+        for i in range(12)
+    ]
+    text = shown(await make_run(trials, TWO))
+    assert "  second         –" in text
     assert "detectable" not in text
     assert "beats" not in text
-    assert "  second         –" in text
 
 
 async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 from tests.unit.report.conftest import ID, SUMMARIES, Make, result
@@ -12,7 +13,8 @@ from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.document import document, json_text, write_document
-from evenhand.stats.interval import wilson_of_clusters
+from evenhand.stats.interval import wilson
+from evenhand.stats.tallies import share_of
 from evenhand.store.runfile import RunFile
 
 
@@ -123,17 +125,21 @@ async def test_rates_take_repeats_for_what_they_are(make_run: Make) -> None:
     ]
     read, _ = written(await make_run([*trials, result(6, ok=None)], repeats=2))
     (rate,) = read["rates"]
-    assert (rate["passed"], rate["trials"], rate["cases"], rate["rate"]) == (3, 6, 3, 0.5)
-    assert (rate["low"], rate["high"]) == pytest.approx(
-        wilson_of_clusters([(1, 2), (2, 2), (0, 2)])
-    )
-    assert rate["flaky"] == [{"case": "wässrig", "passed": 1, "trials": 2}]
+    counts = {key: rate[key] for key in ("passed", "trials", "errors", "cases")}
+    assert counts == {"passed": 3, "trials": 7, "errors": 1, "cases": 4}
+    assert (rate["rate"], rate["rate_least"], rate["rate_most"]) == (None, 1.5 / 4, 2.5 / 4)
+    assert rate["low"] == pytest.approx(share_of([0.5, 1, 0, 0], None).low)
+    assert rate["high"] == pytest.approx(share_of([0.5, 1, 0, 1], None).high)
+    assert rate["flaky"] == [{"case": "wässrig", "passed": 1, "trials": 2, "errors": 0}]
 
 
-async def test_a_rate_of_nothing_has_no_interval(make_run: Make) -> None:
-    """With errors alone nothing is known, and null says so."""
+async def test_a_rate_of_nothing_is_null(make_run: Make) -> None:
+    """Errors alone leave everything open; of what did not apply there is no rate at all."""
+    keys = ("rate", "rate_least", "rate_most", "low", "high")
     read, _ = written(await make_run([result(0, ok=None)]))
-    assert [read["rates"][0][key] for key in ("rate", "low", "high")] == [None, None, None]
+    assert [read["rates"][0][key] for key in keys] == [None, 0, 1, 0, 1]
+    read, _ = written(await make_run([replace(result(0), outcome="not_applicable")]))
+    assert [read["rates"][0][key] for key in keys] == [None] * 5
 
 
 async def test_one_trial_is_one_line(summaries_run: RunFile) -> None:
@@ -179,7 +185,7 @@ async def test_numbers_that_json_has_no_word_for_never_appear(make_run: Make) ->
 
 
 async def test_repeats_tell_how_many_pass_once_and_every_time(make_run: Make) -> None:
-    """pass@k and pass^k for each number of tries, over cases; a case with fewer verdicts is left out."""
+    """pass@k and pass^k for each number of tries, over cases; an error may be either outcome."""
     passes = {"a": 3, "b": 3, "c": 1, "d": 0}
     trials = [
         result(3 * i + r, case=case, ok=r < n, repeat=r, score=float(r < n))
@@ -189,21 +195,23 @@ async def test_repeats_tell_how_many_pass_once_and_every_time(make_run: Make) ->
     trials += [result(12 + r, case="e", ok=True if r else None, repeat=r) for r in range(3)]
     read, _ = written(await make_run(trials, repeats=3))
     one, two, three = read["rates"][0]["tries"]
-    assert [(tries["k"], tries["cases"]) for tries in (one, two, three)] == [(1, 5), (2, 5), (3, 4)]
+    assert [(tries["k"], tries["cases"]) for tries in (one, two, three)] == [(1, 5), (2, 5), (3, 5)]
     assert one["at_least_once"] == one["every_time"]
     assert two["at_least_once"]["rate"] == pytest.approx((1 + 1 + 2 / 3 + 0 + 1) / 5)
-    assert three["every_time"]["rate"] == 0.5
-    assert three["every_time"]["low"] == pytest.approx(0.15, abs=0.005)
+    always = three["every_time"]
+    assert (always["rate"], always["rate_least"], always["rate_most"]) == (None, 0.4, 0.6)
+    assert always["low"] == pytest.approx(wilson(2, 5)[0])
+    assert always["high"] == pytest.approx(wilson(3, 5)[1])
     score = read["rates"][0]["score"]
-    assert score["mean"] == pytest.approx(9 / 14)
+    assert score["mean"] == pytest.approx((1 + 1 + 2 / 3 + 0 + 2 / 3) / 5)
     assert score["low"] < score["mean"] < score["high"]
 
 
 async def test_without_repeats_there_are_no_tries(make_run: Make) -> None:
-    """And the mean score of a single case has no ends."""
+    """And the mean score of a single case has an interval over most of its scale."""
     read, _ = written(await make_run([result(0)]))
     assert read["rates"][0]["tries"] == []
-    assert read["rates"][0]["score"] == {"mean": 1, "low": None, "high": None}
+    assert read["rates"][0]["score"] == {"mean": 1, "low": wilson(1, 1)[0], "high": 1}
 
 
 def test_json_text_keeps_the_order_of_keys() -> None:

@@ -16,6 +16,8 @@ from evenhand.report.findings import findings, low_confidence, usage_line, warni
 from evenhand.report.grid import Grid
 from evenhand.report.markdown import write_markdown
 from evenhand.report.triggers import found_by_triggers
+from evenhand.report.words import interval
+from evenhand.stats.interval import wilson
 
 UNSURE = Outcome("polite", "pass", 1.0, metadata={"warning": "low confidence: 0.3"})
 JURY = Outcome("jury", "pass", 1.0, metadata={"jury": [{"warning": "low confidence: 0.1"}] * 2})
@@ -180,7 +182,34 @@ async def test_precision_of_nothing_that_matched_is_unknown(make_run: Make):
     run = await make_run([result(0, ok=False, outcomes=(missed,))])
     (found,) = found_by_triggers(run)
     assert "precision unknown, 0 of 0" in str(found)
-    assert found.precision.told() == {"rate": None, "n": 0, "low": None, "high": None}
+    keys = ("rate", "rate_least", "rate_most", "low", "high")
+    assert found.precision.document() == {"n": 0, "errors": 0, **dict.fromkeys(keys)}
+
+
+async def test_a_query_without_a_decision_may_have_led_to_the_skill_or_not(make_run: Make):
+    """Recall is open by those that should; precision by both kinds, each in its own way; cells and all trials alike."""
+    hit = Outcome("triggers", "pass", 1.0, named={"trigger precision": 1.0, "trigger recall": 1.0})
+    about = {"triggering": True}
+    trials = [
+        result(i, case=f"q{i}", outcomes=(hit,), metadata=about | {"should_match": True})
+        for i in range(6)
+    ]
+    trials += [
+        result(6 + i, case=f"e{i}", ok=None, metadata=about | {"should_match": i < 3})
+        for i in range(5)
+    ]
+    trials.append(result(11, case="other", ok=None, metadata={"should_match": True}))
+    run = await make_run(trials)
+    (found,) = found_by_triggers(run)
+    assert str(found).endswith(
+        f"recall 67–100 % [{interval(wilson(6, 9)[0], 1)}], 6 of 6 that should match did · "
+        "5 trials without a decision"
+    )
+    # All of those that should not, and none of those that should; and the other way round.
+    assert found.precision.share == pytest.approx((6 / 8, 1, wilson(6, 8)[0], 1))
+    row = found.recall.document()
+    assert (row["rate"], row["rate_least"], row["rate_most"], row["errors"]) == (None, 6 / 9, 1, 3)
+    assert str(found_by_triggers(run, range(12))[0]) == str(found)
 
 
 async def test_runs_without_trigger_tests_say_nothing_of_them(make_run: Make):

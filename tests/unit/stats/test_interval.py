@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.stats.interval import mean_of_clusters, wilson, wilson_of_clusters, z_of
+from evenhand.stats.interval import mean_of_clusters, wilson, z_of
 from evenhand.stats.student import t_quantile, t_tail
 
 
@@ -22,8 +22,6 @@ def test_small_proportions_by_hand() -> None:
 def test_nothing_seen_is_nothing_known() -> None:
     """No trials: anything from 0 to 1."""
     assert wilson(0, 0) == (0.0, 1.0)
-    assert wilson_of_clusters([]) == (0.0, 1.0)
-    assert wilson_of_clusters([(0, 0)]) == (0.0, 1.0)
     assert mean_of_clusters([]) is None
     assert mean_of_clusters([[], []]) is None
 
@@ -57,43 +55,6 @@ def test_an_interval_holds_what_was_seen_and_mirrors(
     wider = wilson(k, n, (1 + confidence) / 2)
     assert wider[0] <= low
     assert wider[1] >= high
-
-
-def test_repeats_that_agree_are_worth_one_case() -> None:
-    """Ten repeats of eight cases, all alike within a case, say as much as eight trials."""
-    eight = [(1, 1)] * 6 + [(0, 1)] * 2
-    eighty = [(10 * passed, 10 * n) for passed, n in eight]
-    assert wilson_of_clusters(eight) == wilson(6, 8)
-    low, high = wilson_of_clusters(eighty)
-    assert low == pytest.approx(wilson(6, 8)[0], abs=1e-6)
-    assert high == pytest.approx(wilson(6, 8)[1], abs=1e-6)
-    assert wilson_of_clusters([(10, 10)] * 8) == pytest.approx(wilson(8, 8))
-
-
-def test_one_case_alone_says_as_much_as_one_trial() -> None:
-    """However often it is repeated: the spread between cases is not known."""
-    assert wilson_of_clusters([(3, 10)]) == pytest.approx(wilson(0.3, 1))
-
-
-def test_repeats_that_are_independent_are_worth_nearly_themselves() -> None:
-    """Where every case has the same mixed rate, the design effect is not below 1."""
-    assert wilson_of_clusters([(1, 2)] * 10) == pytest.approx(wilson(10, 20))
-
-
-@given(
-    st.lists(
-        st.integers(0, 4).flatmap(lambda k: st.tuples(st.just(k), st.integers(max(1, k), 5))),
-        min_size=1,
-    )
-)
-def test_clusters_are_never_narrower_than_their_trials(clusters: list[tuple[int, int]]) -> None:
-    """The clustered interval holds the rate, and is no narrower than that of as many independent trials."""
-    passed, n = sum(k for k, _ in clusters), sum(size for _, size in clusters)
-    low, high = wilson_of_clusters(clusters)
-    assert low <= passed / n + 1e-12
-    assert high >= passed / n - 1e-12
-    plain = wilson(passed, n)
-    assert high - low >= plain[1] - plain[0] - 1e-12
 
 
 def test_a_mean_by_hand() -> None:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.stats.interval import clopper_pearson, wilson, wilson_of_clusters, wilson_of_shares
+from evenhand.stats.interval import clopper_pearson, wilson
 from evenhand.stats.repeats import of_tries, pass_at, pass_hat
+from evenhand.stats.tallies import Tally
 
 tallies = st.integers(1, 7).flatmap(
     lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, n))
@@ -43,36 +44,28 @@ def test_what_cannot_be_is_refused(n: int, passed: int, k: int) -> None:
 
 def test_cases_with_too_few_repeats_are_left_out() -> None:
     """They are counted out, not taken for failures; with none left there is no number."""
-    found = of_tries([(4, 4), (0, 4), (2, 3)], 4)
+    found = of_tries([Tally(4, 0), Tally(0, 4), Tally(2, 1)], 4)
     assert found is not None
     assert (found.k, found.cases, found.once[0], found.always[0]) == (4, 2, 0.5, 0.5)
-    assert of_tries([(1, 2)], 3) is None
+    assert of_tries([Tally(1, 1)], 3) is None
     assert of_tries([], 1) is None
 
 
 def test_intervals_are_over_cases() -> None:
     """In as many tries as repeats each case passes or does not: Wilson's interval over the cases."""
-    found = of_tries([(3, 3)] * 6 + [(1, 3)] * 2 + [(0, 3)] * 2, 3)
+    found = of_tries([Tally(3, 0)] * 6 + [Tally(1, 2)] * 2 + [Tally(0, 3)] * 2, 3)
     assert found is not None
-    assert found.once == pytest.approx((0.8, *wilson(8, 10)))
-    assert found.always == pytest.approx((0.6, *wilson(6, 10)))
+    assert found.once == pytest.approx((0.8, 0.8, *wilson(8, 10)))
+    assert found.always == pytest.approx((0.6, 0.6, *wilson(6, 10)))
 
 
-@given(st.lists(st.integers(0, 5), min_size=2, max_size=40))
-def test_repeats_narrow_an_interval_down_to_that_of_as_many_cases(passes: list[int]) -> None:
-    """Between Wilson's of the cases and Wilson's of all trials, and round the rate."""
-    n, total = len(passes), sum(passes)
-    mean, low, high = wilson_of_shares([p / 5 for p in passes], 5)
-    assert low - 1e-12 <= mean <= high + 1e-12
-    widest, narrowest = wilson(total / 5, n), wilson(total, 5 * n)
-    assert high - low <= widest[1] - widest[0] + 1e-9
-    assert high - low >= narrowest[1] - narrowest[0] - 1e-9
-    assert (low, high) == pytest.approx(wilson_of_clusters([(p, 5) for p in passes]), abs=0.15)
-
-
-def test_no_shares_say_nothing() -> None:
-    """Without cases anything is possible."""
-    assert wilson_of_shares([]) == (0, 0, 1)
+def test_a_repeat_in_error_may_have_passed_or_failed() -> None:
+    """In three tries, two of them passed and one in error: every time is open, at least once is not."""
+    found = of_tries([Tally(2, 0, 1)] * 6 + [Tally(0, 1, 2)] * 4, 3)
+    assert found is not None
+    assert found.cases == 10
+    assert found.once == pytest.approx((0.6, 1, wilson(6, 10)[0], 1))
+    assert found.always == pytest.approx((0, 0.6, 0, wilson(6, 10)[1]))
 
 
 def test_exact_intervals_at_their_ends() -> None:

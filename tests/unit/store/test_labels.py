@@ -32,7 +32,7 @@ def labels(path: Path) -> list[Label]:
 def without_labels(path: Path) -> None:
     """Makes of a run file what the first version left."""
     with closing(sqlite3.connect(path)) as db:
-        db.executescript("drop table label; pragma user_version = 1;")
+        db.executescript("drop table label; drop table scale; pragma user_version = 1;")
 
 
 async def test_labels_are_read_in_the_order_in_which_they_were_given(make_run: Make) -> None:

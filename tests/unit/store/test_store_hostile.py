@@ -151,7 +151,7 @@ async def test_half_a_character_in_a_title_or_an_output_keeps_no_run_from_being_
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
         assert run.meta.title == "half \ud800"
-        assert run.word_sums() == [[(2, 1)]]
+        assert run.word_sums() == [[(2, 1, 0)]]
 
 
 async def test_a_row_that_no_table_takes_fails_the_call_and_leaves_nobody_waiting(tmp_path: Path):
@@ -645,10 +645,13 @@ async def test_what_means_are_made_of_and_judges_are_counted(tmp_path: Path):
     await journal.begin(CallStart(1, "k", 0, "subject", "j", b"", None))
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
-        assert run.score_sums() == [[(1.0, 1), (0.0, 1)], [(0.5, 1)], []]
-        assert run.latency_sums() == [[(1.0, 1), (3.0, 1)], [], []]
+        sums = run.sums()
+        scores = [list(sums.scores(column)) for column in range(3)]
+        assert scores == [[(1.0, 1, 0), (0.0, 1, 0)], [(0.5, 1, 0)], []]
+        latencies = [list(sums.latencies(column)) for column in range(3)]
+        assert latencies == [[(1.0, 1, 0), (3.0, 1, 0)], [], []]
         assert run.judge_calls() == [1, 0, 0]
-        assert run.word_sums() == [[(3, 1), (1, 1)], [], []]
+        assert run.word_sums() == [[(3, 1, 0), (1, 1, 0)], [], []]
         assert run.trial(2) is None
         assert run.spend().in_doubt_usd is None
 

@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 from tests.unit.report.conftest import Make, result
 
+from evenhand.core.variant import Variant
+from evenhand.stats.interval import wilson
+from evenhand.stats.tallies import share_of
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
 from evenhand.viewer import listing
 from evenhand.viewer.head import head, notes
 from evenhand.viewer.listing import NoSuchRun, Runs
+from evenhand.viewer.shapes import Rate
 
 
 async def test_what_was_read_is_kept_until_the_file_changes(
@@ -72,12 +76,14 @@ async def test_of_a_large_run_the_head_comes_first_and_the_notes_after(
 
 @pytest.mark.parametrize("cases", [1, 2, 4, 5])
 async def test_few_cases_leave_the_spread_of_a_mean_open(make_run: Make, cases: int) -> None:
-    """Below five, as in `show`; ends that are not known are null, not infinite."""
+    """Below five, as in `show`, where no scale is known; ends that are not known are null, not infinite."""
     run = await make_run([result(i, case=f"c{i}", latency_s=2.0 + i) for i in range(cases)])
     (column,) = head(run).columns
-    for mean in (column.latency, column.score):
-        assert mean is not None
-        assert ((mean.low is None), (mean.high is None)) == (cases < 5, cases < 5)
+    assert column.latency is not None
+    assert ((column.latency.low is None), (column.latency.high is None)) == (cases < 5, cases < 5)
+    assert column.score is not None
+    assert column.score.low == wilson(cases, cases)[0]
+    assert column.scales == {"": (0, 1)}
 
 
 async def test_the_start_of_an_id_is_enough_and_a_path_is_none(
@@ -114,3 +120,30 @@ async def test_a_copy_is_not_shown_in_silence(make_run: Make, tmp_path: Path) ->
     assert named.hidden() == {copy: run.path}
     copy.unlink()
     assert runs.hidden() == {}
+
+
+async def test_errors_leave_the_rates_of_the_page_open(make_run: Make) -> None:
+    """Over all columns and of each: the two ends, no value, and the interval round both; repeats are not cases."""
+    variants = (Variant(0, "a", "m"), Variant(1, "b", "m"))
+    trials = [
+        result(4 * i + 2 * r + v, variant=v, case=f"c{i}", repeat=r, ok=None if v and r else i < 4)
+        for i in range(8)
+        for r in range(2)
+        for v in range(2)
+    ]
+    seen = head(await make_run(trials, variants, repeats=2))
+    first, second = (column.rate for column in seen.columns)
+    assert first is not None
+    assert (first.value, first.least, first.most, first.n) == (0.5, 0.5, 0.5, 8)
+    low, high = (
+        share_of([0.5] * 4 + [0] * 4, None).low,
+        share_of([1] * 4 + [0.5] * 4, None).high,
+    )
+    assert second == Rate(None, 0.25, 0.75, low, high, 8)
+    assert seen.rate is not None
+    assert (seen.rate.value, seen.rate.least, seen.rate.most, seen.rate.n) == (
+        None,
+        0.375,
+        0.625,
+        8,
+    )

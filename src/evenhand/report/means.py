@@ -1,0 +1,97 @@
+"""Means over the cases of a column: on which scale they are, and how far they can be from what was seen."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from evenhand.core.score import SHARES, Scale
+from evenhand.stats.bounded import mean_on_scale
+from evenhand.stats.interval import mean_of_sums
+from evenhand.stats.paired import FEWEST
+from evenhand.store.sums import CaseSum
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean over cases, each of which counts once, in its own unit.
+
+    Attributes:
+        value: Over the trials that have one.
+        low: The lower end of its 95 % interval, had all errors been as low as can be; None where it is not known.
+        high: The upper end, had they been as high as can be.
+        cases: How many cases have a value.
+        on_scale: Whether the interval is that of a known scale, and so lies on it; otherwise it is Student's.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    cases: int
+    on_scale: bool = False
+
+    def cell(self, text: Callable[[float], str] = "{:.2f}".format) -> str:
+        """The mean for a table: `4.67 [3.81–4.95]` on a known scale, otherwise `104 ±8`, or `±?` where nobody knows."""
+        if self.low is None or self.high is None:
+            return f"{text(self.value)} ±?"
+        if self.on_scale:
+            return f"{text(self.value)} [{text(self.low)}–{text(self.high)}]"
+        return f"{text(self.value)} ±{text(self.high - self.value)}"
+
+
+def mean_cell(found: Mean | None, text: Callable[[float], str] = "{:.2f}".format) -> str:
+    """A mean for a table; a dash for none."""
+    return "–" if found is None else found.cell(text)
+
+
+def known_scale(declared: Scale | None, least: float, most: float) -> Scale | None:
+    """The lowest and the highest value a metric can have; None where nobody knows.
+
+    That is what its scorers say. Values that all lie between 0 and 1 are taken to be on that scale, and values some of
+    which lie there and the others on the scale that scorers say to be on a scale that holds both.
+
+    Args:
+        declared: What the scorers say, if any does.
+        least: The lowest value there is.
+        most: The highest.
+    """
+    either = declared and (min(declared[0], SHARES[0]), max(declared[1], SHARES[1]))
+    for scale in (declared, SHARES, either):
+        if scale and scale[0] <= least and most <= scale[1]:
+            return scale
+    return None
+
+
+def mean_of(cases: Iterable[CaseSum], scale: Scale | None = None) -> Mean | None:
+    """A mean over cases with its interval, 95 %; None where no trial has a value.
+
+    On a known scale a trial in error may have had any value on it. Otherwise it may have had any that a case has, and
+    of fewer than FEWEST cases, or of such as are all alike, nobody knows how far off the mean may be.
+
+    Args:
+        cases: For each case the sum over its trials, how many have a value, and how many are in error.
+        scale: The lowest and the highest value there can be; None where nobody knows.
+    """
+    kept = [case for case in cases if case[1] or case[2]]
+    means = array("d", (total / n for total, n, _ in kept if n))
+    if not means:
+        return None
+    value = math.fsum(means) / len(means)
+    ends = scale or (min(means), max(means))
+    if scale is None and (len(means) < FEWEST or ends[0] == ends[1]):
+        return Mean(value, None, None, len(means))
+    interval = _students if scale is None else partial(mean_on_scale, scale=scale)
+    least, most = (interval(_with_errors_at(end, kept)) for end in ends)
+    return Mean(value, least and least[1], most and most[2], len(means), scale is not None)
+
+
+def _with_errors_at(end: float, cases: Iterable[CaseSum]) -> Iterator[tuple[float, float]]:
+    """Each case's mean, its errors having this value, and its weight."""
+    return (((total + errors * end) / (n + errors), 1.0) for total, n, errors in cases)
+
+
+def _students(units: Iterable[tuple[float, float]]) -> tuple[float, float, float] | None:
+    return mean_of_sums([(mean, 1) for mean, _ in units])

@@ -1,0 +1,113 @@
+"""A comparison where some trials are in error: what is said must hold whatever they would have come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.paired import Differences, Word, verdict
+from evenhand.stats.tallies import Range
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Differences of the same cases at both ends of what trials in error can have come to.
+
+    Attributes:
+        least: The differences, second minus first, had all errors of the second been as low, and all of the first as
+            high, as can be.
+        most: The other way round. Without errors it is the same object.
+    """
+
+    least: Differences
+    most: Differences
+
+    @property
+    def open(self) -> bool:
+        """Whether the two differ."""
+        return self.least is not self.most
+
+    @property
+    def n(self) -> int:
+        """How many cases."""
+        return self.least.n
+
+    @property
+    def rates(self) -> bool:
+        """Whether they are differences of pass rates."""
+        return self.least.rates
+
+    @property
+    def clusters(self) -> Sequence[Sequence[float]]:
+        """The cases' lowest differences, those together that belong together."""
+        return self.least.clusters
+
+    @property
+    def mean(self) -> Range | None:
+        """The difference of the means; None for no cases."""
+        least, most = self.least.mean, self.most.mean
+        return None if least is None or most is None else Range(least, most)
+
+    def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """From the lower end of the one's interval to the upper end of the other's; see `Differences.interval`."""
+        low, high = self.least.interval(confidence)
+        return (low, self.most.interval(confidence)[1]) if self.open else (low, high)
+
+    @cached_property
+    def p(self) -> float:
+        """The larger of the two p-values; 1 where the extremes do not lie on one side of 0."""
+        least, most = self._ps
+        mean = self.mean
+        if self.open and mean is not None and mean.least <= 0 <= mean.most:
+            return 1.0
+        return max(least, most)
+
+    @cached_property
+    def _ps(self) -> tuple[float, float]:
+        least = self.least.p()
+        return least, self.most.p() if self.open else least
+
+    def smallest(self, level: float = 1 - CONFIDENCE) -> float | None:
+        """The larger of the smallest differences that could have been shown; None where one of them is unknown."""
+        least = self.least.smallest(level)
+        most = self.most.smallest(level) if self.open else least
+        return None if least is None or most is None else max(least, most)
+
+    def verdict(
+        self,
+        corrected: Callable[[float], float],
+        *,
+        lower: bool = False,
+        of: int = 1,
+        margin: float | None = None,
+    ) -> tuple[Word, bool]:
+        """What can be said of the second whatever became of the errors, and whether errors are why so little is said.
+
+        A word is said if it holds at both extremes: what is better at one and non-inferior at the other is
+        non-inferior. Otherwise it is *undecided*.
+
+        Args:
+            corrected: Corrects a p-value for the number of tests.
+            lower: Whether less is better.
+            of: How many tests there are.
+            margin: How much worse is still accepted; see `evenhand.stats.paired.verdict`.
+        """
+        sides = ((self.least, self._ps[0]), (self.most, self._ps[1]))
+        words: set[Word] = {
+            verdict(_turned(data) if lower else data, corrected(p), of=of, margin=margin)
+            for data, p in (sides if self.open else sides[:1])
+        }
+        if words == {"better", "non-inferior"}:
+            return "non-inferior", False
+        return (words.pop(), False) if len(words) == 1 else ("undecided", True)
+
+
+def certain(differences: Differences) -> Extremes:
+    """Differences without errors."""
+    return Extremes(differences, differences)
+
+
+def _turned(data: Differences) -> Differences:
+    return replace(data, clusters=[[-d for d in cluster] for cluster in data.clusters])

@@ -1,0 +1,157 @@
+"""What trials in error leave open: tallies of cases, and the ranges of the rates that are worked out from them.
+
+A trial in error may have been a pass or a failure. So a case's share of passes is a range: from what it would be had
+all of its errors failed to what it would be had all of them passed. Every number that rests on such cases is a range,
+too, and its interval reaches from the lower end of the one's to the upper end of the other's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from evenhand.stats.bounded import mean_on_scale
+from evenhand.stats.interval import CONFIDENCE, wilson
+
+
+class Range(NamedTuple):
+    """A number that errors may leave open: from `least` to `most`, in its own unit."""
+
+    least: float
+    most: float
+
+    @property
+    def value(self) -> float | None:
+        """The number; None where errors leave it open."""
+        return self.least if self.least == self.most else None
+
+
+class Tally(NamedTuple):
+    """How many of a case's trials passed, failed, and are in error. What did not apply, or never ran, is in none."""
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+
+    @property
+    def n(self) -> int:
+        """How many trials count."""
+        return self.passed + self.failed + self.errors
+
+    @property
+    def least(self) -> float:
+        """The share that passed had all errors failed, from 0 to 1. Of no trials there is none: ZeroDivisionError."""
+        return self.passed / self.n
+
+    @property
+    def most(self) -> float:
+        """The same had all errors passed."""
+        return (self.passed + self.errors) / self.n
+
+    @property
+    def flaky(self) -> bool:
+        """Whether some trials passed and others failed; errors prove neither."""
+        return self.passed > 0 and self.failed > 0
+
+
+@cache  # a few different tallies serve any number of cases
+def counted(tally: Tally, outcome: str) -> Tally:
+    """A tally with one outcome more: pass, fail or error; any other is not counted."""
+    passed, failed, errors = tally
+    return Tally(
+        passed + (outcome == "pass"), failed + (outcome == "fail"), errors + (outcome == "error")
+    )
+
+
+@cache
+def tally_of(passed: int, failed: int, errors: int) -> Tally:
+    """The tally with these counts; the same object for the same counts."""
+    return Tally(passed, failed, errors)
+
+
+class Share(NamedTuple):
+    """A mean of shares from 0 to 1, as far as it is known.
+
+    Attributes:
+        least: What it is had all errors failed.
+        most: What it is had all errors passed; the same without errors.
+        low: The lower end of its interval.
+        high: The upper end.
+    """
+
+    least: float
+    most: float
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float | None:
+        """The share; None where errors leave it open."""
+        return self.least if self.least == self.most else None
+
+
+def rate_of(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share | None:
+    """The pass rate over cases. Every case counts once, however many trials it has.
+
+    Args:
+        tallies: One for each case. Those of no trials are left out.
+        confidence: Of the interval, two-sided.
+
+    Returns:
+        The mean of the cases' shares; None for no cases.
+
+    Source: the interval is that of `mean_on_scale`, Wilson's where every case passed always or never.
+
+    >>> rate_of([Tally(1, 0, 1), Tally(2, 0, 0)])[:2]
+    (0.75, 1.0)
+    """
+    kept = [tally for tally in tallies if tally.n]
+    if not kept:
+        return None
+    return share_of(
+        [tally.least for tally in kept],
+        [tally.most for tally in kept] if any(tally.errors for tally in kept) else None,
+        confidence,
+    )
+
+
+def rate_of_trials(tally: Tally, confidence: float = CONFIDENCE) -> Share | None:
+    """The pass rate of trials each of which is a case of its own; None for no trials.
+
+    >>> rate_of_trials(Tally(7, 1, 2))[:2]
+    (0.7, 0.9)
+    """
+    if not tally.n:
+        return None
+    low, _ = wilson(tally.passed, tally.n, confidence)
+    _, high = wilson(tally.passed + tally.errors, tally.n, confidence)
+    return Share(tally.least, tally.most, low, high)
+
+
+def share_of(
+    least: Sequence[float], most: Sequence[float] | None, confidence: float = CONFIDENCE
+) -> Share:
+    """The mean of cases' shares with its interval; see `mean_on_scale`.
+
+    Args:
+        least: Each case's share had all errors failed; one case at least.
+        most: The same had all errors passed; None where no trial is in error.
+        confidence: Of the interval, two-sided.
+
+    Raises:
+        ValueError: There are no cases, or a share is not from 0 to 1.
+    """
+    mean, low, high = _mean(least, confidence)
+    if most is None:
+        return Share(mean, mean, low, high)
+    highest, _, high = _mean(most, confidence)
+    return Share(mean, highest, low, high)
+
+
+def _mean(shares: Sequence[float], confidence: float) -> tuple[float, float, float]:
+    found = mean_on_scale(((share, 1) for share in shares), (0, 1), confidence)
+    if found is None:
+        msg = "no cases have no mean"
+        raise ValueError(msg)
+    return found
