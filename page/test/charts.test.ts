@@ -7,7 +7,8 @@ import { brushed, brushedOf, unbrushed, type Plane } from "../src/model/brush";
 import { changeSaid, changesOf, countsOf, meanChanges, type Side } from "../src/model/changed";
 import { measured, select, usesBaseline } from "../src/model/filter";
 import { ordered } from "../src/model/order";
-import { differenceOf, paired, pairSaid } from "../src/model/pair";
+import { differenceOf, paired, pairSaid, type Pair } from "../src/model/pair";
+import { knownScale, scaleIn } from "../src/model/scale";
 import { summaries } from "../src/model/summary";
 import { missingOf, missingSaid } from "../src/model/missing";
 import { asking, plotOf, questionOf } from "../src/model/plot";
@@ -82,12 +83,28 @@ test("a comparison of two columns counts errors at both ends, cases wholly in er
 });
 
 test("of a score an error may have had anything that some trial had, or anything on its scale", () => {
-  const seen = paired(table, COLUMNS, SCORE, [0, 1], every);
-  assert.deepEqual(seen.cases.map(differenceOf).flatMap(({ least, most }) => rounded([least, most])), [0.2, 0.2, 0, 0.4, 0, 0.8]);
-  const scaled = COLUMNS.map((column) => ({ ...column, scale: [0, 2] as const }));
+  const ends = (of: Pair): number[] => of.cases.map(differenceOf).flatMap(({ least, most }) => rounded([least, most]));
+  const wide = tableOf(NOW.map(([row, variant, repeat, outcome, score]) => [row, variant, repeat, outcome, score === null ? null : score * 2]), ["a", "b", "c"]);
+  assert.deepEqual(ends(paired(wide, COLUMNS, SCORE, [0, 1], every)), [0.4, 0.4, 0, 0.8, 0, 1.6]);
+  assert.deepEqual(ends(paired(table, COLUMNS, SCORE, [0, 1], every)), [0.2, 0.2, 0, 0.5, 0, 1]); // from 0 to 1, as all of them are
+  const scaled = COLUMNS.map((column) => ({ ...column, scales: { "": [0, 2] as const } }));
   const known = paired(table, scaled, SCORE, [0, 1], every);
-  assert.deepEqual(known.cases.map(differenceOf).flatMap(({ least, most }) => rounded([least, most])), [0.2, 0.2, -0.5, 0.5, -1, 1]);
+  assert.deepEqual(ends(known), [0.2, 0.2, -0.5, 0.5, -1, 1]);
   assert.match(pairSaid(known, (value) => value.toFixed(2)), /which column is higher is undecided\. Errors leave 2 cases open\./);
+});
+
+test("a scale is what scorers declare, from 0 to 1 where all values are there, else both, else not known", () => {
+  assert.deepEqual(knownScale([1, 5], [1, 4.5]), [1, 5]);
+  assert.deepEqual(knownScale([1, 5], [0.2, 1]), [0, 1]);
+  assert.deepEqual(knownScale([1, 5], [0.5, 4]), [0, 5]);
+  assert.deepEqual(knownScale(undefined, [0, 1]), [0, 1]);
+  assert.equal(knownScale(undefined, [0, 1.2]), undefined);
+  assert.equal(knownScale([1, 5], [0, 7]), undefined);
+  const column = { ...COLUMNS[0]!, scales: { "": [1, 5] as const } };
+  assert.deepEqual(scaleIn(table, column, SCORE), [1, 5]); // of the score the run has the last word
+  assert.equal(scaleIn(table, COLUMNS[0], SCORE), undefined);
+  assert.equal(scaleIn(table, column, { name: "latency", metric: false }), undefined);
+  assert.deepEqual(scaleIn(table, column, { name: "rating:clarity", metric: true }), [0, 1]);
 });
 
 test("a column's rate counts every case once, and errors at both ends", () => {

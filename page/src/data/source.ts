@@ -89,9 +89,7 @@ export interface Variant {
   readonly score: Interval | null;
   /** Seconds. */
   readonly latency: Interval | null;
-  /** The lowest and the highest score there can be; null where that is not known. */
-  readonly scale?: readonly [low: number, high: number] | null;
-  /** The same of metrics, as far as their scorers say. */
+  /** By metric the lowest and the highest value there can be, as far as scorers say; of the score, under "", what is known. */
   readonly scales?: Readonly<Record<string, readonly [low: number, high: number]>>;
 }
 

@@ -1,6 +1,6 @@
 /** What became of each cell since the baseline: its repeats together, on one side and on the other. */
 import type { Baseline, Changed } from "./baseline";
-import { hull, reachOf, scaleIn } from "./scale";
+import { declaredIn, hull, reachOf, scaleOf } from "./scale";
 import { Cells } from "./cells";
 import type { Span } from "./rate";
 import { ERROR, FAIL, PASS, type Table } from "./table";
@@ -136,9 +136,12 @@ export function meanChanges(table: Table, baseline: Baseline, rows: Uint8Array):
   return Array.from({ length: table.variantCount }, (_, variant) => {
     const column = baseline.column(variant);
     if (column < 0) return undefined;
-    const said = hull(scaleIn(table, baseline.columns[variant], score), scaleIn(baseline.table, baseline.head.columns[column], score));
-    const seen = hull(reachOf(table, score, (trial) => table.variant[trial] === variant), reachOf(baseline.table, score, (trial) => baseline.table.variant[trial] === column));
-    const scale = said ?? seen;
+    const [own, other] = [
+      reachOf(table, score, (trial) => table.variant[trial] === variant),
+      reachOf(baseline.table, score, (trial) => baseline.table.variant[trial] === column),
+    ];
+    const seen = own === undefined ? other : (hull(own, other) ?? own);
+    const scale = scaleOf(score, declaredIn(baseline.head.columns[column], score), declaredIn(baseline.columns[variant], score), seen) ?? seen;
     let [least, most, n] = [0, 0, 0];
     for (let row = 0; row < table.rows.length; row++) {
       const before = rows[row] === 1 ? baseline.row(row) : -1;

@@ -1,7 +1,7 @@
 /** Mean scores over cases with their intervals, as `report/rates.py` has them. */
 import type { Interval } from "../data/source";
 import { meanOnScale, type Scale } from "./bounded";
-import { meanOfSums, type Clusters } from "./interval";
+import { FEWEST, meanOfSums, type Clusters } from "./interval";
 
 /** `scaled`: the interval is that of a mean on a known scale, and need not lie evenly around it. */
 export type Mean = Interval & { readonly scaled?: boolean };
@@ -12,36 +12,43 @@ export interface Sums extends Clusters {
 }
 
 /**
- * The mean of what trials have, with its interval. On a known scale a trial in error may have had anything on it; without one
- * the interval is Student's, and not known where all values are alike.
+ * The mean over cases, each of which counts once, with its interval: `mean_of` of `report/means.py`. On a known scale a trial
+ * in error may have had anything on it; otherwise anything that a case has, and the interval is Student's, which says nothing
+ * of fewer than FEWEST cases and of such as are all alike.
  *
  * @param floor Nothing of this number is below it; of an unknown scale alone.
  * @returns null for no values.
  */
 export function meanOf(sums: Sums, scale: Scale | undefined, floor = -Infinity): Mean | null {
-  const plain = meanOfSums(sums);
-  if (plain === undefined) return null;
-  const found = scale === undefined ? undefined : onScale(sums, scale, plain.n);
-  if (found !== undefined) return found;
-  const known = Number.isFinite(plain.low) && Number.isFinite(plain.high) && plain.low < plain.high;
-  return { value: plain.value, low: known ? Math.max(floor, plain.low) : null, high: known ? plain.high : null, n: plain.n };
+  let [sum, n, low, high] = [0, 0, Infinity, -Infinity];
+  for (let i = 0; i < sums.sizes.length; i++) {
+    if (sums.sizes[i]! <= 0) continue;
+    const mean = sums.totals[i]! / sums.sizes[i]!;
+    [sum, n, low, high] = [sum + mean, n + 1, Math.min(low, mean), Math.max(high, mean)];
+  }
+  if (n === 0) return null;
+  const value = sum / n;
+  if (scale !== undefined) {
+    const [lowest, highest] = both(sums, scale, (means) => meanOnScale(means, scale));
+    if (lowest !== undefined && highest !== undefined) return { value, low: lowest.low, high: highest.high, n, scaled: true };
+  }
+  if (n < FEWEST || low === high) return { value, low: null, high: null, n };
+  const [lowest, highest] = both(sums, [low, high], (means) => meanOfSums({ totals: means, sizes: means.map(() => 1) }));
+  return { value, low: Math.max(floor, lowest?.low ?? NaN), high: highest?.high ?? null, n };
 }
 
-function onScale({ totals, sizes, errors }: Sums, scale: Scale, n: number): Mean | undefined {
-  const ends = scale.map((end) => {
+/** Something of the cases' means, had all errors been as low, and as high, as can be. */
+function both<T>({ totals, sizes, errors }: Sums, scale: Scale, of: (means: number[]) => T): readonly [T, T] {
+  const at = (end: number): T => {
     const means: number[] = [];
     for (let i = 0; i < sizes.length; i++) {
-      const of = sizes[i]! + errors[i]!;
-      if (of > 0) means.push((totals[i]! + errors[i]! * end) / of);
+      const trials = sizes[i]! + errors[i]!;
+      if (trials > 0) means.push((totals[i]! + errors[i]! * end) / trials);
     }
-    return means;
-  });
-  let sum = 0;
-  for (let i = 0; i < sizes.length; i++) if (sizes[i]! > 0) sum += totals[i]! / sizes[i]!;
-  const lowest = meanOnScale(ends[0]!, scale);
-  const highest = some(errors) ? meanOnScale(ends[1]!, scale) : lowest;
-  if (lowest === undefined || highest === undefined) return undefined; // the scale is not what it was said to be
-  return { value: sum / n, low: lowest.low, high: highest.high, n, scaled: true };
+    return of(means);
+  };
+  const lowest = at(scale[0]);
+  return [lowest, some(errors) ? at(scale[1]) : lowest];
 }
 
 function some(counts: ArrayLike<number>): boolean {

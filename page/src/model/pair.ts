@@ -5,7 +5,7 @@ import { Cells } from "./cells";
 import { measured } from "./filter";
 import { FEWEST, intervalOfRates } from "./interval";
 import type { Span } from "./rate";
-import { hull, reachOf, scaleIn } from "./scale";
+import { declaredIn, reachOf, scaleOf } from "./scale";
 import type { Measured } from "./series";
 import type { Table } from "./table";
 import { count, signed } from "./words";
@@ -42,10 +42,11 @@ export function differenceOf({ first, second }: CasePair): Span {
 /** The two columns, by their places, over the rows that count, 1 for each. */
 export function paired(table: Table, columns: readonly Variant[], measure: Measured, [x, y]: readonly [number, number], rows: Uint8Array): Pair {
   const cells = new Cells(table, measure);
-  const said = hull(scaleIn(table, columns[x], measure), scaleIn(table, columns[y], measure));
   const seen = reachOf(table, measure, (trial) => rows[table.row[trial]!] === 1 && [x, y].includes(table.variant[trial]!));
-  const scale = said ?? seen;
-  const rates = (!measure.metric && measure.name === "passed") || isYesOrNo(table, measure, rows, [x, y]);
+  const known = scaleOf(measure, declaredIn(columns[x], measure), declaredIn(columns[y], measure), seen);
+  const scale = known ?? seen;
+  const passed = !measure.metric && measure.name === "passed";
+  const rates = passed || (known?.[0] === 0 && known[1] === 1 && isYesOrNo(table, measure, rows, [x, y]));
   const cases: CasePair[] = [];
   let [errors, trials, open] = [0, 0, 0];
   for (let row = 0; row < rows.length; row++) {

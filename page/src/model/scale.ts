@@ -5,18 +5,33 @@ import { measured } from "./filter";
 import type { Measured } from "./series";
 import type { Table } from "./table";
 
+/** The scale of a number in a column: of the score what the run says; undefined where nobody knows. */
+export function scaleIn(table: Table, column: Variant | undefined, measure: Measured): Scale | undefined {
+  if (!measure.metric) return measure.name === "passed" ? SHARES : measure.name === "score" ? declaredIn(column, measure) : undefined;
+  const seen = reachOf(table, measure, (trial) => column === undefined || table.variant[trial] === column.index);
+  return seen === undefined ? undefined : knownScale(declaredIn(column, measure), seen);
+}
+
+/** What scorers say of the lowest and the highest value there can be. */
+export function declaredIn(column: Variant | undefined, { name, metric }: Measured): Scale | undefined {
+  const key = metric ? name : "";
+  return column?.scales !== undefined && Object.hasOwn(column.scales, key) ? column.scales[key] : undefined;
+}
+
 /**
- * The scale of a number: of a score what the run says; of a metric what its scorer declared where all values are on it, else
- * from 0 to 1 where they are within it, else whatever holds both; undefined where nobody knows.
+ * What values can be, of which these are the lowest and the highest: `known_scale` of `report/means.py`. Values from 0 to 1
+ * are taken to be on that scale, and values some of which lie there and the others on the declared one to be on both.
  */
-export function scaleIn(table: Table, column: Variant | undefined, { name, metric }: Measured): Scale | undefined {
-  if (!metric) return name === "score" ? (column?.scale ?? undefined) : name === "passed" ? SHARES : undefined;
-  const declared = column?.scales !== undefined && Object.hasOwn(column.scales, name) ? column.scales[name] : undefined;
-  const seen = reachOf(table, { name, metric }, (trial) => column === undefined || table.variant[trial] === column.index);
-  if (seen === undefined) return declared;
-  if (declared !== undefined && declared[0] <= seen[0] && seen[1] <= declared[1]) return declared;
-  if (seen[0] >= 0 && seen[1] <= 1) return SHARES;
-  return declared === undefined ? undefined : hull(declared, seen);
+export function knownScale(declared: Scale | undefined, [least, most]: Scale): Scale | undefined {
+  return [declared, SHARES, hull(declared, SHARES)].find((scale) => scale !== undefined && scale[0] <= least && most <= scale[1]);
+}
+
+/** The scale that two columns share, of which these values were seen; undefined where nobody knows. */
+export function scaleOf({ name, metric }: Measured, first: Scale | undefined, second: Scale | undefined, seen: Scale | undefined): Scale | undefined {
+  if (!metric && name === "passed") return SHARES;
+  if (!metric && name !== "score") return undefined;
+  const declared = hull(first, second);
+  return seen === undefined ? declared : knownScale(declared, seen);
 }
 
 /** The lowest and the highest value that some of these trials have; undefined for none. */

@@ -122,14 +122,15 @@ def test_a_rate_with_errors_is_the_range_that_the_command_line_prints(
     least, most = (sum(ends) / len(shares) for ends in zip(*shares, strict=True))
     assert f"{least * 100:.0f}–{most * 100:.0f} %" == "44–67 %"
     for column in told:
-        if "rate_least" in column:
-            assert (column["rate_least"], column["rate_most"]) == pytest.approx((least, most))
+        assert (column["rate_least"], column["rate_most"]) == pytest.approx((least, most))
     seen.show(after)
     heads = seen.page.locator(".head-rate")
     for head in heads.all():
         text = head.inner_text()
         assert "44–67 %" in text
         assert text.endswith("6/15")
+        low, high = (f"{told[0][end] * 100:.0f}" for end in ("low", "high"))
+        assert f"{low}–{high} %" in text
     assert heads.count() == 4
     seen.show(after, view="charts")
     values = seen.page.locator(".chart-rates .chart-value")

@@ -37,5 +37,4 @@ def test_the_vectors_of_the_page_are_what_we_compute() -> None:
 
 def test_the_vectors_of_rates_with_errors_are_what_we_compute() -> None:
     """Means on a known scale; rates with unequal repeats, errors among them and cases wholly in error."""
-    pytest.importorskip("evenhand.stats.bounded")
     _check("bounded", 1e-7)
