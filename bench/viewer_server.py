@@ -10,6 +10,7 @@ the machine does counts little; where two things are asked for at once, the figu
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import statistics
@@ -20,7 +21,6 @@ import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import quote
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()", "view", "--no-browser"]
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -42,11 +42,14 @@ class Viewer:
                 return
         raise SystemExit("the viewer did not start")
 
-    def get(self, path: str) -> bytes:
-        """An answer, whole."""
-        asked = urllib.request.Request(
-            f"{self.address}{path}", headers={"Authorization": f"Bearer {self.token}"}
-        )
+    def get(self, path: str, sent: object = None) -> bytes:
+        """An answer, whole; with something to send, asked as the page does."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        body = None if sent is None else json.dumps(sent).encode()
+        if body is not None:
+            headers |= {"Origin": self.address, "X-Evenhand": "1"}
+            headers["Content-Type"] = "application/json"
+        asked = urllib.request.Request(f"{self.address}{path}", body, headers)
         with urllib.request.urlopen(asked) as answer:
             return answer.read()
 
@@ -94,9 +97,9 @@ def main() -> None:
     for _ in range(given.rounds):
         viewer = Viewer(given.home)
 
-        def timed(name: str, *paths: str, viewer: Viewer = viewer) -> None:
+        def timed(name: str, *paths: str, sent: object = None, viewer: Viewer = viewer) -> None:
             cpu, began = viewer.cpu_s, time.perf_counter()
-            at_once(*(lambda path=path: viewer.get(path) for path in paths))
+            at_once(*(lambda path=path: viewer.get(path, sent) for path in paths))
             wall = time.perf_counter() - began
             took.setdefault(name, []).append((viewer.cpu_s - cpu, wall, viewer.megabytes("VmHWM")))
 
@@ -107,7 +110,7 @@ def main() -> None:
         timed("blocks again, twice at once", f"{run}/blocks", f"{run}/blocks")
         timed("notes", f"{run}/notes")
         for text in given.search or ["thirty days holds", "e"]:
-            timed(f"search {text!r}", f"{run}/search?text={quote(text)}")
+            timed(f"search {text!r}", f"{run}/search", sent={"text": text})
         timed("a cell", f"{run}/cells/0")
         if given.compare and len(ids) > 1:
             timed("comparison", f"{run}/comparison?baseline={ids[1]}")

@@ -1,16 +1,20 @@
 // What charts and comparisons are drawn from.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Block, Head, Question } from "../src/data/source";
+import type { Block, Head, Question, Variant } from "../src/data/source";
 import { Baseline } from "../src/model/baseline";
 import { brushed, brushedOf, unbrushed, type Plane } from "../src/model/brush";
-import { changeSaid, changesOf, countsOf } from "../src/model/changed";
-import { measured, select } from "../src/model/filter";
+import { changeSaid, changesOf, countsOf, meanChanges, type Side } from "../src/model/changed";
+import { measured, select, usesBaseline } from "../src/model/filter";
+import { ordered } from "../src/model/order";
+import { differenceOf, paired, pairSaid, type Pair } from "../src/model/pair";
+import { knownScale, scaleIn } from "../src/model/scale";
+import { summaries } from "../src/model/summary";
 import { missingOf, missingSaid } from "../src/model/missing";
 import { asking, plotOf, questionOf } from "../src/model/plot";
 import { parse } from "../src/model/query";
 import { axisOf, marksOf, shadeOf, tiled } from "../src/model/scatter";
-import { measuresOf, paired, rowsOf, seriesOf, written } from "../src/model/series";
+import { measuresOf, rowsOf, seriesOf, sidesOf, written } from "../src/model/series";
 import { Table } from "../src/model/table";
 
 type Trial = readonly [row: number, variant: number, repeat: number, outcome: string, score: number | null];
@@ -40,10 +44,11 @@ const every = new Uint8Array(3).fill(1);
 const SCORE = { name: "score", metric: false };
 const columns = ["basic", "best"].map((name) => ({ name, prompt: name, model: "m" }));
 const names = { metrics: table.metricNames, columns, baseline: false };
+const COLUMNS = [0, 1].map((index) => ({ index }) as Variant);
 const plane: Plane = { measure: SCORE, x: 0, y: 1 };
 
 test("a case's point is the mean of its repeats, and errors are counted apart", () => {
-  const [first, second] = seriesOf(table, SCORE, every);
+  const [first, second] = seriesOf(table, COLUMNS, SCORE, every);
   assert.deepEqual([...first!.means].map((value) => (Number.isNaN(value) ? null : Number(value.toFixed(6)))), [0.7, 0.2, null]);
   assert.deepEqual([first!.errors, first!.without, first!.values.length], [3, 0, 3]);
   assert.deepEqual([second!.errors, second!.without], [0, 1]);
@@ -53,14 +58,62 @@ test("a case's point is the mean of its repeats, and errors are counted apart", 
 test("only rows that count are looked at", () => {
   const rows = rowsOf(table, Uint8Array.from(NOW, ([row]) => (row === 1 ? 1 : 0)));
   assert.deepEqual([...rows], [0, 1, 0]);
-  assert.deepEqual([...seriesOf(table, SCORE, rows)[0]!.values], [0.2]);
+  assert.deepEqual([...seriesOf(table, COLUMNS, SCORE, rows)[0]!.values], [0.2]);
 });
 
-test("pairs say in which column cases are higher, with a paired interval", () => {
-  const [first, second] = seriesOf(table, SCORE, every);
-  const found = paired(first!, second!, every);
+test("sides say in which column cases are higher, by the numbers that are drawn", () => {
+  const [first, second] = seriesOf(table, COLUMNS, SCORE, every);
+  const found = sidesOf(first!, second!, every);
   assert.deepEqual([found.n, found.higher, found.lower, found.alike, found.half], [2, 2, 0, 0, 1]);
-  assert.ok(Math.abs(found.difference!.value - 0.3) < 1e-9);
+});
+
+const rounded = (values: readonly number[]): number[] => values.map((value) => Number(value.toFixed(6)));
+
+test("a comparison of two columns counts errors at both ends, cases wholly in error too", () => {
+  const passed = { name: "passed", metric: false };
+  const found = paired(table, COLUMNS, passed, [0, 1], every);
+  assert.deepEqual(found.cases.map(differenceOf).flatMap(({ least, most }) => rounded([least, most])), [0.5, 0.5, 0.5, 1, 0, 1]);
+  assert.deepEqual([found.errors, found.open, found.rates], [3, 1, true]);
+  const { least, most, low, high } = found.difference!;
+  assert.deepEqual(rounded([least, most]), rounded([1 / 3, 2.5 / 3]));
+  assert.ok(low < least && high > most);
+  const said = pairSaid(found, (value) => value.toFixed(2));
+  assert.match(said, /On the mean over 3 cases the difference is \+0\.33 to \+0\.83 \[/);
+  assert.match(said, /3 trials in error may have had any value: this holds for all of them\. Errors leave 1 case open\./);
+});
+
+test("of a score an error may have had anything that some trial had, or anything on its scale", () => {
+  const ends = (of: Pair): number[] => of.cases.map(differenceOf).flatMap(({ least, most }) => rounded([least, most]));
+  const wide = tableOf(NOW.map(([row, variant, repeat, outcome, score]) => [row, variant, repeat, outcome, score === null ? null : score * 2]), ["a", "b", "c"]);
+  assert.deepEqual(ends(paired(wide, COLUMNS, SCORE, [0, 1], every)), [0.4, 0.4, 0, 0.8, 0, 1.6]);
+  assert.deepEqual(ends(paired(table, COLUMNS, SCORE, [0, 1], every)), [0.2, 0.2, 0, 0.5, 0, 1]); // from 0 to 1, as all of them are
+  const scaled = COLUMNS.map((column) => ({ ...column, scales: { "": [0, 2] as const } }));
+  const known = paired(table, scaled, SCORE, [0, 1], every);
+  assert.deepEqual(ends(known), [0.2, 0.2, -0.5, 0.5, -1, 1]);
+  assert.match(pairSaid(known, (value) => value.toFixed(2)), /which column is higher is undecided\. Errors leave 2 cases open\./);
+});
+
+test("a scale is what scorers declare, from 0 to 1 where all values are there, else both, else not known", () => {
+  assert.deepEqual(knownScale([1, 5], [1, 4.5]), [1, 5]);
+  assert.deepEqual(knownScale([1, 5], [0.2, 1]), [0, 1]);
+  assert.deepEqual(knownScale([1, 5], [0.5, 4]), [0, 5]);
+  assert.deepEqual(knownScale(undefined, [0, 1]), [0, 1]);
+  assert.equal(knownScale(undefined, [0, 1.2]), undefined);
+  assert.equal(knownScale([1, 5], [0, 7]), undefined);
+  const column = { ...COLUMNS[0]!, scales: { "": [1, 5] as const } };
+  assert.deepEqual(scaleIn(table, column, SCORE), [1, 5]); // of the score the run has the last word
+  assert.equal(scaleIn(table, COLUMNS[0], SCORE), undefined);
+  assert.equal(scaleIn(table, column, { name: "latency", metric: false }), undefined);
+  assert.deepEqual(scaleIn(table, column, { name: "rating:clarity", metric: true }), [0, 1]);
+});
+
+test("a column's rate counts every case once, and errors at both ends", () => {
+  const [first, second] = summaries(table, COLUMNS, every);
+  assert.deepEqual(rounded([first!.rate!.least, first!.rate!.most, first!.rate!.n]), rounded([0.5 / 3, 2 / 3, 3]));
+  assert.deepEqual([second!.rate!.least, second!.rate!.most, second!.rate!.n], [1, 1, 3]);
+  const uneven = tableOf([[0, 0, 0, "p", 1], [0, 0, 1, "p", 1], [0, 0, 2, "p", 1], [1, 0, 0, "f", 0]], ["a", "b"]);
+  assert.equal(summaries(uneven, COLUMNS, every.subarray(1))[0]!.rate!.least, 0.5);
+  assert.equal(seriesOf(uneven, COLUMNS, { name: "passed", metric: false }, every.subarray(1))[0]!.rate!.most, 0.5);
 });
 
 test("a brush writes terms that choose what lies in it, and reads back as itself", () => {
@@ -111,13 +164,36 @@ test("an address asks for a metric's question, for all of them, and else whether
   assert.equal(asking(questions[1]!, "score.2.1"), "~clarity.2.1");
 });
 
+const side = (outcomes: string, score = NaN): Side => {
+  const times = (letter: string): number => outcomes.split(letter).length - 1;
+  return { passed: times("p"), failed: times("f"), errors: times("e"), score };
+};
+const told = (before: Side, after: Side): string[] => Object.values(changeSaid(before, after)).slice(0, 2) as string[];
+
 test("a change is told by its verdict, a score that moved alone by its way, and one that went the other way is named", () => {
-  assert.deepEqual(changeSaid(-1, 0.3), { kind: "regressed", words: "regressed, score +0.3" });
-  assert.deepEqual(changeSaid(1, 0.3), { kind: "improved", words: "improved +0.3" });
-  assert.deepEqual(changeSaid(-0.5, 0), { kind: "regressed", words: "regressed" });
-  assert.deepEqual(changeSaid(1, NaN), { kind: "improved", words: "improved" });
-  assert.deepEqual(changeSaid(0, -0.2), { kind: "regressed", words: "−0.2" });
-  assert.deepEqual(changeSaid(NaN, 1e-12), { kind: "none", words: "±0" });
+  assert.deepEqual(told(side("p", 0.5), side("f", 0.8)), ["regressed", "regressed, score +0.3"]);
+  assert.deepEqual(told(side("f", 0.5), side("p", 0.75)), ["improved", "improved +0.25"]);
+  assert.deepEqual(told(side("pp", 0.5), side("pf", 0.5)), ["regressed", "regressed"]);
+  assert.deepEqual(told(side("f"), side("p", 0.5)), ["improved", "improved"]);
+  assert.deepEqual(told(side("p", 0.75), side("p", 0.5)), ["regressed", "−0.25"]);
+  assert.deepEqual(told(side("p", 1), side("p", 1 + 1e-12)), ["none", "±0"]);
+  assert.deepEqual(told(side("p"), side("p")), ["none", "±0"]);
+  assert.deepEqual(told(side("n", 0.5), side("n", 0.75)), ["improved", "+0.25"]);
+});
+
+test("a cell that lost its verdict, or had none, is never told by a number", () => {
+  assert.deepEqual(told(side("ppp", 0.85), side("eee")), ["open", "no verdict now"]);
+  assert.deepEqual(told(side("eee"), side("ppp", 0.85)), ["open", "no verdict before"]);
+  assert.deepEqual(told(side("p", 1), side("n")), ["open", "no verdict now"]);
+  assert.deepEqual(told(side("e"), side("ee")), ["none", "no verdict in either"]);
+  assert.deepEqual(told(side("n"), side("n")), ["none", "no verdict in either"]);
+});
+
+test("a cell's change holds whatever its errors would have come to, or is undecided", () => {
+  assert.deepEqual(changeSaid(side("ppp", 0.9), side("ppe", 0.9)), { kind: "open", words: "undecided", why: "1 trial in error could turn it" });
+  assert.deepEqual(told(side("pfe"), side("pfe")), ["open", "undecided"]);
+  assert.deepEqual(told(side("ppp", 0.9), side("ffe", 0.1)), ["regressed", "regressed"]);
+  assert.deepEqual(told(side("ffe"), side("ppp")), ["improved", "improved"]);
 });
 
 test("equal points are one mark; very many cases are tiles that hold each once", () => {
@@ -140,12 +216,36 @@ test("trials are held against the baseline by case, column and repeat", () => {
     [0, 1, 0, "p", 0.9], [0, 1, 1, "p", 0.9], [0, 0, 0, "f", 0.1], [0, 0, 1, "p", 0.9],
     [1, 0, 0, "f", 0.2], [2, 1, 0, "p", 1], [3, 1, 0, "p", 1],
   ], ["b", "a", "c", "gone"]);
-  const baseline = new Baseline({} as Head, before, table, [[0, 0], [1, 1]]);
+  const baseline = new Baseline({ columns: COLUMNS } as unknown as Head, before, table, COLUMNS, [[0, 0], [1, 1]]);
   assert.deepEqual(NOW.map((_, trial) => baseline.changed(trial)), [
     "improved", "new", "new", "new", "unchanged", "undecided", "unchanged", "unchanged", "new", "new", "unchanged", "new",
   ]);
   const counts = countsOf(table, baseline);
   assert.deepEqual([counts.improved, counts.passed, counts.failed, counts.undecided, counts.gone], [1, 3, 1, 1, 1]);
   const changes = changesOf(table, baseline);
-  assert.deepEqual(changes.map(({ row, variant }) => [row, variant]), [[1, 1], [1, 0], [0, 0]]);
+  assert.deepEqual(changes.map(({ row, variant, said }) => [row, variant, said.words]), [
+    [1, 0, "undecided"], [1, 1, "−0.3"], [0, 0, "improved +0.5"],
+  ]);
+});
+
+test("cells without a verdict now are among the changes, and come first among rows without a number", () => {
+  const before = tableOf([[0, 0, 0, "p", 0.5], [0, 1, 0, "p", 0.5], [1, 0, 0, "p", 0.9], [1, 1, 0, "e", null], [2, 1, 0, "p", 1], [3, 1, 0, "f", 0]], ["a", "b", "c", "d"]);
+  const now = tableOf([[0, 0, 0, "p", 0.6], [0, 1, 0, "p", 0.5], [1, 0, 0, "f", 0.9], [1, 1, 0, "p", 0.9], [2, 0, 0, "p", 1], [3, 1, 0, "e", null]], ["a", "b", "new", "d"]);
+  const baseline = new Baseline({ columns: COLUMNS } as unknown as Head, before, now, COLUMNS, [[0, 0], [1, 1]]);
+  assert.deepEqual(changesOf(now, baseline).map(({ row, variant, said }) => [row, variant, said.words]), [
+    [1, 0, "regressed"], [3, 1, "no verdict now"], [0, 0, "+0.1"], [1, 1, "no verdict before"],
+  ]);
+  const four = new Uint8Array(4).fill(1);
+  for (const down of [false, true]) {
+    assert.deepEqual([...ordered(now, four, { key: "change", column: -1, down }, baseline)].slice(-2), [3, 2]);
+  }
+  const [first, second] = meanChanges(now, baseline, four);
+  assert.deepEqual(rounded([first!.least, first!.most]), [0.05, 0.05]);
+  assert.ok(second!.least < 0 && second!.most > 0); // errors on both sides may have scored anything
+});
+
+test("terms that need the baseline are known", () => {
+  const known = { metrics: ["change rate"], columns, baseline: true };
+  for (const query of ["changed:new", "-changed:regressed", "change<0", "score>change@1", "tag:x change>=0"]) assert.ok(usesBaseline(parse(query, known).terms), query);
+  for (const query of ["", "text", '"changed:new"', "score<0.5", '"change rate">0']) assert.ok(!usesBaseline(parse(query, known).terms), query);
 });

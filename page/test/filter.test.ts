@@ -58,7 +58,7 @@ for (const [trial, given] of labels) {
 table.labels = labels;
 const head = { columns: variants } as unknown as Head;
 const before = (vectors.before as [number, "pass", number | null][]).map(([i, outcome, score]) => ({ ...trials[i]!, outcome, score }));
-const baseline = new Baseline(head, tableOf(before), table, [[0, 0], [1, 1]]);
+const baseline = new Baseline(head, tableOf(before), table, head.columns, [[0, 0], [1, 1]]);
 
 function search(wanted: string): Set<number> {
   return new Set(trials.filter((trial) => {

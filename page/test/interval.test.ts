@@ -3,13 +3,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import vectors from "../../tests/vectors/intervals.json";
 import { binned, binsOf, reach } from "../src/model/histogram";
-import { FEWEST, meanOfSums, tQuantile, wilson, wilsonOfClusters, type Cluster } from "../src/model/interval";
+import onScale from "../../tests/vectors/bounded.json";
+import { meanOnScale } from "../src/model/bounded";
+import { intervalOfRates, meanOfSums, tQuantile, wilson, type Cluster } from "../src/model/interval";
+import { meanOf } from "../src/model/mean";
+import { rateOf } from "../src/model/rate";
 
-function near(found: readonly number[], wanted: readonly (number | null)[], of: unknown): void {
+function near(found: readonly number[], wanted: readonly (number | null)[], of: unknown, apart = 1e-9): void {
   assert.equal(found.length, wanted.length);
   wanted.forEach((value, i) => {
     if (value === null) assert.ok(!Number.isFinite(found[i]));
-    else assert.ok(Math.abs(found[i]! - value) <= 1e-9, `${JSON.stringify(of)}: ${found[i]}, not ${value}`);
+    else assert.ok(Math.abs(found[i]! - value) <= apart, `${JSON.stringify(of)}: ${found[i]}, not ${value}`);
   });
 }
 
@@ -21,8 +25,44 @@ test("Wilson's intervals are the same", () => {
   for (const { of, is } of vectors.wilson) near(wilson(of[0]!, of[1]!), is, of);
 });
 
-test("rates of clusters have the same intervals", () => {
-  for (const { of, is } of vectors.wilson_of_clusters) near(wilsonOfClusters(of as unknown as Cluster[]), is, of);
+test("means on a known scale have the same intervals, and one that is off it has none", () => {
+  for (const { of, scale, is } of onScale.mean_on_scale) {
+    const found = meanOnScale(of, scale as [number, number]);
+    if (is === null) assert.equal(found, undefined);
+    else near([found!.value, found!.low, found!.high], is, of, 1e-6);
+  }
+});
+
+test("rates with errors among repeats, cases wholly in error and unequal repeats are the same", () => {
+  for (const { of, is } of onScale.rate) {
+    const [passed, failed, errors] = [0, 1, 2].map((at) => of.map((each) => each[at]!)) as [number[], number[], number[]];
+    const found = rateOf({ passed, failed, errors });
+    if (is === null) assert.equal(found, undefined);
+    else near([found!.least, found!.most, found!.low, found!.high], is, of, 1e-6);
+  }
+});
+
+test("differences of rates have the same intervals", () => {
+  for (const { repeats, of, is } of vectors.differences_of_rates) near(intervalOfRates(of, repeats), is, of);
+});
+
+test("a mean on a known scale holds whatever its errors would have scored", () => {
+  const [totals, sizes, errors] = [[8, 5, 0], [2, 1, 0], [0, 1, 2]];
+  const found = meanOf({ totals, sizes, errors }, [1, 5])!;
+  assert.deepEqual([found.value, found.n, found.scaled], [4.5, 2, true]);
+  assert.ok(Math.abs(found.low! - meanOnScale([4, 3, 1], [1, 5])!.low) < 1e-9);
+  assert.ok(Math.abs(found.high! - meanOnScale([4, 5, 5], [1, 5])!.high) < 1e-9);
+  assert.ok(found.low! >= 1 && found.high! <= 5);
+});
+
+test("on an unknown scale equal values say nothing of how far the mean reaches, and times are never below 0", () => {
+  const none = [0, 0, 0, 0, 0];
+  const sums = (totals: readonly number[]) => ({ totals, sizes: totals.map(() => 1), errors: none });
+  const same = meanOf(sums([1, 1, 1, 1, 1]), undefined)!;
+  assert.deepEqual([same.value, same.low, same.high], [1, null, null]);
+  const times = meanOf(sums([0.1, 0.1, 0.1, 0.1, 9]), undefined, 0)!;
+  assert.equal(times.low, 0);
+  assert.equal(meanOf(sums([0.5, 1.5, 1, 1, 1]), [0, 1])!.scaled, undefined); // the scale is not what it was said to be
 });
 
 test("means of clusters have the same intervals", () => {
@@ -30,14 +70,6 @@ test("means of clusters have the same intervals", () => {
     const found = meanOfSums(of as unknown as Cluster[]);
     if (is === null) assert.equal(found, undefined);
     else near([found!.value, found!.low, found!.high], is, of);
-  }
-});
-
-test("paired differences have the same intervals, and none below five cases", () => {
-  for (const { of, is } of vectors.differences) {
-    const found = meanOfSums({ totals: of, sizes: of.map(() => 1) });
-    near([found!.value, found!.low, found!.high], is, of);
-    assert.equal(is[1] === null, of.length < FEWEST);
   }
 });
 

@@ -50,5 +50,6 @@ test("agreement is of people's verdicts with passes and failures; errors and tri
     event("bo", "verdict", "fail", 0), event("bo", "verdict", null, 0), event("ada", "verdict", "pass", 4), event("ada", "verdict", "pass", 99),
   ]);
   assert.deepEqual([found.n, found.agreed, found.cases, found.tooKind, found.tooStrict, found.blind], [4, 2, 2, 1, 1, 1]);
-  assert.ok(found.low > 0 && found.low < 0.5 && found.high > 0.5);
+  const { least, most, low, high } = found.rate!;
+  assert.ok(least === 0.5 && most === 0.5 && low > 0 && low < 0.5 && high > 0.5);
 });

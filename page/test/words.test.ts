@@ -2,11 +2,35 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apart } from "../src/model/summary";
-import { mean, minus, money, number, passed, seconds, sentences, signed, when } from "../src/model/words";
+import { rateFrom } from "../src/model/rate";
+import { mean, minus, money, number, passed, percents, rate, seconds, sentences, short, signed, when } from "../src/model/words";
 
 test("a rate is told of its trials, and how many cases they are of", () => {
-  assert.equal(passed({ value: 0.625, low: 0.43, high: 0.79, n: 8 }), "62 % [43–79] passed · 8 cases");
+  assert.equal(passed({ least: 0.625, most: 0.625, low: 0.43, high: 0.79, n: 8 }), "62 % [43–79] passed · 8 cases");
   assert.equal(passed(null), "no verdicts");
+  assert.equal(rate({ least: 0.5, most: 0.9, low: 0.32, high: 0.97, n: 10 }), "50–90 % [32–97], 10 cases");
+  assert.equal(percents({ least: 0.901, most: 0.902 }), "90 %"); // where both ends print alike, one number
+  assert.equal(percents({ least: 0.001, most: 0.999 }), "1–99 %");
+});
+
+test("a rate that was sent with its ends, or with one value, is the same; an open one has no value", () => {
+  const ends = { low: 0.3, high: 0.9, n: 4 };
+  assert.deepEqual(rateFrom({ value: 0.5, ...ends }), { least: 0.5, most: 0.5, ...ends });
+  assert.deepEqual(rateFrom({ value: null, least: 0.5, most: 0.75, ...ends }), { least: 0.5, most: 0.75, ...ends });
+  assert.equal(rateFrom({ value: null, low: null, high: null, n: 0 }), null);
+  assert.equal(rateFrom(null), null);
+});
+
+test("in a narrow place a number has two digits after the point, and is never nothing where it is something", () => {
+  const said = [0.8833, 0.9, 0.997, 0.1 + 0.2, 0.004, -0.0917, 0, 87.5, 1234.5, 1e-9, NaN].map(short);
+  assert.deepEqual(said, ["0.88", "0.9", "1.00", "0.3", "0.004", "−0.09", "0", "87.5", "1235", "1e−09", "–"]);
+});
+
+test("an interval on a known scale is written from end to end, Student's in two numbers, none where it is not known", () => {
+  const of = { value: 4.96, low: 4.55, high: 5, n: 8 };
+  assert.equal(mean({ ...of, scaled: true }), "4.96 [4.55–5], 8 cases");
+  assert.equal(mean(of), "4.96 [4.55, 5], 8 cases");
+  assert.equal(mean({ ...of, low: null, high: null }), "4.96, 8 cases");
 });
 
 test("numbers have a minus sign, and a hyphen nowhere", () => {

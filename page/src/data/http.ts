@@ -50,17 +50,15 @@ export class Http implements DataSource {
   }
 
   search(run: string, text: string, blind: boolean): Promise<readonly number[]> {
-    return get(`${at(run)}/search?text=${encodeURIComponent(text)}${blind ? "&blind=1" : ""}`);
+    return post(`${at(run)}/search`, { text, blind }); // in the body: an address cannot be as long as a text
   }
 
   labels(run: string): Promise<readonly Label[]> {
     return get(`${at(run)}/labels`);
   }
 
-  async label(run: string, label: NewLabel): Promise<Label> {
-    const headers = { "Content-Type": "application/json", "X-Evenhand": "1" };
-    const answer = await ask(`${at(run)}/labels`, { method: "POST", headers, body: JSON.stringify(label) });
-    return (await answer.json()) as Label;
+  label(run: string, label: NewLabel): Promise<Label> {
+    return post(`${at(run)}/labels`, label);
   }
 
   compare(run: string, baseline: string): Promise<Comparison> {
@@ -80,6 +78,12 @@ function at(run: string): string {
 
 async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   const answer = await ask(path, signal === undefined ? {} : { signal });
+  return (await answer.json()) as T;
+}
+
+async function post<T>(path: string, value: unknown): Promise<T> {
+  const headers = { "Content-Type": "application/json", "X-Evenhand": "1" };
+  const answer = await ask(path, { method: "POST", headers, body: JSON.stringify(value) });
   return (await answer.json()) as T;
 }
 

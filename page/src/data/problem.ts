@@ -16,6 +16,12 @@ export function problemOf(thrown: unknown): Problem {
   return new Problem(thrown instanceof Error ? thrown.message : String(thrown));
 }
 
+/** The same with what could not be done for it: `the labels could not be read: …`. */
+export function about(what: string, thrown: unknown): Problem {
+  const { message, hint, slug } = problemOf(thrown);
+  return new Problem(`${what}: ${message}`, hint, slug);
+}
+
 /** Whether this is only a request that was called off. */
 export function calledOff(thrown: unknown): boolean {
   return thrown instanceof DOMException && thrown.name === "AbortError";

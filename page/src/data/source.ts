@@ -16,6 +16,19 @@ export interface Interval {
   readonly n: number;
 }
 
+/**
+ * A pass rate over `n` cases, each of which counts once. Trials in error may have passed or failed: they leave it between
+ * `least` and `most`, and `value` is null where the two differ.
+ */
+export interface RateInterval {
+  readonly value: number | null;
+  readonly least?: number | null;
+  readonly most?: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+}
+
 export interface Totals {
   readonly trials: number;
   readonly passed: number;
@@ -50,7 +63,7 @@ export interface RunSummary {
   readonly repeats: number;
   readonly verdict: Verdict;
   readonly totals: Totals;
-  readonly rate: Interval | null;
+  readonly rate: RateInterval | null;
   /** Same plan, same fingerprint. */
   readonly fingerprint: string;
   /** What its config, or who ran it, calls it. */
@@ -72,10 +85,12 @@ export interface Variant {
   readonly eval: string;
   readonly where: string;
   readonly totals: Totals;
-  readonly rate: Interval | null;
+  readonly rate: RateInterval | null;
   readonly score: Interval | null;
   /** Seconds. */
   readonly latency: Interval | null;
+  /** By metric the lowest and the highest value there can be, as far as scorers say; of the score, under "", what is known. */
+  readonly scales?: Readonly<Record<string, readonly [low: number, high: number]>>;
 }
 
 /** What was asked of which model, over the whole run. */
@@ -276,9 +291,12 @@ export interface Compared {
   /** What the verdict rests on where no difference was shown: how few cases, or the smallest difference that could have been. */
   readonly because: string;
   readonly n: number;
+  /** Means, and their difference. Each is null where trials in error leave it open, between its `least` and its `most`. */
   readonly first: number | null;
   readonly second: number | null;
   readonly difference: number | null;
+  readonly difference_least?: number | null;
+  readonly difference_most?: number | null;
   readonly low: number | null;
   readonly high: number | null;
   /** Corrected for as many comparisons as the question has. */

@@ -1,26 +1,27 @@
 /** An earlier run that this one is held against: trial against trial, by case id, paired column and repeat. */
-import type { Head, State } from "../data/source";
+import type { Head, State, Variant } from "../data/source";
 import { FAIL, OUTCOME_WORDS, PASS, type Table } from "./table";
 
 export type Changed = "regressed" | "improved" | "unchanged" | "undecided" | "new";
 
 export class Baseline {
   private readonly rows = new Map<string, number>();
-  private readonly columns = new Map<number, number>();
+  private readonly paired = new Map<number, number>();
   private readonly places: Int32Array;
 
   /**
-   * `head` and `table` are the baseline's, `run` is the table of the run that is looked at; `pairs` says by index which
-   * column of the baseline stands against which of the run.
+   * `head` and `table` are the baseline's, `run` is the table of the run that is looked at and `columns` its columns; `pairs`
+   * says by index which column of the baseline stands against which of the run.
    */
   constructor(
     readonly head: Head,
     readonly table: Table,
     readonly run: Table,
+    readonly columns: readonly Variant[],
     pairs: readonly (readonly [number, number])[],
   ) {
     table.rows.forEach((row, i) => this.rows.set(row.id, i));
-    for (const [before, after] of pairs) this.columns.set(after, before);
+    for (const [before, after] of pairs) this.paired.set(after, before);
     this.places = Int32Array.from({ length: run.size }, (_, trial) => this.find(trial));
   }
 
@@ -43,18 +44,19 @@ export class Baseline {
     return Number.isNaN(difference) ? undefined : difference;
   }
 
-  /** By column, over the trials of the shown rows (1 for each): the mean change of the score; undefined where there is none. */
-  meanChanges(rows: Uint8Array): readonly (number | undefined)[] {
-    const { row, variant, size, variantCount } = this.run;
-    const sums = new Float64Array(variantCount);
-    const sizes = new Int32Array(variantCount);
-    for (let i = 0; i < size; i++) {
-      const change = rows[row[i]!] === 1 ? this.change(i) : undefined;
-      if (change === undefined) continue;
-      sums[variant[i]!]! += change;
-      sizes[variant[i]!]!++;
-    }
-    return Array.from(sums, (sum, i) => (sizes[i] ? sum / sizes[i]! : undefined));
+  /** The baseline's row of the same case, and its column that stands against one of the run's; -1 for none. */
+  row(row: number): number {
+    return this.rows.get(this.run.rows[row]!.id) ?? -1;
+  }
+
+  column(variant: number): number {
+    return this.paired.get(variant) ?? -1;
+  }
+
+  /** The baseline's trials that stand against those of a cell of the run; empty for none. */
+  cell(row: number, variant: number): readonly number[] {
+    const [before, column] = [this.row(row), this.column(variant)];
+    return before < 0 || column < 0 ? [] : this.table.cell(before, column);
   }
 
   /** By what it came to: regressed is passed before and failed now; undecided, one of the two has no verdict. */
@@ -67,12 +69,15 @@ export class Baseline {
     return now === FAIL ? "regressed" : "improved";
   }
 
+  /** Whether it passed or failed before, and does neither now. */
+  lost(trial: number): boolean {
+    const place = this.place(trial);
+    return place >= 0 && decided(this.table.outcome[place]!) && !decided(this.run.outcome[trial]!);
+  }
+
   private find(trial: number): number {
-    const row = this.rows.get(this.run.rows[this.run.row[trial]!]!.id);
-    const column = this.columns.get(this.run.variant[trial]!);
-    if (row === undefined || column === undefined) return -1;
     const repeat = this.run.repeat[trial];
-    return this.table.cell(row, column).find((other) => this.table.repeat[other] === repeat) ?? -1;
+    return this.cell(this.run.row[trial]!, this.run.variant[trial]!).find((other) => this.table.repeat[other] === repeat) ?? -1;
   }
 }
 

@@ -22,9 +22,17 @@ export function namesOf(head: Head, table: Table, baseline: boolean) {
   return { metrics: table.metricNames, columns: head.columns, baseline };
 }
 
-/** The texts that the source has to be asked for. */
+/** The texts that the source has to be asked for: an empty one stands everywhere. */
 export function searched(terms: readonly Term[]): string[] {
-  return [...new Set(terms.flatMap((term) => (term.kind === "text" ? [term.text] : [])))];
+  return [...new Set(terms.flatMap((term) => (term.kind === "text" && term.text !== "" ? [term.text] : [])))];
+}
+
+/** Whether some term asks what changed since the baseline. */
+export function usesBaseline(terms: readonly Term[]): boolean {
+  return terms.some((term) => {
+    if (term.kind !== "number") return term.kind === "word" && term.field === "changed";
+    return [term.left, ...term.right].some((each) => typeof each !== "number" && each.name === "change" && !each.metric);
+  });
 }
 
 /** For each trial 1 where all terms hold, and 0 where not. */
@@ -42,7 +50,7 @@ function found(table: Table, term: Term, context: Context): Uint8Array {
   if (term.kind === "number") return compared(table, term, context);
   if (term.kind === "word") return worded(table, term, context);
   const places = context.texts.get(term.text);
-  return each(table, (trial) => places?.has(table.index[trial]!) ?? false);
+  return each(table, (trial) => term.text === "" || (places?.has(table.index[trial]!) ?? false));
 }
 
 function compared(table: Table, term: NumberTerm, context: Context): Uint8Array {

@@ -51,27 +51,6 @@ function squaresAround({ totals, sizes }: Clusters, value: number): number {
   return sum;
 }
 
-/**
- * Wilson's interval of a pass rate whose trials come in clusters: the repeats of one case are not new cases. Each
- * cluster is [passed, trials]; (0, 1) for nothing.
- *
- * Source: Miller (2024), arXiv:2411.00640, §2.2; the effective sample size is Kish's (1965).
- */
-export function wilsonOfClusters(clusters: Iterable<Cluster> | Clusters): [low: number, high: number] {
-  const columns = columnsOf(clusters);
-  const { all: passed, n, groups } = summed(columns);
-  if (n === 0) return [0, 1];
-  const meanSize = n / groups;
-  const p = passed / n;
-  if (meanSize === 1) return wilson(passed, n);
-  let effect = meanSize; // nothing tells repeats of one case from one another
-  if (p > 0 && p < 1 && groups > 1) {
-    const clustered = squaresAround(columns, p) * (groups / (groups - 1)) * (tQuantile(groups - 1) / Z) ** 2;
-    effect = Math.min(meanSize, Math.max(1, clustered / (n * p * (1 - p))));
-  }
-  return wilson(passed / effect, n / effect);
-}
-
 export interface Mean {
   readonly value: number;
   /** Infinite below FEWEST clusters: what t makes of two or three reaches beyond any scale. */
@@ -92,6 +71,63 @@ export function meanOfSums(clusters: Iterable<Cluster> | Clusters): Mean | undef
   if (groups < FEWEST) return { value, low: -Infinity, high: Infinity, n: groups };
   const half = (tQuantile(groups - 1) * Math.sqrt((squaresAround(columns, value) * groups) / (groups - 1))) / n;
   return { value, low: value - half, high: value + half, n: groups };
+}
+
+/**
+ * Where the difference of two pass rates lies, from each case's difference of its shares: `Differences.interval` of
+ * `stats/paired.py`. `repeats` is how many trials a case has, on average. From −1 to 1 for no cases.
+ *
+ * Source: Tango (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B, of as many cases as say as much.
+ */
+export function intervalOfRates(cases: ArrayLike<number>, repeats: number): [low: number, high: number] {
+  const n = cases.length;
+  let [ahead, behind, plain] = [0, 0, true];
+  for (let i = 0; i < n; i++) {
+    const d = cases[i]!;
+    if (d > 0) ahead += d;
+    else behind -= d;
+    plain &&= d === 0 || Math.abs(d) === 1;
+  }
+  const worth = plain ? 1 : worthOf(cases, (ahead - behind) / n, ahead + behind, repeats);
+  return tango(n * worth, ahead * worth, behind * worth);
+}
+
+/** How many yes-or-no cases one case is worth: the ratio of the two variances of their sum. */
+function worthOf(cases: ArrayLike<number>, mean: number, apart: number, repeats: number): number {
+  const n = cases.length;
+  const asYesOrNo = apart - n * mean * mean;
+  let seen = 0;
+  for (let i = 0; i < n; i++) seen += (cases[i]! - mean) ** 2;
+  if (n < 2 || seen <= 0 || asYesOrNo <= 0) return 1;
+  seen *= (n / (n - 1)) * (tQuantile(n - 1) / Z) ** 2;
+  return Math.min(repeats, Math.max(1, asYesOrNo / seen));
+}
+
+/** Tango's score interval of a difference of two rates on the same `n` cases; the counts need not be whole. */
+function tango(n: number, b: number, c: number): [low: number, high: number] {
+  if (n === 0) return [-1, 1];
+  const difference = (b - c) / n;
+  const score = (delta: number): number => {
+    const middle = (2 * n - b + c) * delta - b - c;
+    const q = (Math.sqrt(Math.max(0, middle * middle + 8 * n * c * delta * (1 - delta))) - middle) / (4 * n);
+    const variance = n * (2 * q + delta * (1 - delta));
+    const distance = b - c - n * delta;
+    if (variance <= 0) return distance === 0 ? 0 : Math.sign(distance) * Infinity;
+    return distance / Math.sqrt(variance);
+  };
+  return [root((d) => score(d) - Z, -1, difference), root((d) => score(d) + Z, difference, 1)];
+}
+
+/** Where a falling function crosses 0 between two points; the nearer end where it does not. */
+function root(of: (x: number) => number, low: number, high: number): number {
+  if (of(low) <= 0) return low;
+  if (of(high) >= 0) return high;
+  for (let i = 0; i < 60; i++) {
+    const middle = (low + high) / 2;
+    if (of(middle) > 0) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
 }
 
 const quantiles = new Map<number, number>();

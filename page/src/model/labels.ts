@@ -1,6 +1,6 @@
 /** What people said of trials: events that are only ever added, and what stands when all of them are read. */
 import type { Label, NewLabel } from "../data/source";
-import { wilsonOfClusters, type Cluster } from "./interval";
+import { rateOf, type Rate } from "./rate";
 import { FAIL, PASS, type Table } from "./table";
 
 export type Field = Label["field"];
@@ -74,9 +74,8 @@ export interface Agreement {
   readonly n: number;
   readonly agreed: number;
   readonly cases: number;
-  /** The 95 % interval of the share, over cases. */
-  readonly low: number;
-  readonly high: number;
+  /** The share that agreed, over cases; null for none. */
+  readonly rate: Rate | null;
   /** The run said pass where people said fail, and the other way round. */
   readonly tooKind: number;
   readonly tooStrict: number;
@@ -109,6 +108,8 @@ export function agreement(table: Table, labels: readonly Label[]): Agreement {
       sum.blind += Number(blind);
     }
   }
-  const [low, high] = wilsonOfClusters(cases.values() as Iterable<Cluster>);
-  return { ...sum, cases: cases.size, low, high };
+  const agreed = Array.from(cases.values(), ([same]) => same);
+  const failed = Array.from(cases.values(), ([same, n]) => n - same);
+  const rate = rateOf({ passed: agreed, failed, errors: agreed.map(() => 0) }) ?? null;
+  return { ...sum, cases: cases.size, rate };
 }

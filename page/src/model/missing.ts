@@ -13,12 +13,15 @@ export interface Missing {
 
 const [UNRUN, WITHOUT, NONE, BROKEN, THERE] = [0, 1, 2, 3, 4];
 
-/** For each column the cases that are missing; `values` has a number for each trial, or NaN, and `rows` 1 for each case that counts. */
-export function missingOf(table: Table, rows: Uint8Array, values: ArrayLike<number>): Missing[] {
+/**
+ * For each column the cases that are missing; `values` has a number for each trial, or NaN, and `rows` 1 for each case that
+ * counts. Of a rate no case is missing because of errors: they count in it.
+ */
+export function missingOf(table: Table, rows: Uint8Array, values: ArrayLike<number>, rate = false): Missing[] {
   const states = Array.from({ length: table.variantCount }, () => new Uint8Array(rows.length));
   for (let i = 0; i < table.size; i++) {
     const [column, row, came] = [states[table.variant[i]!]!, table.row[i]!, table.outcome[i]];
-    const state = !Number.isNaN(values[i]!) ? THERE : came === ERROR ? BROKEN : came === NOT_APPLICABLE ? NONE : WITHOUT;
+    const state = !Number.isNaN(values[i]!) || (rate && came === ERROR) ? THERE : came === ERROR ? BROKEN : came === NOT_APPLICABLE ? NONE : WITHOUT;
     if (state > column[row]!) column[row] = state;
   }
   return states.map((of) => {

@@ -33,7 +33,10 @@ export function nextSort(now: Sort | undefined, key: Key, column: number): Sort 
   return now.down === first ? { key, column, down: !first } : undefined;
 }
 
-/** The rows that are shown, in order; `rows` has 1 for each. Rows without a value come last, either way. */
+/**
+ * The rows that are shown, in order; `rows` has 1 for each. Rows without a value come last, either way; of a change those
+ * first that had a verdict and have none now.
+ */
 export function ordered(table: Table, rows: Uint8Array, sort: Sort | undefined, baseline?: Baseline): Int32Array {
   let size = 0;
   const order = new Int32Array(rows.length);
@@ -41,9 +44,11 @@ export function ordered(table: Table, rows: Uint8Array, sort: Sort | undefined, 
   const shown = order.subarray(0, size);
   if (sort === undefined) return shown;
   const values = means(table, sort, baseline);
+  const lost = sort.key === "change" && baseline !== undefined ? lostRows(table, baseline, sort.column) : undefined;
   const sign = sort.down ? -1 : 1;
   return shown.sort((a, b) => {
     const [x, y] = [values[a]!, values[b]!];
+    if (Number.isNaN(x) && Number.isNaN(y) && lost !== undefined) return lost[b]! - lost[a]! || a - b;
     if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y)) || a - b;
     return (x - y) * sign || a - b;
   });
@@ -63,4 +68,13 @@ function means(table: Table, { key, column }: Sort, baseline?: Baseline): Float6
     sizes[row[i]!]!++;
   }
   return sums.map((sum, row) => (sizes[row] === 0 ? NaN : sum / sizes[row]!));
+}
+
+/** By row: 1 where a trial in the column passed or failed in the baseline, and does neither now. */
+function lostRows(table: Table, baseline: Baseline, column: number): Uint8Array {
+  const lost = new Uint8Array(table.rows.length);
+  for (let i = 0; i < table.size; i++) {
+    if ((column < 0 || table.variant[i] === column) && baseline.lost(i)) lost[table.row[i]!] = 1;
+  }
+  return lost;
 }

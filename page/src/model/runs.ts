@@ -1,7 +1,8 @@
 /** How runs are told apart where one of them is to be chosen. */
 import type { RunSummary } from "../data/source";
 import { visible } from "./visible";
-import { percent, when } from "./words";
+import { rateFrom } from "./rate";
+import { percents, when } from "./words";
 
 const LEAST = 10; // characters of an id that say when the run was made
 
@@ -21,6 +22,7 @@ export function baselines(run: RunSummary, runs: readonly RunSummary[]): readonl
 
 /** `88 % · 2026-11-21 15:27 · Science articles · 01M7ZBG41T`. */
 export function runWords(run: RunSummary, runs: readonly RunSummary[]): string {
-  const rate = run.rate === null ? "" : percent(run.rate.value);
+  const of = rateFrom(run.rate);
+  const rate = of === null ? "" : percents(of);
   return [rate, when(run.created_at), visible(run.title), shortId(run.id, runs)].filter((part) => part !== "").join(" · ");
 }

@@ -1,7 +1,10 @@
 /** What each case came to in each column, in one measure: what charts are drawn from. */
+import type { Variant } from "../data/source";
 import { measured } from "./filter";
-import { meanOfSums, type Mean } from "./interval";
+import { meanOf, type Mean } from "./mean";
 import { NUMBERS, WORDS, quoted } from "./query";
+import { rateOf, type Rate } from "./rate";
+import { scaleIn } from "./scale";
 import { ERROR, type Table } from "./table";
 import { money, number, seconds } from "./words";
 
@@ -16,13 +19,18 @@ export interface Series {
   readonly values: Float64Array;
   /** The mean over its repeats by row; NaN where there is none. */
   readonly means: Float64Array;
-  readonly mean: Mean | undefined;
+  readonly mean: Mean | null;
+  /** Of `passed`, the rate over cases: errors count in it. */
+  readonly rate: Rate | undefined;
   /** Trials in error, and those without a number for another reason. */
   readonly errors: number;
   readonly without: number;
 }
 
 const DRAWN = ["score", "passed", "latency", "cost", "tokens"] as const;
+
+/** Numbers that are never below 0. */
+const FLOORED: readonly string[] = ["latency", "cost", "tokens"];
 
 /** What can be drawn of a run, the most telling first. */
 export function measuresOf(table: Table): Measured[] {
@@ -54,10 +62,11 @@ export function rowsOf(table: Table, chosen: Uint8Array): Uint8Array {
 }
 
 /** Each column's values, over the rows that count. */
-export function seriesOf(table: Table, { name, metric }: Measured, rows: Uint8Array): Series[] {
+export function seriesOf(table: Table, columns: readonly Variant[], { name, metric }: Measured, rows: Uint8Array): Series[] {
   const all = measured(table, { name, metric, column: -1 }, {});
+  const passed = !metric && name === "passed";
   const found = Array.from({ length: table.variantCount }, () => ({
-    values: new Float64Array(256), n: 0, sums: new Float64Array(rows.length), sizes: new Int32Array(rows.length), errors: 0, without: 0,
+    values: new Float64Array(256), n: 0, sums: new Float64Array(rows.length), sizes: new Int32Array(rows.length), broken: new Int32Array(rows.length), errors: 0, without: 0,
   }));
   for (let i = 0; i < table.size; i++) {
     const row = table.row[i]!;
@@ -65,8 +74,10 @@ export function seriesOf(table: Table, { name, metric }: Measured, rows: Uint8Ar
     const column = found[table.variant[i]!]!;
     const value = all[i]!;
     if (Number.isNaN(value)) {
-      if (table.outcome[i] === ERROR) column.errors++;
-      else column.without++;
+      if (table.outcome[i] === ERROR) {
+        column.errors++;
+        column.broken[row]!++;
+      } else column.without++;
       continue;
     }
     if (column.n === column.values.length) {
@@ -78,41 +89,35 @@ export function seriesOf(table: Table, { name, metric }: Measured, rows: Uint8Ar
     column.sums[row]! += value;
     column.sizes[row]!++;
   }
-  return found.map(({ values, n, sums, sizes, errors, without }) => {
-    const mean = meanOfSums({ totals: sums, sizes });
+  return found.map(({ values, n, sums, sizes, broken, errors, without }, i) => {
+    const mean = passed ? null : meanOf({ totals: sums, sizes, errors: broken }, scaleIn(table, columns[i], { name, metric }), FLOORED.includes(name) && !metric ? 0 : -Infinity);
+    const rate = passed ? rateOf({ passed: sums, failed: sizes.map((size, row) => size - sums[row]!), errors: broken }) : undefined;
     for (let row = 0; row < sums.length; row++) sums[row] = sizes[row] ? sums[row]! / sizes[row]! : NaN;
-    return { values: values.subarray(0, n), means: sums, mean, errors, without };
+    return { values: values.subarray(0, n), means: sums, mean, rate, errors, without };
   });
 }
 
-/** Which cases are better in which of two columns, where both have a number. */
-export interface Paired {
+/** In which of two columns cases are higher, by the numbers that are drawn. */
+export interface Sides {
+  /** Cases with a number in both. */
   readonly n: number;
   readonly higher: number;
   readonly lower: number;
   readonly alike: number;
   /** Cases with a number in one of the two only. */
   readonly half: number;
-  /** How much higher the second is on the mean, over cases. */
-  readonly difference: Mean | undefined;
 }
 
-export function paired(first: Series, second: Series, rows: Uint8Array): Paired {
+export function sidesOf(first: Series, second: Series, rows: Uint8Array): Sides {
   let [higher, lower, alike, half] = [0, 0, 0, 0];
-  const differences = new Float64Array(rows.length);
-  const known = new Uint8Array(rows.length);
   for (let row = 0; row < rows.length; row++) {
     if (rows[row] !== 1) continue;
     const difference = second.means[row]! - first.means[row]!;
     if (Number.isNaN(difference)) {
       if (!Number.isNaN(first.means[row]!) || !Number.isNaN(second.means[row]!)) half++;
-      continue;
-    }
-    differences[row] = difference;
-    known[row] = 1;
-    if (difference > 1e-9) higher++;
+    } else if (difference > 1e-9) higher++;
     else if (difference < -1e-9) lower++;
     else alike++;
   }
-  return { n: higher + lower + alike, higher, lower, alike, half, difference: meanOfSums({ totals: differences, sizes: known }) };
+  return { n: higher + lower + alike, higher, lower, alike, half };
 }

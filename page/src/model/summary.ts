@@ -1,17 +1,20 @@
 /** What each column comes to over the rows that are shown: the same numbers as on the command line, for any choice. */
-import type { Interval } from "../data/source";
-import { meanOfSums, wilsonOfClusters, type Clusters } from "./interval";
+import type { Variant } from "../data/source";
+import type { Scale } from "./bounded";
+import { meanOf, type Mean, type Sums } from "./mean";
+import { rateOf, type Rate } from "./rate";
+import { scaleIn } from "./scale";
 import { ERROR, FAIL, NOT_APPLICABLE, PASS, type Table } from "./table";
 import { count, grouped } from "./words";
 
 export interface ColumnSummary {
   /** Trials by outcome. */
   readonly outcomes: readonly [passed: number, failed: number, errors: number, notApplicable: number];
-  /** Of trials with a verdict; the interval is that of cases. */
-  readonly rate: Interval | null;
-  readonly score: Interval | null;
+  /** Over cases; an error may have been either. */
+  readonly rate: Rate | null;
+  readonly score: Mean | null;
   /** Seconds. */
-  readonly latency: Interval | null;
+  readonly latency: Mean | null;
   /** Expectations that passed, of those with a verdict. */
   readonly met: number;
   readonly asked: number;
@@ -22,11 +25,11 @@ export interface ColumnSummary {
 }
 
 /** By row, for one column: sums, and of how many trials. */
-class Sums implements Clusters {
+class RowSums implements Sums {
   readonly totals: Float64Array;
   readonly sizes: Int32Array;
 
-  constructor(rows: number) {
+  constructor(rows: number, readonly errors: Int32Array) {
     this.totals = new Float64Array(rows);
     this.sizes = new Int32Array(rows);
   }
@@ -41,9 +44,12 @@ class Sums implements Clusters {
 /** Everything of one column that is added up. */
 class Tally {
   readonly outcomes: [number, number, number, number] = [0, 0, 0, 0];
-  readonly passed: Sums;
-  readonly scores: Sums;
-  readonly latencies: Sums;
+  /** By row. */
+  readonly passed: Int32Array;
+  readonly failed: Int32Array;
+  readonly errors: Int32Array;
+  readonly scores: RowSums;
+  readonly latencies: RowSums;
   met = 0;
   asked = 0;
   tokensIn = 0;
@@ -51,12 +57,13 @@ class Tally {
   cost = 0;
 
   constructor(rows: number) {
-    [this.passed, this.scores, this.latencies] = [new Sums(rows), new Sums(rows), new Sums(rows)];
+    [this.passed, this.failed, this.errors] = [new Int32Array(rows), new Int32Array(rows), new Int32Array(rows)];
+    [this.scores, this.latencies] = [new RowSums(rows, this.errors), new RowSums(rows, this.errors)];
   }
 }
 
 /** Each column's summary; `rows` has 1 for each row that counts. */
-export function summaries(table: Table, rows: Uint8Array): ColumnSummary[] {
+export function summaries(table: Table, columns: readonly Variant[], rows: Uint8Array): ColumnSummary[] {
   const tallies = Array.from({ length: table.variantCount }, () => new Tally(rows.length));
   const { row: rowOf, variant, outcome, score, latency, met, asked, tokensIn, tokensOut, cost } = table;
   for (let i = 0; i < table.size; i++) {
@@ -65,7 +72,9 @@ export function summaries(table: Table, rows: Uint8Array): ColumnSummary[] {
     const tally = tallies[variant[i]!]!;
     const came = outcome[i]!;
     tally.outcomes[came as 0 | 1 | 2 | 3]++;
-    if (came === PASS || came === FAIL) tally.passed.add(row, came === PASS ? 1 : 0);
+    if (came === PASS) tally.passed[row]!++;
+    else if (came === FAIL) tally.failed[row]!++;
+    else if (came === ERROR) tally.errors[row]!++;
     tally.scores.add(row, score[i]!);
     tally.latencies.add(row, latency[i]!);
     tally.met += met[i]!;
@@ -74,31 +83,25 @@ export function summaries(table: Table, rows: Uint8Array): ColumnSummary[] {
     tally.tokensOut += tokensOut[i]! || 0;
     tally.cost += cost[i]!; // NaN once one is not known
   }
-  return tallies.map(summary);
+  return tallies.map((tally, i) => summary(tally, scaleIn(table, columns[i], SCORE)));
 }
 
-function summary({ outcomes, passed, scores, latencies, cost, met, asked, tokensIn, tokensOut }: Tally): ColumnSummary {
+const SCORE = { name: "score", metric: false };
+
+function summary(tally: Tally, scale: Scale | undefined): ColumnSummary {
+  const { outcomes, cost, met, asked, tokensIn, tokensOut } = tally;
   return {
     outcomes, met, asked, tokensIn, tokensOut,
-    rate: rateOf(outcomes, passed),
-    score: meanOf(scores),
-    latency: meanOf(latencies),
+    rate: rateOf(tally) ?? null,
+    score: meanOf(tally.scores, scale),
+    latency: meanOf(tally.latencies, undefined, 0),
     cost: Number.isNaN(cost) ? null : cost,
   };
 }
 
-function rateOf(outcomes: readonly number[], passed: Sums): Interval | null {
-  const n = outcomes[PASS]! + outcomes[FAIL]!;
-  if (n === 0) return null;
-  const [low, high] = wilsonOfClusters(passed);
-  return { value: outcomes[PASS]! / n, low, high, n: passed.sizes.reduce((cases, size) => cases + Number(size > 0), 0) };
-}
-
-function meanOf(sums: Sums): Interval | null {
-  const mean = meanOfSums(sums);
-  if (mean === undefined) return null;
-  const known = Number.isFinite(mean.low) && Number.isFinite(mean.high);
-  return { value: mean.value, low: known ? mean.low : null, high: known ? mean.high : null, n: mean.n };
+/** How many trials the rate is of: those that passed, failed or are in error. */
+export function counted(outcomes: readonly number[]): number {
+  return outcomes[PASS]! + outcomes[FAIL]! + outcomes[ERROR]!;
 }
 
 /** Trials without a verdict, in words: `2 errors, 1 not applicable`; empty for none. */

@@ -1,5 +1,6 @@
 /** How numbers are written: the same forms as on the command line (`report/words.py`), in one place. */
-import type { Interval } from "../data/source";
+import type { Mean } from "./mean";
+import type { Rate, Span } from "./rate";
 
 /** US dollars, in as many digits as say something. */
 export function money(usd: number | null | undefined): string {
@@ -16,6 +17,12 @@ export function percent(share: number): string {
   if (whole === 100 && share < 1) whole = 99;
   if (whole === 0 && share > 0) whole = 1;
   return `${whole} %`;
+}
+
+/** A share that errors may leave open: as a percentage, or as the two between which it lies. */
+export function percents({ least, most }: Span): string {
+  const [low, high] = [percent(least), percent(most)];
+  return low === high ? high : `${low.slice(0, -2)}–${high}`;
 }
 
 /** The ends of an interval of shares as percentages, a digit more where it is narrow; never rounded to certainty. */
@@ -52,6 +59,14 @@ export function number(value: number | null | undefined): string {
   return `${minus(String(Number(digits)))}e${sign}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
+/** The same for a narrow place, in two digits after the point; one that would be nothing in them keeps its first digit. */
+export function short(value: number | null | undefined): string {
+  if (value === null || value === undefined || Number.isNaN(value) || Math.abs(value) >= 100) return number(value);
+  const text = value.toFixed(2);
+  if (Math.abs(Number(text) - value) < 1e-9) return number(Number(text));
+  return Number(text) === 0 ? number(Number(value.toPrecision(1))) : minus(text);
+}
+
 /** A number as it is computed with, with a minus sign for its hyphen. A filter understands both. */
 export function minus(text: string): string {
   return text.replaceAll("-", "−");
@@ -81,22 +96,24 @@ export function grouped(n: number, digits: 0 | 2 = 0): string {
 }
 
 /** A rate, its interval and of how many: `88 % [53–98], 8 cases`. */
-export function rate(of: Interval | null): string {
-  if (of === null || of.n === 0) return "no verdicts";
-  return `${percent(of.value)} [${interval(of.low ?? 0, of.high ?? 1)}], ${count(of.n, "case")}`;
+export function rate(of: Rate | null): string {
+  return of === null ? "no verdicts" : `${percents(of)} [${interval(of.low, of.high)}], ${count(of.n, "case")}`;
 }
 
 /** A rate that is told of its trials: `88 % [53–98] passed · 8 cases`. */
-export function passed(of: Interval | null): string {
-  if (of === null || of.n === 0) return "no verdicts";
-  return `${percent(of.value)} [${interval(of.low ?? 0, of.high ?? 1)}] passed · ${count(of.n, "case")}`;
+export function passed(of: Rate | null): string {
+  return of === null ? "no verdicts" : `${percents(of)} [${interval(of.low, of.high)}] passed · ${count(of.n, "case")}`;
+}
+
+/** The ends of a mean's interval: ` [0.7, 0.92]`, or ` [0.7–0.92]` on a known scale, on which it need not lie evenly; empty for none. */
+export function ends(of: Mean, form: (value: number) => string = number): string {
+  return known(of.low) && known(of.high) ? ` [${form(of.low)}${of.scaled === true ? "–" : ", "}${form(of.high)}]` : "";
 }
 
 /** A mean, its interval and of how many: `0.81 [0.7, 0.92], 8 cases`; `n 8 of 9` where it is not of all of the cases that are told. */
-export function mean(of: Interval | null, form: (value: number) => string = number, cases = of?.n ?? 0): string {
+export function mean(of: Mean | null, form: (value: number) => string = number, cases = of?.n ?? 0): string {
   if (of === null || of.n === 0) return "no scores";
-  const ends = known(of.low) && known(of.high) ? ` [${form(of.low)}, ${form(of.high)}]` : "";
-  return `${form(of.value)}${ends}, ${of.n < cases ? `n ${grouped(of.n)} of ${grouped(cases)}` : count(of.n, "case")}`;
+  return `${form(of.value)}${ends(of, form)}, ${of.n < cases ? `n ${grouped(of.n)} of ${grouped(cases)}` : count(of.n, "case")}`;
 }
 
 /** A moment, given in seconds since 1970, as the clock here shows it: `2026-11-21 13:38`. */

@@ -1,8 +1,9 @@
 /** The head of a cell: which one it is, what came of it, what it took, and its repeats. */
 import type { Cell, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
+import { changeSaid, sideOf } from "../model/changed";
 import type { Table } from "../model/table";
-import { count, grouped, Mark, money, number, seconds, sign, signed, word } from "./marks";
+import { count, grouped, Mark, money, number, seconds, sign, word } from "./marks";
 import { shown } from "./text";
 
 interface Props {
@@ -46,7 +47,7 @@ export function CellHead(p: Props) {
                 {cell.threshold !== null && <span class="muted">, wanted at least {number(cell.threshold)}</span>}
               </span>
             )}
-            {p.baseline !== undefined && trial >= 0 && <Before baseline={p.baseline} trial={trial} />}
+            {p.baseline !== undefined && trial >= 0 && <Before table={table} baseline={p.baseline} trial={trial} />}
           </p>
           <p class="drawer-facts">{facts(p).join(" · ")}</p>
         </>
@@ -76,16 +77,14 @@ function facts({ cell, table, trial }: Props): readonly string[] {
   return found;
 }
 
-function Before({ baseline, trial }: { baseline: Baseline; trial: number }) {
+function Before({ table, baseline, trial }: { table: Table; baseline: Baseline; trial: number }) {
   const before = baseline.before(trial);
   if (before === undefined) return <span class="muted">not in the baseline</span>;
-  const change = baseline.change(trial);
-  const way = baseline.changed(trial);
+  const { kind, words } = changeSaid(sideOf(baseline.table, [baseline.place(trial)]), sideOf(table, [trial]));
   return (
-    <span class={`before before-${way}`}>
-      {way === "regressed" || way === "improved" ? <b>{way}</b> : null} baseline: {sign(before.outcome)} {word(before.outcome)}
+    <span class={`before before-${kind}`}>
+      {words !== "±0" && <b>{words}</b>} baseline: {sign(before.outcome)} {word(before.outcome)}
       {!Number.isNaN(before.score) && ` ${number(before.score)}`}
-      {change !== undefined && change !== 0 && ` (${signed(number(change))})`}
     </span>
   );
 }

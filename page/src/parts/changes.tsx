@@ -1,15 +1,16 @@
 /** What changed since the baseline: how many trials of each kind, and the cells one by one, the worst first. */
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
-import { changeSaid, changesOf, countsOf, type Change, type Counts } from "../model/changed";
-import { PASS, FAIL, type Table } from "../model/table";
+import { changesOf, countsOf, type Change, type Counts, type Side } from "../model/changed";
+import { ERROR, FAIL, PASS, type Table } from "../model/table";
 import { visible } from "../model/visible";
-import { count, grouped, number, percent } from "../model/words";
+import { count, grouped, short } from "../model/words";
 import type { Go } from "../state/url";
-import { Mark } from "./marks";
+import { Strip } from "./marks";
 
 const FIRST = 20;
+const STRIP = 6; // repeats that are shown one by one
 
 const KINDS: readonly { key: keyof Counts; words: string; query: string; mark: string }[] = [
   { key: "regressed", words: "passed before, fail now", query: "changed:regressed", mark: "✓→✗" },
@@ -42,12 +43,16 @@ export function Kinds({ table, baseline, go }: { table: Table; baseline: Baselin
 /** The cells that changed. */
 export function Changes({ head, table, baseline, go }: { head: Head; table: Table; baseline: Baseline; go: Go }) {
   const [most, set] = useState(FIRST);
-  const changes = changesOf(table, baseline);
-  const [worse, better] = [-1, 1].map((sign) => changes.filter(({ passed }) => passed * sign > 1e-9).length) as [number, number];
+  const changes = useMemo(() => changesOf(table, baseline), [table, baseline, table.size]);
+  const of = (start: string): number => changes.filter(({ said: { words } }) => words.startsWith(start)).length;
+  const told = [["regressed", "regressed"], ["improved", "improved"], ["no verdict now", "without a verdict now"], ["no verdict before", "without one before"], ["undecided", "that errors leave open"]] as const;
+  const kinds = told.map(([start, words]) => [of(start), words] as const);
+  const rest = changes.length - kinds.reduce((sum, [n]) => sum + n, 0);
+  const parts = [...kinds, [rest, "in the score alone"] as const].filter(([n]) => n > 0).map(([n, words]) => `${grouped(n)} ${words}`);
   if (changes.length === 0) return <p class="chart-empty">No cell that both have changed its verdict or its score.</p>;
   return (
     <>
-      <p class="chart-said">{`${count(changes.length, "cell")} changed: ${grouped(worse)} regressed, ${grouped(better)} improved, ${grouped(changes.length - worse - better)} in the score alone. The worst first; a score is the mean over repeats.`}</p>
+      <p class="chart-said">{`${count(changes.length, "cell")} changed: ${parts.join(", ")}. The worst first; a score is the mean over repeats.`}</p>
       <div class="chart-scroll changes">
         <table>
           <thead>
@@ -69,8 +74,7 @@ export function Changes({ head, table, baseline, go }: { head: Head; table: Tabl
 
 function ChangeRow({ change, head, table, go }: { change: Change; head: Head; table: Table; go: Go }) {
   const row = table.rows[change.row]!;
-  const { before, after, trial } = change;
-  const said = changeSaid(change.passed, change.score);
+  const { before, after, trial, said } = change;
   return (
     <tr>
       <th scope="row">
@@ -81,14 +85,19 @@ function ChangeRow({ change, head, table, go }: { change: Change; head: Head; ta
       </th>
       <td><Verdict of={before} /></td>
       <td><Verdict of={after} /></td>
-      <td><span class={`change change-${said.kind}`}>{said.words}</span></td>
+      <td><span class={`change change-${said.kind}`} title={said.why || undefined}>{said.words}</span></td>
     </tr>
   );
 }
 
-function Verdict({ of }: { of: { passed: number; score: number } }) {
-  const score = Number.isNaN(of.score) ? "" : number(Number(of.score.toPrecision(3)));
-  if (Number.isNaN(of.passed)) return <>{score || "–"}</>;
-  if (of.passed === 0 || of.passed === 1) return <><Mark outcome={of.passed === 1 ? PASS : FAIL} short />{` ${score}`}</>;
-  return <>{`${percent(of.passed)} ✓ ${score}`}</>;
+/** `✓✓✗ 0.5`; of many repeats how many passed: `12/20 ✓, 3 ! 0.6`. */
+function Verdict({ of: { passed, failed, errors, score } }: { of: Side }) {
+  const n = passed + failed + errors;
+  const outcomes = [...Array<number>(passed).fill(PASS), ...Array<number>(failed).fill(FAIL), ...Array<number>(errors).fill(ERROR)];
+  return (
+    <>
+      {n === 0 && Number.isNaN(score) ? "–" : n > STRIP ? `${passed}/${n} ✓${errors > 0 ? `, ${errors} !` : ""}` : n > 0 && <Strip outcomes={outcomes} />}
+      {!Number.isNaN(score) && ` ${short(score)}`}
+    </>
+  );
 }

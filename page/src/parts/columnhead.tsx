@@ -2,8 +2,9 @@
 import type { ComponentChildren } from "preact";
 import type { Column } from "../model/columns";
 import { KEYS, nextSort, type Key, type Sort } from "../model/order";
-import { apart, type ColumnSummary } from "../model/summary";
-import { grouped, interval, mean, money, number, percent, RateBar, seconds, signed } from "./marks";
+import type { Span } from "../model/rate";
+import { apart, counted, type ColumnSummary } from "../model/summary";
+import { count, ends, grouped, interval, mean, money, percents, RateBar, seconds, short, signed } from "./marks";
 import { shown } from "./text";
 
 interface Props {
@@ -13,7 +14,7 @@ interface Props {
   readonly onSort: (sort: Sort | undefined) => void;
   readonly blind: boolean;
   /** Of the mean score against the baseline; nothing where there is none. */
-  readonly change: number | undefined;
+  readonly change: Span | undefined;
   /** With its prompt. */
   readonly unfolded: boolean;
 }
@@ -32,7 +33,7 @@ export function ColumnHead(p: Props) {
 
 function Numbers({ column, summary: of, sort, onSort, change }: Props & { summary: ColumnSummary }) {
   const { rate } = of;
-  const verdicts = of.outcomes[0] + of.outcomes[1];
+  const trials = counted(of.outcomes);
   const without = apart(of.outcomes);
   const by = (key: Key, children: ComponentChildren, title: string) => (
     <Sorter key={key} by={key} column={column.variant.index} sort={sort} onSort={onSort} title={title}>{children}</Sorter>
@@ -40,18 +41,18 @@ function Numbers({ column, summary: of, sort, onSort, change }: Props & { summar
   return (
     <>
       <div class="head-rate">
-        <b>{rate === null ? "–" : percent(rate.value)}</b>
+        <b>{rate === null ? "–" : percents(rate)}</b>
         <RateBar of={rate} />
-        <span class="head-n" title={`${grouped(of.outcomes[0])} of ${grouped(verdicts)} trials with a verdict passed`}>{rate === null ? "no verdicts" : `${interval(rate.low ?? 0, rate.high ?? 1)} % · ${short(of.outcomes[0])}/${short(verdicts)}`}</span>
+        <span class="head-n" title={`${grouped(of.outcomes[0])} of ${count(trials, "trial")} passed${of.outcomes[2] > 0 ? `; ${grouped(of.outcomes[2])} in error may have` : ""}. In the rate every case counts once.`}>{rate === null ? "no verdicts" : `${interval(rate.low, rate.high)} % · ${many(of.outcomes[0])}/${many(trials)}`}</span>
       </div>
       <div class="head-numbers">
         {by("score", <Ends of={of.score} />, `Mean score: ${mean(of.score)}`)}
-        {change !== undefined && by("change", signed(short2(change)), "Mean change of the score against the baseline")}
+        {change !== undefined && by("change", changeWords(change), "Mean change of the score against the baseline, over cases; errors may have scored anything")}
         <span class="head-number" title="Expectations that passed, of those with a verdict">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>
         {by("latency", seconds(of.latency?.value), `Mean latency: ${mean(of.latency, seconds)}`)}
         <span class="head-number" title={`${grouped(of.tokensIn)} tokens in, ${grouped(of.tokensOut)} out`}><i>tokens</i> {inAndOut(of.tokensIn, of.tokensOut)}</span>
         {by("cost", money(of.cost), "Cost of all trials shown")}
-        {without !== "" && <span class="head-number head-apart" title="Not in the rate">{without}</span>}
+        {without !== "" && <span class="head-number head-apart" title="An error may have passed or failed: the rate is a range. What does not apply is not in it.">{without}</span>}
       </div>
     </>
   );
@@ -61,8 +62,8 @@ function Ends({ of }: { of: ColumnSummary["score"] }) {
   if (of === null) return <>–</>;
   return (
     <>
-      {short2(of.value)}
-      {of.low !== null && of.high !== null && <span class="head-ends"> [{short2(of.low)}, {short2(of.high)}]</span>}
+      {short(of.value)}
+      <span class="head-ends">{ends(of, short)}</span>
     </>
   );
 }
@@ -91,17 +92,18 @@ export function sortedAs(sort: Sort | undefined, column: number): "ascending" | 
 
 /** Both rounded alike. */
 function inAndOut(first: number, second: number): string {
-  return [first, second].map((n) => short(n, Math.max(first, second))).join(" → ");
+  return [first, second].map((n) => many(n, Math.max(first, second))).join(" → ");
 }
 
 /** In thousands or millions where the largest of its kind has many of them. */
-function short(n: number, largest = n): string {
+function many(n: number, largest = n): string {
   if (largest < 10_000) return grouped(n);
   const [unit, name] = largest < 999_500 ? [1e3, "k"] : [1e6, "M"];
   return `${(n / unit).toFixed(n >= 100 * unit ? 0 : 1)} ${name}`;
 }
 
-/** In two digits after the point: more is not known of a mean. */
-function short2(value: number): string {
-  return Math.abs(value) < 100 ? number(Number(value.toFixed(2))) : number(value);
+/** `+0.1`, or `−0.1 to +0.3` where errors leave it open. */
+function changeWords({ least, most }: Span): string {
+  const [low, high] = [least, most].map((end) => signed(short(end)));
+  return low === high ? low! : `${low} to ${high}`;
 }

@@ -3,10 +3,12 @@ import { useMemo, useState } from "preact/hooks";
 import { isEmbedded } from "../data/embedded";
 import type { Head } from "../data/source";
 import { columnsOf } from "../model/columns";
-import { formOf, measuresOf, paired, seriesOf, written, type Series } from "../model/series";
+import { differenceOf, paired, pairSaid, type Pair } from "../model/pair";
+import type { Span } from "../model/rate";
+import { formOf, measuresOf, seriesOf, sidesOf, written } from "../model/series";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
-import { count, grouped, signed } from "../model/words";
+import { grouped, signed } from "../model/words";
 import { plotOf } from "../model/plot";
 import type { Go, RunState } from "../state/url";
 import { ColumnScatter, MeasureChoice } from "./columnscatter";
@@ -18,8 +20,8 @@ interface Props {
   table: Table;
   state: RunState;
   go: Go;
-  /** There is another run that this one could be held against. */
-  others: boolean;
+  /** There is another run that this one could be held against; undefined where that is not known. */
+  others: boolean | undefined;
 }
 
 export function ColumnPair({ head, table, state, go, others }: Props) {
@@ -27,12 +29,15 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
   const measures = measuresOf(table);
   const { measure, x, y } = plotOf(state.plot, measures, columns.map(({ variant }) => variant.index));
   const rows = useMemo(() => new Uint8Array(table.rows.length).fill(1), [table, table.rows.length]);
-  const series = useMemo(() => seriesOf(table, measure, rows), [table, rows, measure.name, measure.metric, table.size]);
+  const series = useMemo(() => seriesOf(table, head.columns, measure, rows), [table, head, rows, measure.name, measure.metric, table.size]);
   const named = (index: number): string => visible(columns.find(({ variant }) => variant.index === index)?.name ?? "");
   const [first, second] = [series[x]!, series[y]!];
-  const found = useMemo(() => paired(first, second, rows), [first, second, rows]);
+  const found = useMemo(() => sidesOf(first, second, rows), [first, second, rows]);
+  const pair = useMemo(() => paired(table, head.columns, measure, [x, y], rows), [table, head, measure.name, measure.metric, x, y, rows, table.size]);
   if (columns.length < 2) {
-    const todo = others
+    const todo = others === undefined
+      ? ""
+      : others
       ? "Choose a baseline to compare it with an earlier run."
       : isEmbedded()
         ? "Nothing can be compared in this report, which holds no other run: `evenhand export --baseline RUN` writes one that does."
@@ -47,7 +52,6 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
     { n: found.alike, words: "alike", query: `${a}=${b}` },
     { n: rows.length - found.n, words: "without a number in one of the two", query: `-${a}=${b} -${a}!=${b}` },
   ];
-  const { difference } = found;
   return (
     <section aria-labelledby="pair">
       <div class="chart-bar">
@@ -55,10 +59,7 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
       </div>
       <h2 id="pair" class="chart-title">{`${visible(measure.name)}: ${named(y)} against ${named(x)}`}</h2>
       <p class="chart-said">
-        {difference === undefined
-          ? "No case has a number in both."
-          : `On the mean over ${count(found.n, "case")} the difference is ${signed(form(difference.value))}` +
-            (Number.isFinite(difference.low) ? ` [${signed(form(difference.low))}, ${signed(form(difference.high))}], paired, 95 %.` : ".")}
+        {pairSaid(pair, form)}
       </p>
       <ul class="kinds">
         {kinds.map(({ n, words, query }) => (
@@ -71,7 +72,7 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
         ))}
       </ul>
       <div class="chart-grid">
-        <Differing table={table} series={[first, second]} names={[named(x), named(y)]} columns={[x, y]} form={form} go={go} />
+        <Differing table={table} pair={pair} names={[named(x), named(y)]} columns={[x, y]} form={form} go={go} />
         <ColumnScatter head={head} table={table} columns={columns} measure={measure} x={x} y={y} chosen={rows} state={state} go={go} />
       </div>
     </section>
@@ -80,20 +81,19 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
 
 interface DifferingProps {
   table: Table;
-  series: readonly [Series, Series];
+  pair: Pair;
   names: readonly [string, string];
   columns: readonly [number, number];
   form: (value: number) => string;
   go: Go;
 }
 
-/** The cases in which the two differ; the ones in which the second is lowest against the first come first. */
-function Differing({ table, series: [first, second], names, columns, form, go }: DifferingProps) {
+/** The cases in which the two differ, or may; the ones in which the second is lowest against the first come first. */
+function Differing({ table, pair, names, columns, form, go }: DifferingProps) {
   const [most, set] = useState(FIRST);
-  const difference = (row: number): number => second.means[row]! - first.means[row]!;
-  const differ = table.rows.map((_, row) => row)
-    .filter((row) => Math.abs(difference(row)) > 1e-9)
-    .sort((a, b) => difference(a) - difference(b) || a - b);
+  const differ = pair.cases.map((of) => ({ ...of, by: differenceOf(of) }))
+    .filter(({ by }) => by.least < -1e-9 || by.most > 1e-9)
+    .sort((a, b) => a.by.least - b.by.least || a.row - b.row);
   const open = (row: number): void => {
     const trial = table.cell(row, columns[1])[0];
     if (trial !== undefined) go({ cell: table.index[trial]! });
@@ -107,14 +107,14 @@ function Differing({ table, series: [first, second], names, columns, form, go }:
             <tr><th scope="col">case</th><th scope="col">{names[0]}</th><th scope="col">{names[1]}</th><th scope="col">difference</th></tr>
           </thead>
           <tbody>
-            {differ.slice(0, most).map((row) => (
+            {differ.slice(0, most).map(({ row, first, second, by }) => (
               <tr key={row}>
                 <th scope="row">
                   <button class="link" type="button" onClick={() => open(row)}>{visible(table.rows[row]!.description || table.rows[row]!.id)}</button>
                 </th>
-                <td>{form(first.means[row]!)}</td>
-                <td>{form(second.means[row]!)}</td>
-                <td>{signed(form(difference(row)))}</td>
+                <td>{spanned(first, form, "–")}</td>
+                <td>{spanned(second, form, "–")}</td>
+                <td>{spanned(by, (value) => signed(form(value)), " to ")}</td>
               </tr>
             ))}
           </tbody>
@@ -123,4 +123,10 @@ function Differing({ table, series: [first, second], names, columns, form, go }:
       {differ.length > most && <button class="button" type="button" onClick={() => set(most * 5)}>{`${grouped(differ.length - most)} more`}</button>}
     </div>
   );
+}
+
+/** A number, or the two between which errors leave it. */
+function spanned({ least, most }: Span, form: (value: number) => string, between: string): string {
+  const [low, high] = [form(least), form(most)];
+  return low === high ? low : low + between + high;
 }

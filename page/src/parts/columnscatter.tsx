@@ -5,6 +5,7 @@ import type { Head } from "../data/source";
 import { brushed, brushedOf, unbrushed, type Plane } from "../model/brush";
 import type { Column } from "../model/columns";
 import { namesOf } from "../model/filter";
+import { paired } from "../model/pair";
 import { keyOf } from "../model/plot";
 import { seriesOf, type Measured } from "../model/series";
 import type { Table } from "../model/table";
@@ -27,14 +28,15 @@ interface Props {
 
 export function ColumnScatter({ head, table, columns, measure, x, y, chosen, state, go }: Props) {
   const every = useMemo(() => new Uint8Array(table.rows.length).fill(1), [table, table.rows.length]);
-  const whole = useMemo(() => seriesOf(table, measure, every), [table, every, measure.name, measure.metric, table.size]);
+  const whole = useMemo(() => seriesOf(table, head.columns, measure, every), [table, head, every, measure.name, measure.metric, table.size]);
   const pair = useMemo(() => [whole[x]!, whole[y]!] as const, [whole, x, y]);
+  const compared = useMemo(() => paired(table, head.columns, measure, [x, y], chosen), [table, head, measure.name, measure.metric, x, y, chosen, table.size]);
   const names = namesOf(head, table, state.base !== "");
   const plane: Plane = { measure, x, y };
   const named = (index: number): Column => columns.find(({ variant }) => variant.index === index)!;
   return (
     <Scatter
-      columns={[named(x), named(y)]} series={pair} measure={measure} rows={table.rows} chosen={chosen} box={brushedOf(state.q, plane, names)?.box}
+      columns={[named(x), named(y)]} series={pair} pair={compared} measure={measure} rows={table.rows} chosen={chosen} box={brushedOf(state.q, plane, names)?.box}
       brush={(box, axis) => go({
         view: "charts", plot: `${keyOf(measure)}.${x}.${y}`,
         q: box === undefined ? unbrushed(state.q, plane, names) : brushed(state.q, plane, box, axis, names),

@@ -24,7 +24,7 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
   const rates = results.every((of) => of.rates);
   const scale = rates ? 100 : 1;
   const form = (value: number): string => (value === 0 ? "0" : signed(number(Number((value * scale).toPrecision(6)))));
-  const ends = results.flatMap(({ difference, low, high }) => [difference, low, high].filter((end) => end !== null));
+  const ends = results.flatMap((of) => [...differenceOf(of), of.low, of.high].filter((end) => end !== null));
   const most = (Math.max(0, ...ends.map(Math.abs)) || 1) * 1.05;
   const narrow = width < 520;
   const [left, right] = narrow ? [4, 4] : [Math.min(240, width * 0.32), 164];
@@ -52,12 +52,8 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
               return (
                 <g key={i} class={`forest-${of.verdict.replace(/\W+/g, "-")}`}>
                   <Name text={names[i]!} cut={cut[i]!} x={narrow ? left : 0} y={narrow ? y - 15 : y + 4} />
-                  {of.difference !== null && (
-                    <>
-                      <path class="forest-reach" d={reach(low, high, y, [left, width - right])} />
-                      <circle class="forest-mean" cx={x(of.difference)} cy={y} r="4.5" />
-                    </>
-                  )}
+                  {of.words !== null && <path class="forest-reach" d={reach(low, high, y, [left, width - right])} />}
+                  {differenceOf(of).length === 2 && <Mean from={x(differenceOf(of)[0]!)} to={x(differenceOf(of)[1]!)} y={y} />}
                   <text class="chart-note" x={width - (narrow ? 4 : 0)} y={narrow ? y - 15 : y + 4} text-anchor="end">{`${differenceSaid(of, "")}, n ${grouped(of.n)}`}</text>
                 </g>
               );
@@ -67,4 +63,14 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
       </div>
     </Figure>
   );
+}
+
+/** The ends between which errors leave a difference, which are one without them; none where nothing was compared. */
+function differenceOf({ difference, difference_least: least, difference_most: most }: Compared): readonly number[] {
+  return [least ?? difference, most ?? difference].filter((end) => end !== null && end !== undefined);
+}
+
+/** A dot, or a bar as long as errors leave the mean open. */
+function Mean({ from, to, y }: { from: number; to: number; y: number }) {
+  return <rect class="forest-mean" x={from - 4.5} y={y - 4.5} width={to - from + 9} height="9" rx="4.5" />;
 }

@@ -2,10 +2,11 @@
 import { useMemo } from "preact/hooks";
 import type { Column } from "../model/columns";
 import { binned, reach, type Bins } from "../model/histogram";
+import type { Mean } from "../model/mean";
 import { missingSaid, type Missing } from "../model/missing";
 import { formOf, type Measured, type Series } from "../model/series";
 import { visible } from "../model/visible";
-import { count, grouped, mean } from "../model/words";
+import { count, grouped, mean, rate } from "../model/words";
 import { Axis, cutTo, Figure, Hatch, Name, useWidth } from "./plot";
 
 const PANEL = 84;
@@ -51,7 +52,7 @@ export function HistogramChart({ columns, series, bins, measure, cases, missing 
               return (
                 <g key={i}>
                   <Name text={name} cut={cut[i]!} x={LEFT} y={top - 12} />
-                  <text class="chart-note" x={width - 4} y={top - 12} text-anchor="end">{mean(interval(one), form, cases)}</text>
+                  <text class="chart-note" x={width - 4} y={top - 12} text-anchor="end">{meanWords(one, form, cases)}</text>
                   <Axis along="y" low={0} high={most} about={2} whole place={(n) => bottom - (n / most) * PANEL} from={LEFT} to={width - APART} form={grouped} />
                   {Array.from(counts[i]!, (n, bin) => {
                     const [from, to] = [x(bins.low + bin * bins.width), x(bins.low + (bin + 1) * bins.width)];
@@ -62,7 +63,7 @@ export function HistogramChart({ columns, series, bins, measure, cases, missing 
                     );
                   })}
                   <line class="axis-line" x1={LEFT} x2={width - APART} y1={bottom} y2={bottom} />
-                  {one.mean !== undefined && <MeanMark of={interval(one)!} place={x} y={top - 3} ends={[LEFT, width - APART]} />}
+                  {markOf(one) !== null && <MeanMark of={markOf(one)!} place={x} y={top - 3} ends={[LEFT, width - APART]} />}
                   {one.errors > 0 && (
                     <g>
                       <rect class="hatched" fill="url(#hatch-histogram)" x={width - APART + 22} y={bottom - height(one.errors)} width="22" height={height(one.errors)} />
@@ -90,10 +91,15 @@ function MeanMark({ of, place, y, ends }: { of: { value: number; low: number | n
   );
 }
 
-function interval({ mean: of }: Series) {
-  if (of === undefined) return null;
-  const known = Number.isFinite(of.low);
-  return { value: of.value, low: known ? of.low : null, high: known ? of.high : null, n: of.n };
+/** Of `passed` the rate, which is a range where there are errors. */
+function meanWords({ mean: of, rate: share }: Series, form: (value: number) => string, cases?: number): string {
+  return share === undefined ? mean(of, form, cases) : rate(share);
+}
+
+/** Where the mean is drawn; a rate that errors leave open has none. */
+function markOf({ mean: of, rate: share }: Series): Mean | null {
+  if (share === undefined) return of;
+  return share.least === share.most ? { value: share.least, low: share.low, high: share.high, n: share.n } : null;
 }
 
 function numbers(bins: Bins, counts: readonly Int32Array[], shown: readonly { name: string; series: Series }[], form: (value: number) => string) {
@@ -102,6 +108,6 @@ function numbers(bins: Bins, counts: readonly Int32Array[], shown: readonly { na
     ...counts.map((each) => grouped(each[bin]!)),
   ]);
   rows.push(["error", ...shown.map(({ series }) => grouped(series.errors))], ["without the number", ...shown.map(({ series }) => grouped(series.without))]);
-  rows.push(["mean", ...shown.map(({ series }) => mean(interval(series), form))]);
+  rows.push(["mean", ...shown.map(({ series }) => meanWords(series, form))]);
   return { head: ["from, to", ...shown.map(({ name }) => name)], rows };
 }

@@ -5,7 +5,7 @@ import type { Label } from "../data/source";
 import { agreement, type Said } from "../model/labels";
 import type { Table } from "../model/table";
 import type { Labels } from "./labelling";
-import { count, interval, Mark, percent, when } from "./marks";
+import { Mark, rate, when } from "./marks";
 import { shown } from "./text";
 import { TroubleLine } from "./told";
 
@@ -140,14 +140,14 @@ function saidOf({ field, value }: Label): ComponentChildren {
 export function AgreementLine({ table, labels }: { table: Table; labels: readonly Label[] }) {
   const found = agreement(table, labels);
   if (found.n === 0) return <p class="note agreement">No trial of this run has a verdict and a person's pass or fail yet.</p>;
-  const { n, agreed, low, high, tooKind, tooStrict, blind } = found;
+  const { n, agreed, tooKind, tooStrict, blind } = found;
   const apart = [
     tooKind > 0 ? `${tooKind} passed that people fail` : "",
     tooStrict > 0 ? `${tooStrict} failed that people pass` : "",
   ].filter((part) => part !== "");
   return (
     <p class="note agreement">
-      {`People and verdicts agree on ${agreed} of ${n}: ${percent(agreed / n)} [${interval(low, high)}], ${count(found.cases, "case")}. `}
+      {`People and verdicts agree on ${agreed} of ${n}: ${rate(found.rate)}. `}
       {apart.length > 0 && `${apart.join(", ")}. `}
       {blind > 0 && `${blind} labelled blind.`}
     </p>

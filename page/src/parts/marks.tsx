@@ -1,5 +1,6 @@
 /** Small signs that every view shows alike: an outcome, a strip of repeats, a rate with its interval. */
-import type { Interval, State } from "../data/source";
+import type { State } from "../data/source";
+import type { Rate } from "../model/rate";
 import { OUTCOME_WORDS } from "../model/table";
 import { rate } from "../model/words";
 
@@ -60,16 +61,17 @@ export function Strip({ outcomes }: { outcomes: readonly (State | number)[] }) {
   );
 }
 
-/** A rate as a bar from 0 to 100 %, with whiskers to the ends of its interval. The numbers stand beside it in words. */
-export function RateBar({ of }: { of: Interval | null }) {
+/** A rate as a bar from 0 to 100 %, paler where errors leave it open, with whiskers to the ends of its interval. */
+export function RateBar({ of }: { of: Rate | null }) {
   const text = rate(of);
-  if (of === null || of.n === 0) return <span class="ratebar-none">{text}</span>;
-  const [low, high] = [(of.low ?? 0) * 100, (of.high ?? 1) * 100];
+  if (of === null) return <span class="ratebar-none">{text}</span>;
+  const [low, high] = [of.low * 100, of.high * 100];
   return (
     <svg class="ratebar" role="img" aria-label={text} viewBox="0 0 100 10" preserveAspectRatio="none">
       <title>{text}</title>
       <rect class="ratebar-all" x="0" y="0" width="100" height="10" />
-      <rect class="ratebar-part" x="0" y="0" width={of.value * 100} height="10" />
+      <rect class="ratebar-part" x="0" y="0" width={of.least * 100} height="10" />
+      {of.most > of.least && <rect class="ratebar-open" x={of.least * 100} y="0" width={(of.most - of.least) * 100} height="10" />}
       <path class="ratebar-whisker" d={`M${low} 5H${high}M${low} 2V8M${high} 2V8`} vector-effect="non-scaling-stroke" />
     </svg>
   );

@@ -1,12 +1,12 @@
 /** A cell of the matrix: what one variant answered to one case, and what came of it. */
 import type { Preview } from "../data/source";
-import type { Baseline, Changed } from "../model/baseline";
-import { changeSaid } from "../model/changed";
+import type { Baseline } from "../model/baseline";
+import { changeSaid, sideOf } from "../model/changed";
 import { ERROR, FAIL, PASS, type Table } from "../model/table";
 import type { Size } from "../state/url";
 import { JsonPreview } from "./json";
 import { MarkdownPreview } from "./markdown";
-import { Mark, number, seconds, sign, Strip } from "./marks";
+import { Mark, number, seconds, short, sign, Strip } from "./marks";
 import { shown, TextPreview } from "./text";
 
 interface Props {
@@ -59,23 +59,20 @@ function Came({ table, trials, trial, baseline, size }: Props) {
     <>
       {trials.length > 1 && <Strip outcomes={trials.map((each) => table.outcome[each]!)} />}
       {trials.length === 1 && <Mark outcome={table.outcome[trial]!} short={size === "s"} />}
-      {!Number.isNaN(score) && <span class="cell-score" title={trials.length > 1 ? "mean score of the repeats" : "score"}>{number(score)}</span>}
-      {baseline !== undefined && <Change baseline={baseline} trials={trials} />}
+      {!Number.isNaN(score) && <span class="cell-score" title={`${trials.length > 1 ? "mean score of the repeats" : "score"}: ${number(score)}`}>{short(score)}</span>}
+      {baseline !== undefined && <Change table={table} baseline={baseline} trials={trials} />}
       {size !== "s" && !Number.isNaN(latency) && <span class="cell-time">{seconds(latency)}</span>}
     </>
   );
 }
 
-function Change({ baseline, trials }: { baseline: Baseline; trials: readonly number[] }) {
-  const known = trials.filter((trial) => baseline.place(trial) >= 0);
-  if (known.length === 0) return <span class="change change-none">new</span>;
-  const by = mean(known.map((trial) => baseline.change(trial) ?? NaN));
-  const ways = known.map((trial) => baseline.changed(trial));
-  const times = (sought: Changed): number => ways.filter((each) => each === sought).length;
-  const { kind, words } = changeSaid(times("improved") - times("regressed"), by);
-  const before = baseline.before(known[0]!);
-  const said = `before: ${before?.outcome.replace("_", " ") ?? ""} ${number(before?.score)}`;
-  return <span class={`change change-${kind}`} title={said}>{words}</span>;
+function Change({ table, baseline, trials }: { table: Table; baseline: Baseline; trials: readonly number[] }) {
+  const earlier = baseline.cell(table.row[trials[0]!]!, table.variant[trials[0]!]!);
+  if (earlier.length === 0) return <span class="change change-none">new</span>;
+  const before = sideOf(baseline.table, earlier);
+  const { kind, words, why } = changeSaid(before, sideOf(table, trials));
+  const told = [`before: ${earlier.map((trial) => sign(baseline.table.outcome[trial]!)).join("")} ${number(before.score)}`, why];
+  return <span class={`change change-${kind}`} title={told.filter((part) => part !== "").join("; ")}>{words}</span>;
 }
 
 /** A chip for each metric; clicking one asks for the cells that are no better. `data-…` is read by the matrix. */
@@ -91,7 +88,7 @@ function Chips({ table, trials }: Pick<Props, "table" | "trials">) {
     <div class="chips">
       {values.slice(0, CHIPS).map(({ name, value, best }) => (
         <button type="button" class="chip" key={name} tabIndex={-1} data-metric={name} data-value={best} title={`${name}: ${number(value)}. Click: show the cells that are no better`}>
-          <span class="chip-name">{shown(name)}</span> {number(value)}
+          <span class="chip-name">{shown(name)}</span> {short(value)}
         </button>
       ))}
       {values.length > CHIPS && <span class="chip-more">+{values.length - CHIPS}</span>}
@@ -110,7 +107,7 @@ function Said({ table, trials }: Pick<Props, "table" | "trials">) {
       <span class="unseen">label:</span>
       {verdicts.has("pass") && <span class="mark-pass">{sign(PASS)}<span class="unseen"> pass</span></span>}
       {verdicts.has("fail") && <span class="mark-fail">{sign(FAIL)}<span class="unseen"> fail</span></span>}
-      {scores.length > 0 && <span>{number(mean(scores))}/5</span>}
+      {scores.length > 0 && <span>{short(mean(scores))}/5</span>}
       {given.some(({ field }) => field === "star") && <span>★<span class="unseen"> starred</span></span>}
       {given.some(({ field }) => field === "note") && <span>✎<span class="unseen"> note</span></span>}
     </span>

@@ -2,7 +2,7 @@
 import type { Column } from "../model/columns";
 import type { ColumnSummary } from "../model/summary";
 import type { Go, RunState } from "../state/url";
-import { percent } from "./marks";
+import { percents } from "./marks";
 import { Menu } from "./menu";
 import { shown } from "./text";
 
@@ -30,7 +30,7 @@ export function ColumnPicker({ all, state, go, summaries }: Props) {
             <label key={variant.index} class="facet-value">
               <input type="checkbox" checked={on} disabled={on && shownNow === 1} onChange={() => toggle(variant.index)} />
               <span class="facet-words">{shown(name)}</span>
-              {!state.blind && rate && <span class="facet-n">{percent(rate.value)}</span>}
+              {!state.blind && rate && <span class="facet-n">{percents(rate)}</span>}
             </label>
           );
         })}

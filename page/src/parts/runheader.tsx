@@ -1,5 +1,6 @@
 /** What a run is and what it came to: title, verdict, totals, and what its data can say. */
 import type { Head } from "../data/source";
+import { rateFrom } from "../model/rate";
 import { Menu } from "./menu";
 import { count, grouped, money, passed, seconds, sentences, tokens, when } from "./marks";
 import { shown } from "./text";
@@ -22,7 +23,7 @@ export function RunTotals({ head, blind, live }: { head: Head; blind: boolean; l
   const facts = blind
     ? [far]
     : [
-        head.rate === null ? "" : passed(head.rate),
+        head.rate === null ? "" : passed(rateFrom(head.rate)),
         [far, outcomes(head)].filter((part) => part !== "").join(": "),
         totals.calls > 0 ? `${count(totals.calls, "call")}${totals.cached > 0 ? `, ${grouped(totals.cached)} replayed` : ""}` : "",
         totals.tokens_in + totals.tokens_out > 0 ? tokens(totals.tokens_in, totals.tokens_out) : "",

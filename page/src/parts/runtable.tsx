@@ -1,9 +1,10 @@
 /** Runs as a table. A click on a heading sorts. */
 import { useState } from "preact/hooks";
 import type { RunSummary } from "../data/source";
+import { rateFrom } from "../model/rate";
 import { shortId } from "../model/runs";
 import { START, write } from "../state/url";
-import { grouped, interval, money, percent, RateBar, seconds, when } from "./marks";
+import { grouped, interval, money, percents, RateBar, seconds, when } from "./marks";
 import { shown } from "./text";
 import { Verdict } from "./verdict";
 
@@ -13,7 +14,7 @@ const VALUES: Readonly<Record<By, (run: RunSummary) => number | string>> = {
   date: (run) => run.created_at,
   title: (run) => run.title.toLowerCase(),
   verdict: (run) => run.verdict,
-  rate: (run) => run.rate?.value ?? -1,
+  rate: (run) => rateFrom(run.rate)?.least ?? -1,
   size: (run) => run.planned,
   cost: (run) => run.totals.cost_usd ?? -1,
   took: (run) => (run.finished_at ?? run.created_at) - run.created_at,
@@ -69,7 +70,7 @@ export function RunTable({ runs, picked, toggle }: { runs: readonly RunSummary[]
 }
 
 function OneRun({ run, runs, picked, toggle }: { run: RunSummary; runs: readonly RunSummary[]; picked: boolean; toggle: (id: string) => void }) {
-  const { rate } = run;
+  const rate = rateFrom(run.rate);
   const repeats = run.repeats > 1 ? ` × ${run.repeats}` : "";
   return (
     <tr class={picked ? "picked" : ""}>
@@ -84,11 +85,11 @@ function OneRun({ run, runs, picked, toggle }: { run: RunSummary; runs: readonly
         <div class="run-passed">
           {rate === null ? <span class="muted">no verdicts</span> : (
             <>
-              <b>{percent(rate.value)}</b><RateBar of={rate} />
-              <span class="muted">{interval(rate.low ?? 0, rate.high ?? 1)} %</span>
+              <b>{percents(rate)}</b><RateBar of={rate} />
+              <span class="muted">{interval(rate.low, rate.high)} %</span>
             </>
           )}
-          {run.totals.errors > 0 && <span class="run-errors" title="Trials that ended in an error: not in the rate">! {grouped(run.totals.errors)}<span class="unseen"> errors</span></span>}
+          {run.totals.errors > 0 && <span class="run-errors" title="Trials that ended in an error: they may have passed or failed, so the rate is a range">! {grouped(run.totals.errors)}<span class="unseen"> errors</span></span>}
         </div>
       </td>
       <td class="n run-size">{grouped(run.cases)} × {grouped(run.variants)}{repeats}</td>

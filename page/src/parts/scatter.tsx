@@ -4,7 +4,8 @@ import { useMemo } from "preact/hooks";
 import type { Brushed, Range } from "../model/brush";
 import type { Column } from "../model/columns";
 import { axisOf, marksOf, radiusOf, shadeOf, tiled, type Mark } from "../model/scatter";
-import { formOf, paired, type Measured, type Paired, type Series } from "../model/series";
+import { pairSaid, type Pair } from "../model/pair";
+import { formOf, sidesOf, type Measured, type Series, type Sides } from "../model/series";
 import type { Row } from "../data/source";
 import { visible } from "../model/visible";
 import { count, grouped, number } from "../model/words";
@@ -20,6 +21,8 @@ interface Props {
   /** The two columns, the first along x. */
   columns: readonly [Column, Column];
   series: readonly [Series, Series];
+  /** The two compared, over the chosen cases. */
+  pair: Pair;
   measure: Measured;
   rows: readonly Row[];
   /** By row, 1 for those that the filter chooses: the others are drawn faintly. */
@@ -32,12 +35,12 @@ interface Props {
   children: ComponentChildren;
 }
 
-export function Scatter({ columns, series, measure, rows, chosen, box, brush, open, children }: Props) {
+export function Scatter({ columns, series, pair, measure, rows, chosen, box, brush, open, children }: Props) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const size = Math.min(LARGEST, width) - LEFT - RIGHT;
   const axis = useMemo(() => axisOf(...series), [series]);
   const marks = useMemo(() => (size > 0 ? marksOf(...series, chosen, axis, Math.round(size / TILE)) : []), [series, chosen, axis, size]);
-  const found = useMemo(() => paired(...series, chosen), [series, chosen]);
+  const found = useMemo(() => sidesOf(...series, chosen), [series, chosen]);
   const form = formOf(measure);
   const [first, second] = [visible(columns[0].name), visible(columns[1].name)];
   const place = {
@@ -75,7 +78,7 @@ export function Scatter({ columns, series, measure, rows, chosen, box, brush, op
   return (
     <Figure
       name="scatter" title={`Case by case: ${visible(measure.name)} in ${first} against ${second}`}
-      said={<Said found={found} first={first} second={second} form={form} />} table={() => numbers(series, rows, chosen, form, first, second)}
+      said={<Said found={found} pair={pair} first={first} second={second} form={form} />} table={() => numbers(series, rows, chosen, form, first, second)}
     >
       {children}
       <div ref={ref} class="chart-place">
@@ -105,17 +108,15 @@ function lowest(axis: Range): number {
   return axis.low < 0 && axis.low > -0.05 ? 0 : axis.low;
 }
 
-function Said({ found, first, second, form }: { found: Paired; first: string; second: string; form: (value: number) => string }) {
-  const { difference, half } = found;
-  const ends = difference !== undefined && Number.isFinite(difference.low) ? ` [${form(difference.low)}, ${form(difference.high)}]` : "";
+function Said({ found, pair, first, second, form }: { found: Sides; pair: Pair; first: string; second: string; form: (value: number) => string }) {
+  const { half } = found;
   return (
     <>
       {`${count(found.n, "case")}: `}
       <b>{grouped(found.higher)}</b>{` higher in ${second}, `}
       <b>{grouped(found.lower)}</b>{` higher in ${first}, `}
       <b>{grouped(found.alike)}</b>{" alike."}
-      {difference !== undefined && Math.abs(difference.value) <= 1e-9 && " On the mean both are alike."}
-      {difference !== undefined && Math.abs(difference.value) > 1e-9 && ` On the mean ${second} is ${difference.value < 0 ? "lower" : "higher"} by ${form(Math.abs(difference.value))}${ends && ` (difference${ends}, 95 %)`}.`}
+      {pair.difference !== undefined && ` ${pairSaid(pair, form, ` (${second} minus ${first})`)}`}
       {half > 0 && <span class="chart-apart">{` ${count(half, "case")} with a number in one of the two only ${half === 1 ? "is" : "are"} not drawn.`}</span>}
     </>
   );

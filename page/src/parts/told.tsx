@@ -31,3 +31,14 @@ export function Trouble({ problem, children }: { problem: Problem; children?: Co
 export function TroubleLine({ problem }: { problem: Problem | undefined }) {
   return problem === undefined ? null : <p class="line-problem" role="alert">{shown(sentences(problem.message, problem.hint))}</p>;
 }
+
+/** In place of what a filter chooses, where nobody knows it. */
+export function SearchFailed({ problem, again }: { problem: Problem; again: () => void }) {
+  return (
+    <div class="told" role="alert">
+      <h2 class="told-title">The search failed</h2>
+      <p>{shown(sentences(problem.message, problem.hint))}</p>
+      <button type="button" class="button" onClick={again}>Search again</button>
+    </div>
+  );
+}

@@ -18,18 +18,20 @@ interface Read {
 }
 
 const NOTHING: Against = { comparison: undefined, baseline: undefined, problem: undefined };
+/** What was read, and of which run: until the next one is here, nothing is said of either. */
+type Known = Against & { readonly base: string };
 const KEPT = 4;
 const runs = new Map<string, Promise<Read>>();
 const comparisons = new Map<string, Promise<Comparison>>();
 
 /** `done` says that the table is whole: pairs are looked up in it. Nothing is read while `base` is empty. */
 export function useBaseline(source: DataSource, head: Head | undefined, table: Table | undefined, done: boolean, base: string): Against {
-  const [against, set] = useState(NOTHING);
-  const [run, seq] = [head?.id, head?.seq];
+  const [against, set] = useState<Known>({ ...NOTHING, base });
+  const [run, seq, columns] = [head?.id, head?.seq, head?.columns];
   useEffect(() => {
     let stopped = false;
-    if (base === "" || run === undefined || table === undefined || !done) {
-      set(NOTHING);
+    if (base === "" || run === undefined || columns === undefined || table === undefined || !done) {
+      set({ ...NOTHING, base });
       return undefined;
     }
     const told = once(comparisons, `${run} ${seq} ${base}`, () => source.compare(run, base));
@@ -37,17 +39,17 @@ export function useBaseline(source: DataSource, head: Head | undefined, table: T
     Promise.all([told, read]).then(
       ([comparison, before]) => {
         if (stopped) return;
-        set({ comparison, baseline: new Baseline(before.head, before.table, table, comparison.pairs), problem: undefined });
+        set({ base, comparison, baseline: new Baseline(before.head, before.table, table, columns, comparison.pairs), problem: undefined });
       },
       (thrown: unknown) => {
-        if (!stopped) set({ ...NOTHING, problem: problemOf(thrown) });
+        if (!stopped) set({ ...NOTHING, base, problem: problemOf(thrown) });
       },
     );
     return () => {
       stopped = true;
     };
   }, [source, run, seq, table, done, base]);
-  return against;
+  return against.base === base ? against : NOTHING;
 }
 
 async function readAll(source: DataSource, run: string): Promise<Read> {

@@ -1,6 +1,6 @@
 /** What people said of the run's trials: for the filter, the facets, the cells and the drawer, and what is added to it. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { problemOf, type Problem } from "../data/problem";
+import { about, problemOf, type Problem } from "../data/problem";
 import type { DataSource, Label, NewLabel } from "../data/source";
 import type { Table } from "../model/table";
 import type { Progress } from "./run";
@@ -10,7 +10,7 @@ export interface RunLabels {
   readonly all: readonly Label[];
   /** Changes with `table.labels`. */
   readonly version: number;
-  /** Why the last one could not be kept. */
+  /** Why they could not be read, or the last one not be kept. */
   readonly problem: Problem | undefined;
   /** Gives a label, made of all that was said by then: one after the other, however quickly they are asked for. */
   readonly add: (make: (all: readonly Label[]) => NewLabel | undefined) => void;
@@ -21,6 +21,7 @@ export function useRunLabels(source: DataSource, run: string, table: Table, prog
   const [all, set] = useState<readonly Label[]>([]);
   const [version, count] = useState(0);
   const [problem, setProblem] = useState<Problem>();
+  const [unread, setUnread] = useState<Problem>();
   const latest = useRef(all);
   const queue = useRef(Promise.resolve());
   const keep = (found: readonly Label[]): void => {
@@ -28,7 +29,13 @@ export function useRunLabels(source: DataSource, run: string, table: Table, prog
     set(latest.current);
   };
   useEffect(() => {
-    source.labels(run).then(keep, () => undefined); // a page without its labels is still a page
+    source.labels(run).then(
+      (found) => {
+        keep(found);
+        setUnread(undefined);
+      },
+      (thrown: unknown) => setUnread(about("the labels could not be read", thrown)),
+    );
   }, [source, run, table]);
   useEffect(() => {
     if (all.length === 0 && table.labels.size === 0) return;
@@ -48,7 +55,7 @@ export function useRunLabels(source: DataSource, run: string, table: Table, prog
   const add = useCallback<RunLabels["add"]>((make) => {
     queue.current = queue.current.then(() => give(make));
   }, [source, run]);
-  return { all, version, problem, add };
+  return { all, version, problem: problem ?? unread, add };
 }
 
 /** Events are only ever added: what one of the two lists has, there is. */

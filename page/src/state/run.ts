@@ -1,6 +1,6 @@
 /** A run as it comes in: its head, then its cells block by block; again and again while it is being written. */
 import { useEffect, useState } from "preact/hooks";
-import { problemOf, type Problem } from "../data/problem";
+import { about, problemOf, type Problem } from "../data/problem";
 import type { DataSource, Head } from "../data/source";
 import { Table } from "../model/table";
 
@@ -16,10 +16,12 @@ export interface LoadedRun {
   readonly table: Table | undefined;
   readonly progress: Progress;
   readonly problem: Problem | undefined;
+  /** What could not be read of a run that is shown: some of it, or what it has come to since. */
+  readonly missed: Problem | undefined;
 }
 
 const NOTHING: Progress = { cells: 0, done: false };
-const EMPTY: LoadedRun = { head: undefined, table: undefined, progress: NOTHING, problem: undefined };
+const EMPTY: LoadedRun = { head: undefined, table: undefined, progress: NOTHING, problem: undefined, missed: undefined };
 const DRAWN_EVERY = 250; // ms between two drawings while blocks come in
 const LOOK_EVERY = 10_000; // ms, while a run is being written
 const REST = 4; // a live run is read again after so many times as long as the last reading took
@@ -83,13 +85,15 @@ class Reader {
       const head = await this.source.head(this.run);
       if (this.stopped) return;
       if (this.shown.table === undefined) {
-        this.put({ head, table: new Table(head.columns.length), progress: NOTHING, problem: undefined });
+        this.put({ head, table: new Table(head.columns.length), progress: NOTHING, problem: undefined, missed: undefined });
       }
       this.follow(head);
       await this.readCells(head);
       if (head.partial) await this.readNotes(head);
     } catch (thrown) {
-      if (!this.stopped && !this.shown.progress.done) this.put({ ...this.shown, problem: problemOf(thrown) });
+      if (this.stopped) return;
+      if (!this.shown.progress.done) this.put({ ...this.shown, problem: problemOf(thrown) });
+      else this.put({ ...this.shown, missed: about("the run has changed, and could not be read again", thrown) });
     }
     this.reading = false;
     if (this.again) this.later(performance.now() - started);
@@ -103,19 +107,23 @@ class Reader {
       if (this.stopped) return;
       table.add(block);
       if (first && performance.now() - drawn > DRAWN_EVERY) {
-        this.put({ head, table, progress: { cells: table.size, done: false }, problem: undefined });
+        this.put({ head, table, progress: { cells: table.size, done: false }, problem: undefined, missed: undefined });
         await new Promise((resolve) => setTimeout(resolve));
         drawn = performance.now();
       }
     }
-    if (!this.stopped) this.put({ head, table, progress: { cells: table.size, done: true }, problem: undefined });
+    if (!this.stopped) this.put({ head, table, progress: { cells: table.size, done: true }, problem: undefined, missed: undefined });
   }
 
-  /** What a large run's head came without. A page without it is still a page. */
+  /** What a large run's head came without. A page without it is still a page, which says what it has not. */
   private async readNotes(head: Head): Promise<void> {
-    const notes = await this.source.notes?.(this.run).catch(() => undefined);
-    if (this.stopped || notes === undefined || this.shown.head !== head) return;
-    this.put({ ...this.shown, head: { ...head, ...notes, partial: false } });
+    try {
+      const notes = await this.source.notes?.(this.run);
+      if (this.stopped || notes === undefined || this.shown.head !== head) return;
+      this.put({ ...this.shown, head: { ...head, ...notes, partial: false } });
+    } catch (thrown) {
+      if (!this.stopped) this.put({ ...this.shown, missed: about("the run's rate, findings and warnings could not be read", thrown) });
+    }
   }
 
   /** As long as a process writes it. A killed one says nothing: so a look is taken, too, now and then. */

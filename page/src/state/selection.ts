@@ -1,9 +1,10 @@
 /** Which trials the filter chooses, which rows are shown for them, and in which order. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { problemOf, type Problem as Failure } from "../data/problem";
 import type { DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { blinded, OPEN_SHOWS } from "../model/blind";
-import { namesOf, parse, searched, select, type Context, type Names, type Problem, type Term } from "../model/filter";
+import { namesOf, parse, searched, select, usesBaseline, type Context, type Names, type Problem, type Term } from "../model/filter";
 import { ordered, readSort } from "../model/order";
 import type { Table } from "../model/table";
 import type { Progress } from "./run";
@@ -32,6 +33,12 @@ export interface Selection {
   readonly order: Int32Array;
   /** The source is looking for a text. */
   readonly searching: boolean;
+  /** What is chosen is not known yet: of a text, or of a baseline that is being read. Nothing is shown meanwhile. */
+  readonly waiting: boolean;
+  /** Why a text could not be looked for: then nothing is known of what the filter chooses. */
+  readonly failure: Failure | undefined;
+  /** Looks for the texts again. */
+  readonly again: () => void;
 }
 
 interface Given {
@@ -41,32 +48,43 @@ interface Given {
   readonly progress: Progress;
   readonly state: RunState;
   readonly baseline: Baseline | undefined;
+  /** The baseline is being read. */
+  readonly awaited: boolean;
 }
 
-export function useSelection({ source, head, table, progress, state, baseline }: Given): Selection {
+export function useSelection({ source, head, table, progress, state, baseline, awaited }: Given): Selection {
   const { q, hide, blind } = state;
   const show = blind && !OPEN_SHOWS.includes(state.show) ? "all" : state.show;
   const sort = blind ? "plan" : state.sort;
   const hidden = hide.join();
-  const names = useMemo(() => namesOf(head, table, baseline !== undefined), [head, table, progress, baseline]);
+  const names = useMemo(() => namesOf(head, table, awaited || baseline !== undefined), [head, table, progress, baseline, awaited]);
   const { terms, problems } = useMemo(() => {
     const all = parse(q, names);
     const mine = blind ? blinded(all) : all;
     return { terms: [...mine.terms, ...parse(ADDED[show], names).terms], problems: mine.problems };
   }, [q, show, names, blind]);
-  const texts = useTexts(source, head.id, table, terms, blind);
+  const { texts, failure, again } = useTexts(source, head.id, table, terms, blind);
   const context = useMemo(() => ({ head, texts, baseline }), [head, texts, baseline]);
-  const searching = searched(terms).some((text) => !texts.has(text));
-  const before = useRef<{ table: Table; chosen: Uint8Array; rows: Uint8Array }>(undefined);
-  const { chosen, rows } = useMemo(() => {
+  const searching = failure === undefined && searched(terms).some((text) => !texts.has(text));
+  const unread = awaited && usesBaseline(terms);
+  const before = useRef<Shown>(undefined);
+  const { chosen, rows, waiting } = useMemo<Shown>(() => {
     const last = before.current;
-    if (searching && last?.table === table && last.chosen.length === table.size) return last; // until the answer is here
+    const kept = last?.table === table && last.chosen.length === table.size ? last : undefined;
+    if (searching && !unread && kept !== undefined) return kept; // until the answer is here
+    if (searching || unread || failure !== undefined) {
+      return { table, chosen: new Uint8Array(table.size), rows: new Uint8Array(table.rows.length), waiting: failure === undefined };
+    }
     const found = select(table, terms, context);
-    before.current = { table, chosen: found, rows: rowsOf(table, found, hide) };
+    before.current = { table, chosen: found, rows: rowsOf(table, found, hide), waiting: false };
     return before.current;
-  }, [table, progress, table.labels, terms, context, hidden, searching]);
+  }, [table, progress, table.labels, terms, context, hidden, searching, unread, failure]);
   const order = useMemo(() => ordered(table, rows, readSort(sort), baseline), [table, rows, sort, baseline]);
-  return { names, terms, problems, context, chosen, rows, order, searching };
+  return { names, terms, problems, context, chosen, rows, order, searching, waiting, failure, again };
+}
+
+interface Shown extends Pick<Selection, "chosen" | "rows" | "waiting"> {
+  readonly table: Table;
 }
 
 /** Trials in hidden columns are not chosen; a row with a chosen trial is shown. */
@@ -85,22 +103,41 @@ function rowsOf(table: Table, chosen: Uint8Array, hide: readonly number[]): Uint
 type Texts = ReadonlyMap<string, ReadonlySet<number>>;
 const NO_TEXTS: Texts = new Map();
 
+interface Asked {
+  readonly table: Table;
+  readonly blind: boolean;
+  readonly texts: Texts;
+  /** Why these could not be looked for. */
+  readonly failed?: { readonly wanted: string; readonly problem: Failure };
+}
+
 /** What the source found for the filter's texts, asked for once each; anew when the run is another table. */
-function useTexts(source: DataSource, run: string, table: Table, terms: readonly Term[], blind: boolean): Texts {
-  const [found, set] = useState<{ table: Table; blind: boolean; texts: Texts }>({ table, blind, texts: new Map() });
-  const wanted = searched(terms);
+function useTexts(source: DataSource, run: string, table: Table, terms: readonly Term[], blind: boolean) {
+  const [found, set] = useState<Asked>({ table, blind, texts: NO_TEXTS });
+  const [times, count] = useState(0);
+  const texts = searched(terms);
+  const wanted = JSON.stringify(texts);
   useEffect(() => {
     let current = true;
-    const known: Texts = found.table === table && found.blind === blind ? found.texts : new Map();
-    const missing = wanted.filter((text) => !known.has(text));
+    const known = found.table === table && found.blind === blind ? found.texts : NO_TEXTS;
+    const missing = texts.filter((text) => !known.has(text));
     if (missing.length === 0) return undefined;
-    const asked = missing.map((text) => source.search(run, text, blind).catch((): number[] => []));
-    void Promise.all(asked).then((places) => {
-      if (current) set({ table, blind, texts: new Map([...known, ...missing.map((text, i) => [text, new Set(places[i])] as const)]) });
-    });
+    Promise.all(missing.map((text) => source.search(run, text, blind))).then(
+      (places) => {
+        if (current) set({ table, blind, texts: new Map([...known, ...missing.map((text, i) => [text, new Set(places[i])] as const)]) });
+      },
+      (thrown: unknown) => {
+        if (current) set({ table, blind, texts: known, failed: { wanted, problem: problemOf(thrown) } });
+      },
+    );
     return () => {
       current = false;
     };
-  }, [source, run, table, blind, wanted.join("\n")]);
-  return found.blind === blind ? found.texts : NO_TEXTS;
+  }, [source, run, table, blind, wanted, times]);
+  const again = useCallback(() => {
+    set(({ failed: _, ...rest }) => rest);
+    count((n) => n + 1);
+  }, []);
+  const failure = found.failed?.wanted === wanted && found.blind === blind ? found.failed.problem : undefined;
+  return { texts: found.blind === blind ? found.texts : NO_TEXTS, failure, again };
 }

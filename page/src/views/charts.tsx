@@ -15,6 +15,8 @@ import { count, grouped } from "../model/words";
 import { ColumnScatter, MeasureChoice } from "../parts/columnscatter";
 import { HistogramChart } from "../parts/histogramchart";
 import { RateChart } from "../parts/ratechart";
+import { SearchFailed, Waiting } from "../parts/told";
+import type { Selection } from "../state/selection";
 import type { Go, RunState } from "../state/url";
 
 interface Props {
@@ -24,9 +26,10 @@ interface Props {
   chosen: Uint8Array;
   go: Go;
   state: RunState;
+  selection: Pick<Selection, "waiting" | "searching" | "failure" | "again">;
 }
 
-export function Charts({ head, table, chosen, go, state }: Props) {
+export function Charts({ head, table, chosen, go, state, selection }: Props) {
   const columns = useMemo(
     () => columnsOf(head, state.blind).filter(({ variant }) => !state.hide.includes(variant.index)),
     [head, state.blind, state.hide],
@@ -34,16 +37,18 @@ export function Charts({ head, table, chosen, go, state }: Props) {
   const measures = measuresOf(table);
   const { measure, x, y } = plotOf(state.plot, measures, columns.map(({ variant }) => variant.index));
   const rows = useMemo(() => rowsOf(table, chosen), [table, chosen, table.size]);
-  const found = useMemo(() => seriesOf(table, measure, rows), [table, rows, measure.name, measure.metric]);
+  const found = useMemo(() => seriesOf(table, head.columns, measure, rows), [table, head, rows, measure.name, measure.metric]);
   const values = useMemo(() => measured(table, { ...measure, column: -1 }, {}), [table, table.size, measure.name, measure.metric]);
   const bins = useMemo(() => binsOf(values, table.size), [values]);
   const missing = useMemo(() => missingOf(table, rows, values), [values, rows]);
-  const unjudged = useMemo(() => missingOf(table, rows, measured(table, { name: "passed", metric: false, column: -1 }, {})), [table, rows]);
-  const sums = useMemo(() => summaries(table, rows), [table, rows]);
+  const unjudged = useMemo(() => missingOf(table, rows, measured(table, { name: "passed", metric: false, column: -1 }, {}), true), [table, rows]);
+  const sums = useMemo(() => summaries(table, head.columns, rows), [table, head, rows]);
   const n = rows.reduce((sum, row) => sum + row, 0);
   const names = namesOf(head, table, state.base !== "");
   const plane: Plane = { measure, x, y };
   const brush = brushedOf(state.q, plane, names);
+  if (selection.failure !== undefined) return <SearchFailed problem={selection.failure} again={selection.again} />;
+  if (selection.waiting) return <Waiting>{selection.searching ? "Reading: the text is being searched for…" : "Reading the baseline…"}</Waiting>;
   return (
     <div class="charts">
       <div class="chart-bar">

@@ -22,9 +22,11 @@ interface Props {
   state: RunState;
   go: Go;
   runs: readonly RunSummary[];
+  /** Whether it is known which runs there are. */
+  listed: boolean;
 }
 
-export function ComparisonView({ head, table, against, state, go, runs }: Props) {
+export function ComparisonView({ head, table, against, state, go, runs, listed }: Props) {
   const { comparison, baseline, problem } = against;
   const others = runs.filter(({ id, problem: broken }) => id !== head.id && broken === "");
   const choice = others.length > 0 || state.base !== "";
@@ -35,7 +37,7 @@ export function ComparisonView({ head, table, against, state, go, runs }: Props)
           <label class="chart-choice">Baseline{" "}<BaselineSelect head={head} runs={runs} base={state.base} go={go} none="none: two columns of this run" /></label>
         </div>
       )}
-      {state.base === "" && <ColumnPair head={head} table={table} state={state} go={go} others={others.length > 0} />}
+      {state.base === "" && <ColumnPair head={head} table={table} state={state} go={go} others={listed ? others.length > 0 : undefined} />}
       {state.base !== "" && <TroubleLine problem={problem} />}
       {state.base !== "" && problem === undefined && (comparison === undefined || baseline === undefined) && (
         <p class="chart-empty" role="status">Comparing…</p>

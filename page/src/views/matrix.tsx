@@ -5,6 +5,7 @@ import { Previews } from "../data/previews";
 import type { Problem } from "../data/problem";
 import type { DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
+import { meanChanges } from "../model/changed";
 import type { Column } from "../model/columns";
 import { ColumnHead, sortedAs } from "../parts/columnhead";
 import { useCursor } from "../state/cursor";
@@ -93,7 +94,7 @@ export function Matrix(p: Props) {
     else if (copied !== undefined) void copy(chip!, link({ ...state, cell: Number(copied) }));
     else if (getSelection()?.isCollapsed !== false) cursor.click(event.target);
   };
-  const changes = useMemo(() => p.baseline?.meanChanges(selection.rows), [p.baseline, selection.rows]);
+  const changes = useMemo(() => (p.baseline === undefined ? undefined : meanChanges(table, p.baseline, selection.rows)), [table, p.baseline, selection.rows]);
   const sort = readSort(state.sort);
   const rows = [];
   for (let at = first; at < Math.min(last, order.length); at++) {

@@ -11,7 +11,7 @@ import type { Table } from "../model/table";
 import { Facets } from "../parts/facets";
 import { count, grouped } from "../parts/marks";
 import { Menu } from "../parts/menu";
-import { Told, TroubleLine } from "../parts/told";
+import { SearchFailed, Told, TroubleLine } from "../parts/told";
 import { Toolbar } from "../parts/toolbar";
 import { useMedia } from "../state/media";
 import { useLate } from "../state/late";
@@ -57,9 +57,10 @@ export function MatrixView(p: Props) {
     if (next !== undefined) go({ col: next.variant.index });
   };
   const { terms, chosen, context, order } = selection;
-  const facets = useLate(() => (state.blind ? [] : facetsOf(table, terms, chosen, context)), [table, terms, chosen, context, state.blind], []);
+  const unknown = selection.waiting || selection.failure !== undefined;
+  const facets = useLate(() => (state.blind || unknown ? [] : facetsOf(table, terms, chosen, context)), [table, terms, chosen, context, state.blind, unknown], []);
   const toggle = (field: string, value: string): void => go({ q: toggled(state.q, selection.names, field, value) });
-  const panel = facets.length > 0 ? <Facets of={facets} toggle={toggle} /> : <p class="note">Nothing here to divide by.</p>;
+  const panel = facets.length > 0 ? <Facets of={facets} toggle={toggle} /> : <p class="note">{unknown ? "" : "There is nothing to filter by."}</p>;
   return (
     <section class="matrix-view" aria-label="Matrix">
       <Toolbar
@@ -80,12 +81,14 @@ export function MatrixView(p: Props) {
       <TroubleLine problem={trouble} />
       <div class="matrix-frame">
         {wide && !state.blind && <aside class="facet-panel">{panel}</aside>}
-        {order.length === 0 && p.progress.done && !selection.searching ? (
+        {selection.failure !== undefined ? (
+          <SearchFailed problem={selection.failure} again={selection.again} />
+        ) : order.length === 0 && p.progress.done && !selection.searching && !selection.waiting ? (
           <Nothing {...p} />
         ) : (
           <Matrix
             source={p.source} head={head} table={table} progress={p.progress} state={state} go={go} columns={columns} selection={selection}
-            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} trouble={setTrouble} step={narrow ? step : undefined}
+            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited || selection.waiting} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} trouble={setTrouble} step={narrow ? step : undefined}
             shown={<ShownOf table={table} selection={selection} blind={state.blind} />}
           />
         )}
@@ -97,6 +100,7 @@ export function MatrixView(p: Props) {
 /** How many of the cases are shown. */
 function ShownOf({ table, selection, blind }: Pick<Props, "table" | "selection"> & { blind: boolean }) {
   const [n, of] = [selection.order.length, table.rows.length];
+  if (selection.waiting) return <div class="shown-of" role="status">…</div>;
   return (
     <div class="shown-of" role="status">
       {n === of ? count(of, "case") : <><b>{grouped(n)}</b> of {count(of, "case")}{!blind && <small>the numbers beside this are of these</small>}</>}

@@ -1,6 +1,6 @@
 /** One run: what it came to, and its views. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { Problem } from "../data/problem";
+import { about, Problem } from "../data/problem";
 import type { DataSource, Head, RunSummary } from "../data/source";
 import { summaries as summariesOf } from "../model/summary";
 import type { Table } from "../model/table";
@@ -30,7 +30,7 @@ interface Props {
 }
 
 export function RunPage({ source, state, go }: Props) {
-  const { head, table, progress, problem } = useRun(source, state.run);
+  const { head, table, progress, problem, missed } = useRun(source, state.run);
   const [help, setHelp] = useState(false);
   useKeys({
     "?": () => setHelp(true),
@@ -53,28 +53,37 @@ export function RunPage({ source, state, go }: Props) {
       <TopBar source={source} help={() => setHelp(true)}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
       {problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
-      {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} />}
+      {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} />}
       {help && <Help source={source} close={() => setHelp(false)} />}
     </div>
   );
 }
 
-function Views({ source, state, go, head, table, progress }: Props & { head: Head; table: Table; progress: Progress }) {
+interface ViewsProps extends Props {
+  readonly head: Head;
+  readonly table: Table;
+  readonly progress: Progress;
+  readonly missed: Problem | undefined;
+}
+
+function Views({ source, state, go, head, table, progress, missed }: ViewsProps) {
   const labels = useRunLabels(source, head.id, table, progress);
   const [author, name] = useAuthor("me");
   const [noting, note] = useState(false);
-  const runs = useRuns(source);
+  const [runs, unlisted] = useRuns(source);
   const against = useBaseline(source, head, table, progress.done, state.base);
   const awaited = state.base !== "" && against.baseline === undefined && against.problem === undefined;
-  const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline });
-  const { rows } = selection;
-  const summaries = useLate(() => (table.size === 0 ? [] : summariesOf(table, rows)), [table, rows], []);
+  const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline, awaited });
+  const { rows, waiting, failure } = selection;
+  const summaries = useLate(() => (table.size === 0 || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows)), [table, head, rows, waiting, failure], []);
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, state.hide.join()]);
   const hidden = state.blind && state.view !== "matrix";
   return (
     <main class="run-main">
       <RunTotals head={head} blind={state.blind} live={source.live} />
       <Tabs state={state} />
+      <TroubleLine problem={missed} />
+      {!state.blind && (state.view === "matrix" || state.view === "comparison") && <TroubleLine problem={unlisted} />}
       {state.view === "matrix" && <TroubleLine problem={against.problem} />}
       {state.cell === undefined && <TroubleLine problem={labels.problem} />}
       {state.view === "matrix" && (
@@ -86,8 +95,8 @@ function Views({ source, state, go, head, table, progress }: Props & { head: Hea
       <div class={state.view === "matrix" ? "unused" : "page-scroll"} aria-busy={!progress.done}>
         {hidden && <Hidden state={state} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
-        {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} go={go} state={state} />}
-        {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} />}
+        {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
+        {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
         {!hidden && state.view === "about" && <About head={head} />}
       </div>
       {state.cell !== undefined && progress.done && table.at(state.cell) < 0 && <TroubleLine problem={new Problem(`there is no trial ${state.cell} here`, head.alive ? "It may not be settled yet." : "")} />}
@@ -126,10 +135,12 @@ function Tabs({ state }: { state: RunState }) {
   );
 }
 
-function useRuns(source: DataSource): readonly RunSummary[] {
+/** The runs that could be a baseline, or why they are not known. */
+function useRuns(source: DataSource): readonly [runs: readonly RunSummary[], problem: Problem | undefined] {
   const [runs, set] = useState<readonly RunSummary[]>([]);
-  useEffect(() => void source.runs().then(set, () => undefined), [source]); // without them there is no baseline to choose
-  return runs;
+  const [problem, setProblem] = useState<Problem>();
+  useEffect(() => void source.runs().then(set, (thrown: unknown) => setProblem(about("the list of runs could not be read", thrown))), [source]);
+  return [runs, problem];
 }
 
 /** By trial: 1 for those of the shown rows in the shown columns. */

@@ -28,6 +28,7 @@ from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
 from evenhand.viewer.passes import Passes
+from evenhand.viewer.runner import Runner, error_answer
 from evenhand.viewer.shapes import Call, ComparisonShape
 
 LONGEST_BODY = 1 << 20
@@ -71,7 +72,7 @@ class Server:
         app.router.add_get(run + "/previews", self._previews)
         app.router.add_get(run + "/cells/{index}", self._cell)
         app.router.add_get(run + "/cells/{index}/calls/{number}", self._call)
-        app.router.add_get(run + "/search", self._search)
+        app.router.add_post(run + "/search", self._search)
         app.router.add_get(run + "/labels", self._labels)
         app.router.add_post(run + "/labels", self._label)
         app.router.add_get(run + "/comparison", self._comparison)
@@ -93,24 +94,24 @@ class Server:
             return await handler(request)
         except Refused as refused:
             if request.path.startswith("/api/"):
-                return _error(refused.status, "refused", refused.message, refused.hint)
+                return error_answer(refused.status, "refused", refused.message, refused.hint)
             text = f"Evenhand: {refused.message}. {refused.hint}".strip()
             return web.Response(status=refused.status, text=text + "\n")
         except web.HTTPException as error:
-            return _error(error.status, "usage", error.reason, "")
+            return error_answer(error.status, "usage", error.reason, "")
         except NoSuchRun as error:
-            return _error(404, error.slug, error.message, error.hint)
+            return error_answer(404, error.slug, error.message, error.hint)
         except UsageError as error:
-            return _error(400, error.slug, error.message, error.hint)
+            return error_answer(400, error.slug, error.message, error.hint)
         except EvenhandError as error:
-            return _error(500, error.slug, error.message, error.hint)
+            return error_answer(500, error.slug, error.message, error.hint)
         except ConnectionError:  # whoever asked has gone: nobody reads it, and nothing is wrong
             return web.Response()
         except asyncio.CancelledError:
             raise
         except Exception:  # noqa: BLE001 (the page is told that it is ours; the terminal is told what)
             traceback.print_exc()
-            return _error(
+            return error_answer(
                 500, "error", "this is a fault of Evenhand's own", "The terminal says more."
             )
 
@@ -185,24 +186,22 @@ class Server:
         return await self._told(request, found)
 
     async def _search(self, request: web.Request) -> web.Response:
-        path, text = self._path(request), request.query.get("text", "")
+        path, wanted = self._path(request), await _object(request, "a search")
+        text, blind = wanted.get("text"), wanted.get("blind") is True
+        if not isinstance(text, str):
+            raise UsageError("text: what is sought")
         if len(text) > LONGEST_SEARCH:
-            raise UsageError(f"text: at most {LONGEST_SEARCH:,} characters")
-        blind = request.query.get("blind") == "1"
+            raise UsageError(
+                f"a text of {len(text):,} characters cannot be searched for",
+                hint=f"It may have {LONGEST_SEARCH:,}.",
+            )
         return await _in_thread(lambda: self._passes.of(path).search(text, blind=blind))
 
     async def _labels(self, request: web.Request) -> web.Response:
         return await self._told(request, lambda run: [asdict(it) for it in run.labels()])
 
     async def _label(self, request: web.Request) -> web.Response:
-        path, body = self._path(request), await request.read()
-        try:
-            given = decode(body)
-        except ValueError:
-            given = None
-        if not isinstance(given, dict):
-            raise UsageError("a label is a JSON object")
-        new = cast("dict[str, Any]", given)
+        path, new = self._path(request), await _object(request, "a label")
         index = new.get("index")
         if type(index) is not int or not 0 <= index < 1 << 53:
             raise UsageError("index: the trial's place in the plan")
@@ -214,7 +213,7 @@ class Server:
             new.get("blind") is True,
         )
         (kept,) = await asyncio.to_thread(append_labels, path, [label])
-        return _json(asdict(kept))
+        return _body(encode(asdict(kept), ordered=False))
 
     async def _comparison(self, request: web.Request) -> web.Response:
         path, other = self._path(request), self._runs.path(request.query.get("baseline", ""))
@@ -233,7 +232,7 @@ class Server:
                     self._compared = {key: await compared_elsewhere(path, other)}
                 return _body(self._compared[key])
         except UsageError as error:
-            return _error(409, error.slug, error.message, "Choose another baseline.")
+            return error_answer(409, error.slug, error.message, "Choose another baseline.")
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         return await follow(request, self._path(request), self._closing)
@@ -255,6 +254,17 @@ class Server:
         return await asyncio.to_thread(looked)
 
 
+async def _object(request: web.Request, what: str) -> dict[str, Any]:
+    """The JSON object that is the request's body."""
+    try:
+        value = decode(await request.read())
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise UsageError(f"{what} is a JSON object")
+    return cast("dict[str, Any]", value)
+
+
 def _place(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
         raise UsageError(f"{text!r:.40} is no place in a plan")
@@ -266,16 +276,8 @@ async def _in_thread(made: Callable[[], object]) -> web.Response:
     return _body(await asyncio.to_thread(lambda: encode(made(), ordered=False)))
 
 
-def _json(value: object, status: int = 200) -> web.Response:
-    return _body(encode(value, ordered=False), status)
-
-
-def _body(data: bytes, status: int = 200) -> web.Response:
-    return web.Response(status=status, body=data, headers={"Content-Type": "application/json"})
-
-
-def _error(status: int, slug: str, message: str, hint: str) -> web.Response:
-    return _json({"error": {"slug": slug, "message": message, "hint": hint}}, status)
+def _body(data: bytes) -> web.Response:
+    return web.Response(body=data, headers={"Content-Type": "application/json"})
 
 
 async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:
@@ -315,9 +317,7 @@ async def serve(
         gate = Gate(host, listening.getsockname()[1])
         server = Server(runs, gate)
         _spare_memory()
-        runner = web.AppRunner(
-            server.app(), access_log=None, shutdown_timeout=_SOON_S, handle_signals=False
-        )
+        runner = Runner(server.app(), shutdown_s=_SOON_S)
         await runner.setup()
         try:
             await web.SockSite(runner, listening).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from yarl import URL
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import Gate
 from evenhand.viewer.listing import Runs
+from evenhand.viewer.runner import Runner
 from evenhand.viewer.server import Server
 
 __all__ = ["make_run", "summaries_run"]
@@ -53,8 +55,18 @@ class Asking:
 
     async def label(self, body: str) -> ClientResponse:
         """Gives a label as the page does."""
+        return await self.post("/labels", body)
+
+    async def search(self, text: str, *, blind: bool = False) -> list[int]:
+        """Where a text stands, as the page asks it."""
+        answer = await self.post("/search", json.dumps({"text": text, "blind": blind}))
+        assert answer.status == 200, await answer.text()
+        return await answer.json()
+
+    async def post(self, path: str, body: str) -> ClientResponse:
+        """Sends something as the page does."""
         return await self(
-            f"/api/runs/{self.run}/labels",
+            f"/api/runs/{self.run}{path}",
             "POST",
             Origin=self.gate.address,
             X_Evenhand="1",
@@ -72,7 +84,7 @@ async def ask(summaries_run: RunFile, monkeypatch: pytest.MonkeyPatch) -> AsyncI
         listening.bind(("127.0.0.1", 0))
         gate = Gate("127.0.0.1", listening.getsockname()[1])
         app = Server(Runs(Path(home)), gate).app()
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        runner = Runner(app, shutdown_s=0.1)
         await runner.setup()
         await web.SockSite(runner, listening).start()
         async with ClientSession() as session:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+
 import pytest
 from aiohttp import web
 from tests.unit.viewer.conftest import Asking
@@ -121,6 +124,35 @@ async def test_every_answer_has_the_headers(ask: Asking) -> None:
     for answer in answers:
         assert {name: answer.headers[name] for name in HEADERS} == dict(HEADERS)
     assert "unsafe" not in HEADERS["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "GET /api/runs/{long} HTTP/1.1\r\nHost: {host}\r\n",
+        "GET / HTTP/1.1\r\nHost: {host}\r\nX-Long: {long}\r\n",
+        "GET / nonsense-{long}\r\n",
+        "GET / HTTP/1.1\r\nHost: {host}\r\nContent-Length: nonsense\r\n",
+    ],
+    ids=["address", "header", "protocol", "length"],
+)
+async def test_what_is_no_request_gets_an_error_like_all_others(
+    ask: Asking, start: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The form that the page reads, every header, nothing of what was sent, and no traceback in the terminal."""
+    host = ask.gate.address.removeprefix("http://")
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(host.rpartition(":")[2]))
+    writer.write((start.format(host=host, long="secret" * 2_000) + "\r\n").encode())
+    head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    await writer.wait_closed()
+    status, *lines = head.decode().split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines)
+    assert status.split()[1] == "400"
+    assert {name: headers[name] for name in HEADERS} == dict(HEADERS)
+    assert json.loads(body)["error"].keys() == {"slug", "message", "hint"}
+    assert b"secret" not in body
+    assert (caplog.text, *capfd.readouterr()) == ("", "", "")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.viewer import page
 from evenhand.viewer.cell import BODY, MOST, call, cell
 from evenhand.viewer.compared import compared_elsewhere, comparison
+from evenhand.viewer.server import LONGEST_SEARCH
 
 
 async def test_runs_are_listed_with_what_they_came_to(ask: Asking) -> None:
@@ -117,18 +118,45 @@ async def test_a_call_is_asked_for_by_its_place(ask: Asking) -> None:
 
 async def test_a_blind_search_does_not_look_into_reasons(ask: Asking) -> None:
     """They tell verdicts; what was asked and answered is searched as ever."""
-    assert await ask.json("/search?text=tides&blind=1") == [0, 1, 2]
-    assert len(await ask.json("/search?text=word%20word&blind=1")) >= 1
-    assert len(await ask.json("/search?text=backpropagation")) == 9
-    assert 0 in await ask.json("/search?text=average%203.67")
-    assert await ask.json("/search?text=average%203.67&blind=1") == []
+    assert await ask.search("tides", blind=True) == [0, 1, 2]
+    assert len(await ask.search("word word", blind=True)) >= 1
+    assert len(await ask.search("backpropagation")) == 9
+    assert 0 in await ask.search("average 3.67")
+    assert await ask.search("average 3.67", blind=True) == []
 
 
 async def test_a_search_finds_trials_whatever_the_case(ask: Asking) -> None:
     """In descriptions and reasons, too."""
-    assert await ask.json("/search?text=TIDES") == [0, 1, 2]
-    assert len(await ask.json("/search?text=Backpropagation")) == 9
-    assert await ask.json("/search?text=nowhere") == []
+    assert await ask.search("TIDES") == [0, 1, 2]
+    assert len(await ask.search("Backpropagation")) == 9
+    assert await ask.search("nowhere") == []
+    assert await ask.search("half of a character: \ud800") == []
+
+
+async def test_a_long_search_finds_what_it_is_for(ask: Asking) -> None:
+    """Also where an address could not hold it: as long as it may be, in any script."""
+    assert 0 in await ask.search("word " * 299 + "word")
+    assert await ask.search("word " * 1_500) == []
+    assert await ask.search("w" * LONGEST_SEARCH) == []
+    assert await ask.search("靴" * LONGEST_SEARCH) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "tides",
+        '["tides"]',
+        "{}",
+        '{"text": 3}',
+        json.dumps({"text": "w" * (LONGEST_SEARCH + 1)}),
+    ],
+)
+async def test_a_search_that_cannot_be_made_is_an_error(ask: Asking, body: str) -> None:
+    """And never an empty result."""
+    answer = await ask.post("/search", body)
+    assert answer.status == 400
+    assert (await answer.json())["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -274,7 +302,7 @@ async def test_a_large_comparison_is_made_once(
 
 
 @pytest.mark.parametrize(
-    "path", ["", "/notes", "/previews?cells=0", "/cells/0", "/blocks", "/labels", "/search?text=a"]
+    "path", ["", "/notes", "/previews?cells=0", "/cells/0", "/blocks", "/labels"]
 )
 async def test_a_run_that_was_deleted_is_none(
     ask: Asking, summaries_run: RunFile, path: str

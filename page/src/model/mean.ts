@@ -1,0 +1,57 @@
+/** Mean scores over cases with their intervals, as `report/rates.py` has them. */
+import type { Interval } from "../data/source";
+import { meanOnScale, type Scale } from "./bounded";
+import { FEWEST, meanOfSums, type Clusters } from "./interval";
+
+/** `scaled`: the interval is that of a mean on a known scale, and need not lie evenly around it. */
+export type Mean = Interval & { readonly scaled?: boolean };
+
+/** By case the sum of what its trials have, of how many, and how many of its trials are in error. */
+export interface Sums extends Clusters {
+  readonly errors: ArrayLike<number>;
+}
+
+/**
+ * The mean over cases, each of which counts once, with its interval: `mean_of` of `report/means.py`. On a known scale a trial
+ * in error may have had anything on it; otherwise anything that a case has, and the interval is Student's, which says nothing
+ * of fewer than FEWEST cases and of such as are all alike.
+ *
+ * @param floor Nothing of this number is below it; of an unknown scale alone.
+ * @returns null for no values.
+ */
+export function meanOf(sums: Sums, scale: Scale | undefined, floor = -Infinity): Mean | null {
+  let [sum, n, low, high] = [0, 0, Infinity, -Infinity];
+  for (let i = 0; i < sums.sizes.length; i++) {
+    if (sums.sizes[i]! <= 0) continue;
+    const mean = sums.totals[i]! / sums.sizes[i]!;
+    [sum, n, low, high] = [sum + mean, n + 1, Math.min(low, mean), Math.max(high, mean)];
+  }
+  if (n === 0) return null;
+  const value = sum / n;
+  if (scale !== undefined) {
+    const [lowest, highest] = both(sums, scale, (means) => meanOnScale(means, scale));
+    if (lowest !== undefined && highest !== undefined) return { value, low: lowest.low, high: highest.high, n, scaled: true };
+  }
+  if (n < FEWEST || low === high) return { value, low: null, high: null, n };
+  const [lowest, highest] = both(sums, [low, high], (means) => meanOfSums({ totals: means, sizes: means.map(() => 1) }));
+  return { value, low: Math.max(floor, lowest?.low ?? NaN), high: highest?.high ?? null, n };
+}
+
+/** Something of the cases' means, had all errors been as low, and as high, as can be. */
+function both<T>({ totals, sizes, errors }: Sums, scale: Scale, of: (means: number[]) => T): readonly [T, T] {
+  const at = (end: number): T => {
+    const means: number[] = [];
+    for (let i = 0; i < sizes.length; i++) {
+      const trials = sizes[i]! + errors[i]!;
+      if (trials > 0) means.push((totals[i]! + errors[i]! * end) / trials);
+    }
+    return of(means);
+  };
+  const lowest = at(scale[0]);
+  return [lowest, some(errors) ? at(scale[1]) : lowest];
+}
+
+function some(counts: ArrayLike<number>): boolean {
+  for (let i = 0; i < counts.length; i++) if (counts[i]! > 0) return true;
+  return false;
+}

@@ -1,0 +1,51 @@
+/**
+ * Pass rates where some trials are in error: as `stats/tallies.py` has them. A trial in error may have been either, so a
+ * case's share of passes is a range, from what it would be had all of its errors failed to what it would be had all passed.
+ * Every case counts once, however many repeats it has.
+ */
+import type { RateInterval } from "../data/source";
+import { meanOnScale, SHARES } from "./bounded";
+
+/** A number that errors may leave open; without errors both ends are the same. */
+export interface Span {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** A pass rate, with the outer ends of its interval, over `n` cases. */
+export interface Rate extends Span {
+  readonly low: number;
+  readonly high: number;
+  readonly n: number;
+}
+
+/** How many trials of each case passed, failed and are in error; cases of none of them are left out. */
+export interface Tallies {
+  readonly passed: ArrayLike<number>;
+  readonly failed: ArrayLike<number>;
+  readonly errors: ArrayLike<number>;
+}
+
+/** The rate over cases; undefined for none. */
+export function rateOf({ passed, failed, errors }: Tallies): Rate | undefined {
+  const [least, most] = [new Float64Array(passed.length), new Float64Array(passed.length)];
+  let [n, broken] = [0, 0];
+  for (let i = 0; i < passed.length; i++) {
+    const of = passed[i]! + failed[i]! + errors[i]!;
+    if (of === 0) continue;
+    least[n] = passed[i]! / of;
+    most[n++] = (passed[i]! + errors[i]!) / of;
+    broken += errors[i]!;
+  }
+  const lowest = meanOnScale(least.subarray(0, n), SHARES);
+  const highest = broken === 0 ? lowest : meanOnScale(most.subarray(0, n), SHARES);
+  if (lowest === undefined || highest === undefined) return undefined;
+  return { least: lowest.value, most: highest.value, low: lowest.low, high: highest.high, n };
+}
+
+/** A rate as it came from a server, or out of a report. */
+export function rateFrom(of: RateInterval | null): Rate | null {
+  const [least, most] = [of?.least ?? of?.value, of?.most ?? of?.value];
+  if (!of?.n || least == null || most == null) return null;
+  return { least, most, low: of.low ?? 0, high: of.high ?? 1, n: of.n };
+}
