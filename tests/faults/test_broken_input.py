@@ -435,3 +435,11 @@ def test_a_prompt_directory_with_a_file_that_is_none_is_refused(
     write(tmp_path, {f"{folder}/{other}": text for other, text in files.items() if other != name})
     kind(f"{folder}/{name}")(tmp_path)
     refused(tmp_path, ["run", folder], "", monkeypatch, capsys)
+
+
+def test_a_path_that_no_file_can_have_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Longer than a name may be."""
+    says = "no file has a name as long as this one"
+    refused(tmp_path, ["check", "f" * 300], says, monkeypatch, capsys)

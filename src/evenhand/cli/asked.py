@@ -41,6 +41,10 @@ class Failing:
         return failed_cases(Path(self.path), self.outcomes)
 
 
+LONGEST_NAME = 255
+"""Bytes in the name of a file, on all systems that we run on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The paths, which part of what they hold, and what goes over it.
@@ -120,6 +124,9 @@ class Asked:
         from evenhand.cli.patience import patience  # noqa: PLC0415 (once it is known what is asked)
         from evenhand.core.plan import look_at_size  # noqa: PLC0415 (see above)
 
+        for path in self.paths:
+            if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
+                raise UsageError(f"{path[:60]}…: no file has a name as long as this one")
         with patience(" ".join(Path(path).name for path in self.paths[:3])):
             plan, broken = self._plan(prepare=prepare)
         look_at_size(plan)
