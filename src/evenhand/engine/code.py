@@ -21,7 +21,6 @@ import heapq
 import importlib.util
 import inspect
 import itertools
-import os
 import queue
 import sys
 import threading
@@ -36,16 +35,18 @@ from typing import Any, TypeVar, cast
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.provider import L, Lasting
 from evenhand.engine.breadcrumbs import Breadcrumbs
+from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
 from evenhand.engine.neighbours import look_first_in
+from evenhand.engine.place import is_users
+from evenhand.engine.trial import present
 
 T = TypeVar("T")
 
 THREADS = 16
 ABANDONED = 20
+GRACE_S = 5.0
 HINT_LIMIT = 4096
-_NOBODYS = ("<frozen", "<string>", f"{Path(__file__).parent.parent}{os.sep}")
-"""Frames of these are no lines of the user's: Python's own, those that dataclasses write, and ours."""
 
 _here = threading.local()
 """In a thread of ours: `at`, the host that it works for and the job that it is at."""
@@ -68,6 +69,16 @@ class _Job:
     started_at: float = 0.0
     left_behind: bool = False
     waits: bool = False
+
+
+@dataclass(slots=True)
+class _Awaited:
+    """An async function that is under way, and what looks after it once its time is up."""
+
+    name: str
+    limit_s: float
+    timer: asyncio.Timeout
+    check: asyncio.TimerHandle = field(init=False)
 
 
 @dataclass(slots=True)
@@ -161,7 +172,13 @@ class CodeHost:
             except TypeError as error:  # it does not take what it is given
                 raise _code_error(name, error) from error
             return await self._await(cast("Awaitable[T]", coroutine), name, limit)
-        result = await self._submit(function, args, name, limit)
+        try:
+            result = await self._submit(function, args, name, limit)
+        except asyncio.CancelledError:
+            if cancelled_by_run():
+                raise
+            await undo_own_cancel()
+            raise _cancelled_itself(name) from None
         if inspect.isawaitable(result):
             return await self._await(cast("Awaitable[T]", result), name, limit)
         return cast("T", result)
@@ -175,23 +192,45 @@ class CodeHost:
 
     async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
         # Awaited in this very task: in one of its own, sys.exit() would stop the loop.
+        loop = asyncio.get_running_loop()
         timer = asyncio.timeout(limit_s)
-        token = _timer.set((asyncio.get_running_loop(), timer))
+        call = _Awaited(name, limit_s, timer)
+        call.check = loop.call_later(limit_s + _grace(limit_s), self._leave_if_stuck, call)
+        token = _timer.set((loop, timer))
         try:
             with user_code():
                 async with timer:
-                    return await awaitable
+                    result = await awaitable
         except GeneratorExit:
             raise
         except BaseException as error:
             if isinstance(error, TimeoutError) and timer.expired():
                 raise self._too_long(name, limit_s) from None
             # What a model that the run lent has raised is its own error, not one of the code that asked.
-            if isinstance(error, EvenhandError) or _cancelled(error):
+            if isinstance(error, EvenhandError):
                 raise
+            if isinstance(error, asyncio.CancelledError) and cancelled_by_run():
+                raise
+            await undo_own_cancel()
             raise _code_error(name, error) from error
+        else:
+            if await undo_own_cancel():
+                raise _cancelled_itself(name)
+            return result
         finally:
+            call.check.cancel()
             _timer.reset(token)
+
+    def _leave_if_stuck(self, call: _Awaited) -> None:
+        """Gives up an async function that goes on though it was cancelled: its task is left behind."""
+        loop, when = asyncio.get_running_loop(), call.timer.when()
+        if when is None or when > loop.time():  # it waits for another trial, and its limit with it
+            again = (when or loop.time() + call.limit_s) + _grace(call.limit_s)
+            call.check = loop.call_at(again, self._leave_if_stuck, call)
+            return
+        trial = present.get()
+        if trial is not None and trial.abandon is not None:
+            trial.abandon(self._too_long(call.name, call.limit_s, swallows=True))
 
     def _submit(
         self, function: Callable[..., Any], args: tuple[object, ...], name: str, limit_s: float
@@ -237,6 +276,7 @@ class CodeHost:
             self._hire_if_short(self._busy)
 
     def _work(self, worker: _Worker) -> None:
+        sys.set_coroutine_origin_tracking_depth(1)  # for `strays`; each thread has its own
         while not worker.abandoned:
             job = self._jobs.get()
             if job is None:
@@ -301,7 +341,12 @@ class CodeHost:
         job.future.set_exception(self._too_long(job.name, job.limit_s))
         self._hire_if_short(self._busy - 1)
 
-    def _too_long(self, name: str, limit_s: float) -> CodeError:
+    def _too_long(self, name: str, limit_s: float, *, swallows: bool = False) -> CodeError:
+        if swallows:
+            return CodeError(
+                f"{name} took longer than {limit_s:g} s, went on though it was cancelled, and was left behind",
+                hint="Look for an `except BaseException` or a bare `except` around an await: let CancelledError out.",
+            )
         more = "Give it more time with --time-limit, or l" if limit_s >= self._limit_s else "L"
         return CodeError(
             f"{name} took longer than {limit_s:g} s and was given up",
@@ -359,12 +404,6 @@ def waiting_on_loop() -> Iterator[None]:
             timer.reschedule(when + loop.time() - since)
 
 
-def _cancelled(error: BaseException) -> bool:
-    """Whether it is the run that cancelled this task, rather than user code that let a CancelledError out."""
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
-
-
 def _run(job: _Job) -> object:
     with user_code():
         return job.function(*job.args)
@@ -394,16 +433,27 @@ def _code_error(name: str, error: BaseException) -> CodeError:
     except Exception:  # noqa: BLE001 (an exception of the user's may not even be able to say what it is)
         said = ""
     message = f"{name} raised {type(error).__name__}" + (f": {said}" if said else "")
-    return CodeError(message, hint=_user_frame(error))
+    made = CodeError(message, hint=_user_frame(error))
+    # What its frames hold goes now: a coroutine that was never awaited has to be told of while its trial is there.
+    traceback.clear_frames(error.__traceback__)
+    return made
+
+
+def _cancelled_itself(name: str) -> CodeError:
+    return CodeError(
+        f"{name} cancelled the task that it runs in",
+        hint="To give up early, return, or raise an exception.",
+    )
+
+
+def _grace(limit_s: float) -> float:
+    """Seconds that an async function has to end in, once it was cancelled."""
+    return min(GRACE_S, limit_s)
 
 
 def _user_frame(error: BaseException) -> str:
     """The last line of the user's own code that the error passed through."""
-    own = [
-        f
-        for f in traceback.extract_tb(error.__traceback__)
-        if "site-packages" not in f.filename and not f.filename.startswith(_NOBODYS)
-    ]
+    own = [f for f in traceback.extract_tb(error.__traceback__) if is_users(f.filename)]
     if not own:
         return ""
     last = own[-1]

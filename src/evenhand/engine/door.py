@@ -29,6 +29,8 @@ from evenhand.engine.code import CodeHost
 from evenhand.engine.limits import Limits
 from evenhand.engine.order import Tell
 from evenhand.engine.runner import Ending, Note, Runner, ShowProgress
+from evenhand.engine.strays import strays_told
+from evenhand.engine.tasks import own_tasks, run_to_end
 from evenhand.engine.watchdog import watching
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
@@ -205,7 +207,7 @@ async def _settle(
         tell=tell,
     )
     try:
-        with host.open(), watching(note), _few_collections():
+        with host.open(), own_tasks(), strays_told(), watching(note), _few_collections():
             return await runner.run()
     finally:
         if cache is not None:
@@ -230,8 +232,7 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        with asyncio.Runner(loop_factory=_new_loop) as runner:
-            return runner.run(work)
+        return run_to_end(work)
     results: list[T] = []
     errors: list[BaseException] = []
     begun: list[asyncio.Task[T]] = []
@@ -243,8 +244,7 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
 
     def elsewhere() -> None:
         try:
-            with asyncio.Runner(loop_factory=_new_loop) as runner:
-                results.append(runner.run(noted()))
+            results.append(run_to_end(noted()))
         except BaseException as error:  # noqa: BLE001 (raised again below, in the thread that asked)
             errors.append(error)
         finally:
@@ -268,15 +268,6 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
     if errors:
         raise errors[0]
     return results[0]
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    """Uvloop's where it is installed: it halves what a call costs us."""
-    try:
-        import uvloop  # noqa: PLC0415 (not there on Windows)
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 @contextlib.contextmanager
