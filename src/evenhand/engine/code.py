@@ -434,8 +434,10 @@ def _code_error(name: str, error: BaseException) -> CodeError:
         said = ""
     message = f"{name} raised {type(error).__name__}" + (f": {said}" if said else "")
     made = CodeError(message, hint=_user_frame(error))
-    # What its frames hold goes now: a coroutine that was never awaited has to be told of while its trial is there.
+    # What it holds goes now: a coroutine that was never awaited has to be told of while its trial is there.
     traceback.clear_frames(error.__traceback__)
+    if isinstance(error, AttributeError):
+        error.obj = None
     return made
 
 

@@ -17,6 +17,7 @@ import asyncio
 import contextlib
 import functools
 import signal
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -36,7 +37,7 @@ from evenhand.engine.contest import Contests
 from evenhand.engine.limits import Limits
 from evenhand.engine.order import InOrder, Tell
 from evenhand.engine.present import Home
-from evenhand.engine.strays import tell_of_the_unawaited
+from evenhand.engine.strays import tell_of_the_unawaited, threads_over
 from evenhand.engine.tasks import OwnTask, leave_behind
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.store.journal import Journal
@@ -45,6 +46,8 @@ DRAIN_S = 60.0
 TERM_DRAIN_S = 20.0
 TURN_S = 0.02
 UNHEARD_S = 0.3
+after_the_run: list[str] = []
+"""What came to light about trials when their run had ended, and its file was closed: whoever ended it has to tell."""
 KEPT = 5_000
 """Of so many trials, what they kept stays at hand; of others it is read from the run's file. Twice as many as may wait
 there to be written."""
@@ -117,9 +120,8 @@ class Runner:
         options = self._plan.options
         self._trial_limit_s, self._run_limit_s = options.trial_limit_s, options.run_limit_s
         count = max(1, min(self._concurrency, self._plan.size))
-        self._home = Home(
-            asyncio.get_running_loop(), lambda trial, problem: self._late.append((trial, problem))
-        )
+        known = threading.enumerate()
+        self._home = Home(asyncio.get_running_loop(), self._note_late)
         try:
             with self._signals():
                 if options.some_alone:
@@ -128,6 +130,7 @@ class Runner:
                 else:
                     await self._walk(self._steps(), count)
                 tell_of_the_unawaited()
+                await threads_over(GRACE_S, known)
                 await self._correct()
         finally:  # whoever waits for the run may be cancelled, too
             if self._deadline is not None:
@@ -255,6 +258,12 @@ class Runner:
             self._under_way -= 1
             agenda.done(step)
         await self._work(agenda)
+
+    def _note_late(self, trial: LiveTrial, problem: CodeError) -> None:
+        if self._home is not None and self._home.over:
+            after_the_run.append(f"{trial.step.case}: {problem.message}. {problem.hint}")
+        else:
+            self._late.append((trial, problem))
 
     async def _correct(self) -> None:
         """Stores again, as errors, trials of which something came to light after they had been settled."""

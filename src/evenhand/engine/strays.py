@@ -1,4 +1,4 @@
-"""Coroutines that user code makes and never awaits: what they would have expected must not vanish.
+"""Coroutines that user code never awaits, and threads that it leaves running: what they expect must not vanish.
 
 How this works: Python calls `warnings._warn_unawaited_coroutine` for each coroutine that goes without ever having been
 run. While a run is under way that function is ours: a coroutine that the user's code made is a problem of its trial,
@@ -9,14 +9,17 @@ made (`cr_origin`) at the cost of 40 ns each.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import gc
 import inspect
 import linecache
 import sys
+import threading
+import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CoroutineType, FunctionType, MethodType
 from typing import Any, cast
@@ -87,6 +90,43 @@ def tell_of_the_unawaited() -> None:
             coro.close()
 
 
+async def threads_over(limit_s: float, known: Collection[threading.Thread]) -> None:
+    """Waits for threads that user code left running and that can still expect something; called at the end of a run.
+
+    Args:
+        limit_s: For so many seconds at most. That one goes on then is a problem of its trial.
+        known: Those that were there before, and are none of its trials'.
+    """
+    end = time.monotonic() + limit_s
+    waited: dict[int, tuple[threading.Thread, LiveTrial]] = {}
+    for thread in threading.enumerate():
+        ours = thread in known or thread.name.startswith("evenhand-")
+        trial = None if ours else _thread_of(thread)
+        if trial is not None and trial.over:
+            waited[id(thread)] = thread, trial
+    for thread, trial in waited.values():
+        while thread.is_alive() and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        if thread.is_alive():
+            trial.blame(
+                CodeError(
+                    f"the thread {thread.name} was still running when the run ended: what it expects is not known",
+                    hint="Join it before the function returns.",
+                )
+            )
+
+
+def _thread_of(thread: threading.Thread) -> LiveTrial | None:
+    """The trial whose `expect` is within reach of what a thread is running."""
+    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] (documented)
+    while frame is not None:
+        trial = _within(frame.f_locals.values())
+        if trial is not None:
+            return trial
+        frame = frame.f_back
+    return None
+
+
 def holds(thing: object, trial: LiveTrial) -> bool:
     """Whether what a coroutine was given leads to the trial's `expect`."""
     return _holder(thing) is trial
@@ -95,9 +135,12 @@ def holds(thing: object, trial: LiveTrial) -> bool:
 def _holder(coro: object) -> LiveTrial | None:
     """The trial whose `expect` this coroutine was given, in an argument or in a variable of where it stands."""
     frame = getattr(coro, "cr_frame", None)
-    if frame is None:
-        return None
-    waiting: list[tuple[object, int]] = [(value, 0) for value in frame.f_locals.values()]
+    return None if frame is None else _within(frame.f_locals.values())
+
+
+def _within(values: Iterable[object]) -> LiveTrial | None:
+    """The trial of the first `expect` that these values lead to."""
+    waiting: list[tuple[object, int]] = [(value, 0) for value in values]
     for looked_at, (value, depth) in enumerate(waiting):
         if isinstance(value, (Recorder, LiveTrial)):
             trial = value.trial if isinstance(value, Recorder) else value

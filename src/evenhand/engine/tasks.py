@@ -3,8 +3,8 @@
 How this works: everything async of a run shares one loop, the user's code too. Tasks are made by a factory of ours.
 Those of the run are `OwnTask`s: they know on which trial they are at work, and another trial's code cannot cancel them.
 What a trial does to the task that it runs in is its own error, and is undone: `by_user` counts such cancellations, so
-that they are not taken for the run's. A task that user code starts is a plain one. If it was given the trial's `expect`
-it belongs to the trial, which waits for it; all others are the application's own business.
+that they are not taken for the run's. A task that user code starts belongs to its trial, which waits for it, if it was given
+the trial's `expect`; all others are plain ones, and the application's own business.
 
 The loop does not stop because user code says `loop.stop()`, or because a task of the user's ends with SystemExit.
 """
@@ -26,7 +26,7 @@ from evenhand.engine.trial import LiveTrial, present, task_error
 T = TypeVar("T")
 
 left_behind: list[asyncio.Task[Any]] = []
-"""Tasks that did not end though they were cancelled. They are kept: taken apart, their code would run again."""
+"""Tasks that did not end though they were cancelled."""
 
 
 class OwnTask(asyncio.Task[T]):
@@ -76,11 +76,13 @@ def _task(loop: asyncio.AbstractEventLoop, work: Any, **more: Any) -> asyncio.Ta
         own = OwnTask(work, loop=loop, **more)
         own.trial = trial
         return own
-    task = asyncio.Task(work, loop=loop, **more)
     if holds(work, trial):
-        trial.started(task)
-    else:
-        task.add_done_callback(_ended)
+        expecting = OwnTask(work, loop=loop, **more)
+        expecting.trial = trial
+        trial.started(expecting)
+        return expecting
+    task = asyncio.Task(work, loop=loop, **more)
+    task.add_done_callback(_ended)
     return task
 
 
@@ -137,6 +139,10 @@ def leave_behind(task: asyncio.Task[Any]) -> None:
     asyncio._unregister_task(task)  # noqa: SLF001 (documented, for those who make tasks of their own)
     task._log_destroy_pending = False  # noqa: SLF001  # pyright: ignore (asyncio's own way to say: this is known)
     left_behind.append(task)
+    # Python would take it apart as it ends, and so run its code once more, without a loop and without an end.
+    import ctypes  # noqa: PLC0415 (seldom)
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))
 
 
 async def _awaited(task: asyncio.Task[T]) -> T:

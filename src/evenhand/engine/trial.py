@@ -121,7 +121,6 @@ class LiveTrial:
         "_expectations",
         "_host",
         "_kept",
-        "_problems",
         "_seen",
         "_settled",
         "_shared",
@@ -135,6 +134,7 @@ class LiveTrial:
         "out_of_time",
         "over",
         "own",
+        "problems",
         "prompt_text",
         "reply",
         "result",
@@ -167,7 +167,7 @@ class LiveTrial:
         self.own: OwnCalls | None = None  # made when the application asks a model by itself
         self.over = False
         self._closed = False
-        self._problems: list[CodeError] = []
+        self.problems: list[CodeError] = []
         self._tasks: list[asyncio.Task[Any]] | None = None  # made when its code starts one
         self.abandon: Callable[[CodeError], None] | None = None
         """Settles it without its code, which does not end; None where nobody can."""
@@ -211,7 +211,7 @@ class LiveTrial:
     def blame(self, problem: CodeError) -> None:
         """Notes what keeps it from passing, whatever it expects; once it is settled, its run is told. Of any thread."""
         if not self.over:
-            self._problems.append(problem)
+            self.problems.append(problem)
         elif self.home is not None:
             self.home.late(self, problem)
 
@@ -342,9 +342,9 @@ class LiveTrial:
     ) -> TrialResult:
         settled = len(outcomes)
         if error is None:  # recorded by another thread, in the very moment in which the others were settled
-            self._problems += map(too_late, self._expectations[settled:])
+            self.problems += map(too_late, self._expectations[settled:])
         self._closed = self.over = True
-        verdict, outcomes = with_problems(verdict, outcomes, self._problems)
+        verdict, outcomes = with_problems(verdict, outcomes, self.problems)
         # What the code did wrong comes first: the rest may have come of it.
         error = error or problem_of(verdict, (*outcomes[settled:], *outcomes[:settled]))
         self.result = self._result(output, outcomes, verdict, error)
