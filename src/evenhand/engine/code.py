@@ -39,6 +39,7 @@ from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
 from evenhand.engine.neighbours import look_first_in
 from evenhand.engine.place import is_users
+from evenhand.engine.process import end_if_forked
 from evenhand.engine.trial import present
 
 T = TypeVar("T")
@@ -46,6 +47,8 @@ T = TypeVar("T")
 THREADS = 16
 ABANDONED = 20
 GRACE_S = 5.0
+WAITING = 64
+"""Async functions under way that are noted in the breadcrumbs."""
 HINT_LIMIT = 4096
 
 _here = threading.local()
@@ -113,7 +116,9 @@ class CodeHost:
         self._deadlines: list[tuple[float, int, _Job]] = []
         self._count = 0
         self._sweep: asyncio.TimerHandle | None = None
-        self._crumbs = Breadcrumbs(breadcrumbs, threads + ABANDONED) if breadcrumbs else None
+        plain = threads + ABANDONED
+        self.crumbs = Breadcrumbs(breadcrumbs, plain + WAITING) if breadcrumbs else None
+        self._free_slots = list(range(plain, plain + WAITING))
 
     @contextlib.contextmanager
     def open(self) -> Iterator[CodeHost]:
@@ -137,8 +142,8 @@ class CodeHost:
             module.cancel()  # one that is still being imported, and that nobody waits for any more
         if self._sweep is not None:
             self._sweep.cancel()
-        if self._crumbs is not None:
-            self._crumbs.close()
+        if self.crumbs is not None:
+            self.crumbs.close()
 
     async def load(self, path: Path, name: str) -> Callable[..., Any]:
         """The function, or `Class.method`, of a file; see `evenhand.core.provider.Host.load`."""
@@ -194,6 +199,7 @@ class CodeHost:
         # Awaited in this very task: in one of its own, sys.exit() would stop the loop.
         loop = asyncio.get_running_loop()
         timer = asyncio.timeout(limit_s)
+        slot = self._noted(name)
         call = _Awaited(name, limit_s, timer)
         call.check = loop.call_later(limit_s + _grace(limit_s), self._leave_if_stuck, call)
         token = _timer.set((loop, timer))
@@ -218,8 +224,21 @@ class CodeHost:
                 raise _cancelled_itself(name)
             return result
         finally:
+            end_if_forked(name)
             call.check.cancel()
             _timer.reset(token)
+            if slot >= 0 and self.crumbs is not None:
+                self.crumbs.write(slot, "")
+                self._free_slots.append(slot)
+
+    def _noted(self, name: str) -> int:
+        """Notes an async function in the breadcrumbs. The slot; -1 where none is free, or nothing is noted."""
+        if self.crumbs is None or not self._free_slots:
+            return -1
+        slot, trial, sink = self._free_slots.pop(), present.get(), current.get()
+        text = f"{name}  {sink.label if sink else ''}"
+        self.crumbs.write(slot, text, -1 if trial is None else trial.step.index, waits=True)
+        return slot
 
     def _leave_if_stuck(self, call: _Awaited) -> None:
         """Gives up an async function that goes on though it was cancelled: its task is left behind."""
@@ -286,15 +305,17 @@ class CodeHost:
             job.started_at = time.monotonic()
             job.worker = worker
             _here.at = (self, job)
-            if self._crumbs is not None:
+            if self.crumbs is not None:
                 sink = job.context.get(current)
-                self._crumbs.write(worker.slot, f"{job.name}  {sink.label if sink else ''}")
+                trial = job.context.get(present)
+                text = f"{job.name}  {sink.label if sink else ''}"
+                self.crumbs.write(worker.slot, text, -1 if trial is None else trial.step.index)
             try:
                 result, error = job.context.run(_run, job), None
             except BaseException as failure:  # noqa: BLE001 (user code may raise anything, SystemExit too)
                 result, error = None, failure
-            if self._crumbs is not None:
-                self._crumbs.write(worker.slot, "")
+            if self.crumbs is not None:
+                self.crumbs.write(worker.slot, "")
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 job.future.get_loop().call_soon_threadsafe(self._came_back, job, result, error)
 
@@ -405,8 +426,11 @@ def waiting_on_loop() -> Iterator[None]:
 
 
 def _run(job: _Job) -> object:
-    with user_code():
-        return job.function(*job.args)
+    try:
+        with user_code():
+            return job.function(*job.args)
+    finally:
+        end_if_forked(job.name)
 
 
 def _resolve(job: _Job, result: object, error: BaseException | None) -> None:

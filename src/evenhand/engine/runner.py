@@ -20,7 +20,7 @@ import signal
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +81,7 @@ class Runner:
         progress: ShowProgress | None = None,
         note: Note | None = None,
         tell: Tell | None = None,
+        aside: Mapping[int, CodeError] | None = None,
     ) -> None:
         self._plan = plan
         self._journal = journal
@@ -93,6 +94,7 @@ class Runner:
         self._progress = progress
         self._note = note or (lambda _: None)
         self._order = InOrder(tell) if tell else None
+        self._aside = aside or {}
         self._draining = False
         self._ending = Ending()
         self._seats: dict[asyncio.Task[None], asyncio.Future[None]] = {}
@@ -295,7 +297,8 @@ class Runner:
         present.set(trial)
         try:
             try:
-                result = await trial.settle()
+                error = self._aside.get(step.index)
+                result = await trial.settle() if error is None else trial.given_up(error)
             except asyncio.CancelledError:
                 if self._stopping or worker not in self._seats:
                     raise

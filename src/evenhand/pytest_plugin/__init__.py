@@ -138,6 +138,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
     from evenhand.authoring.expect import Expect  # noqa: PLC0415 (only for those who use it)
     from evenhand.core.case import Case  # noqa: PLC0415 (see above)
+    from evenhand.engine.process import own_process  # noqa: PLC0415 (see above)
     from evenhand.engine.strays import strays_told  # noqa: PLC0415 (see above)
     from evenhand.engine.trial import present  # noqa: PLC0415 (see above)
 
@@ -157,7 +158,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     item.stash[TRIAL] = trial
     item.stash[EXPECT] = made = Expect(trial)
     token = present.set(trial)  # what the application under test asks by itself is this test's
-    with strays_told(warn=True):
+    with own_process(), strays_told(warn=True):
         yield made
     present.reset(token)
     del item.stash[TRIAL], item.stash[EXPECT]
