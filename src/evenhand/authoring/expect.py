@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from numbers import Real
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
@@ -334,11 +334,9 @@ def _no_condition(value: Any, label: str) -> tuple[str, str]:
         name = "a lambda" if value.__name__ == "<lambda>" else f"{value.__name__}"
         return f"{label}: {name} is a function, which was not called", "Expect what it returns."
     kind = "a text" if isinstance(value, str) else f"of type {type(value).__name__}"
-    return (
-        f"nothing decides {label!r}: the value is {kind}, and the second argument only a label",
-        f'To have a judge decide: expect(…, Passes("{label}")). To decide it yourself: expect('
-        f'<a comparison, or bool(…)>, "{label}").',
-    )
+    what = f"nothing decides {label!r}: the value is {kind}, and the second argument only a label"
+    own = f'expect(<a comparison, or bool(…)>, "{label}")'
+    return what, f'Have a judge decide: expect(…, Passes("{label}")). Or decide it yourself: {own}.'
 
 
 def wants_none(scorer: object) -> tuple[str, str]:
@@ -347,4 +345,3 @@ def wants_none(scorer: object) -> tuple[str, str]:
         return "", ""
     said = scorer.__name__ if isinstance(scorer, type) else scorer
     return f"{said} is true or false, and has a bound", "Leave at_least= and at_most= out."
-

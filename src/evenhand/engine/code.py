@@ -176,7 +176,10 @@ class CodeHost:
                 coroutine = function(*args)
             except TypeError as error:  # it does not take what it is given
                 raise _code_error(name, error) from error
-            return await self._await(cast("Awaitable[T]", coroutine), name, limit)
+            result = await self._await(cast("Awaitable[T]", coroutine), name, limit)
+            if inspect.isawaitable(result):  # `return helper()`, and not `return await helper()`
+                return await self._await(cast("Awaitable[T]", result), name, limit)
+            return result
         try:
             result = await self._submit(function, args, name, limit)
         except asyncio.CancelledError:

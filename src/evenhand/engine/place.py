@@ -16,7 +16,9 @@ def is_users(file: str) -> bool:
 
     Code that was typed in a notebook, or that stands in a config, is the user's.
     """
-    if file.startswith((_OURS, _PYTHONS, "<frozen", "<string>")):  # <string>: what dataclasses write
+    if file.startswith(
+        (_OURS, _PYTHONS, "<frozen", "<string>")
+    ):  # <string>: what dataclasses write
         return False
     return not any(folder in file for folder in _INSTALLED)
 

@@ -7,17 +7,13 @@ into the threads that plain functions run in and into the tasks that they start;
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
-from evenhand.core.errors import CodeError, EvenhandError, ProviderError
+from evenhand.core.errors import EvenhandError, ProviderError
 from evenhand.core.message import CallRole
 from evenhand.core.provider import Provider
-
-if TYPE_CHECKING:
-    from evenhand.engine.trial import LiveTrial
 
 phase: ContextVar[CallRole] = ContextVar("evenhand_phase", default="subject")
 """What a trial is doing: preparing, asking its subject, or judging."""
@@ -57,21 +53,13 @@ def during(role: CallRole) -> Iterator[None]:
         phase.reset(token)
 
 
-Late = Callable[["LiveTrial", CodeError], None]
-
-
 class Home:
-    """The loop that a run's trials live on, for as long as it lasts.
+    """The loop that a run's trials live on, for as long as it lasts."""
 
-    Attributes:
-        late: Told, from any thread, of what comes to light about a trial that is settled already.
-    """
+    __slots__ = ("_visitors", "loop", "over")
 
-    __slots__ = ("_visitors", "late", "loop", "over")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, late: Late | None = None) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self.late: Late = late or (lambda trial, problem: None)
         self.over = False
         self._visitors: dict[str, Provider] = {}
 

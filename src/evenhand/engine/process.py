@@ -18,9 +18,8 @@ import contextlib
 import functools
 import os
 import posix
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from evenhand.core.errors import CodeError
@@ -98,7 +97,9 @@ def not_for_children(*numbers: int) -> Iterator[None]:
 def end_if_forked(name: str) -> None:
     """Ends a child that comes back from a function of the user's: the run goes on in the process that forked it."""
     if _process.child:
-        _say(f"{name} forked a process that returned from it; it was ended, and the run goes on without it")
+        _say(
+            f"{name} forked a process that returned from it; it was ended, and the run goes on without it"
+        )
         python_exit(1)
 
 
@@ -150,7 +151,7 @@ def _numbers_of(files: Iterable[Path]) -> Iterator[int]:
             with contextlib.suppress(OSError):
                 about = path.stat()
                 known.add((about.st_dev, about.st_ino))
-    for name in os.listdir("/dev/fd"):
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208 (numbers, and no files)
         with contextlib.suppress(OSError, ValueError):
             number = int(name)
             about = os.fstat(number)

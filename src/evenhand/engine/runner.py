@@ -123,7 +123,7 @@ class Runner:
         self._trial_limit_s, self._run_limit_s = options.trial_limit_s, options.run_limit_s
         count = max(1, min(self._concurrency, self._plan.size))
         known = threading.enumerate()
-        self._home = Home(asyncio.get_running_loop(), self._note_late)
+        self._home = Home(asyncio.get_running_loop())
         try:
             with self._signals():
                 if options.some_alone:
@@ -250,7 +250,9 @@ class Runner:
         """Takes over from a worker that is stuck: stores the trial as an error, and goes on."""
         step, result = trial.step, trial.given_up(error)
         try:
-            settled = (result,) if step.contest is None else await self._contests.entered(trial, result)
+            settled = (
+                (result,) if step.contest is None else await self._contests.entered(trial, result)
+            )
             await self._store(step, settled)
         except BudgetStop as stop:
             self._halt("out_of_budget", stop)
@@ -288,6 +290,7 @@ class Runner:
         trial = LiveTrial(step, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(step.case))
         trial.home = self._home
+        trial.late = self._note_late
         self._limit(trial)
         worker = asyncio.current_task()
         trial.abandon = functools.partial(self._abandon, worker, trial, agenda)

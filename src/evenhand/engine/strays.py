@@ -1,9 +1,9 @@
 """Coroutines that user code never awaits, and threads that it leaves running: what they expect must not vanish.
 
 How this works: Python calls `warnings._warn_unawaited_coroutine` for each coroutine that goes without ever having been
-run. While a run is under way that function is ours: a coroutine that the user's code made is a problem of its trial,
-as whatever it would have expected was never expected. The trial is the one whose `expect` the coroutine holds; else the
-one for which code is running, as a coroutine goes when the function ends that made it. Python can tell where it was
+run. While a run is under way that function is ours: a coroutine that the user's code made is a problem of its trial, as
+whatever it would have expected was never expected. The trial is the one whose `expect` the coroutine holds; else the
+one for which code is running, as a coroutine goes when the function that made it ends. Python can tell where it was
 made (`cr_origin`) at the cost of 40 ns each.
 """
 
@@ -31,7 +31,7 @@ from evenhand.engine.trial import LiveTrial, present
 
 DEPTH = 3
 LOOKED_AT = 200
-"""Objects that are looked at in search of a trial's `expect`: arguments seldom hold more, and data may hold millions."""
+"""Objects that are looked at in search of a trial's `expect`: data may hold millions."""
 
 _WARN = "_warn_unawaited_coroutine"
 
@@ -43,7 +43,9 @@ def strays_told(*, warn: bool = False) -> Iterator[None]:
     Args:
         warn: Have Python warn of them as well.
     """
-    python = cast("Callable[[CoroutineType[Any, Any, Any]], None] | None", getattr(warnings, _WARN, None))
+    python = cast(
+        "Callable[[CoroutineType[Any, Any, Any]], None] | None", getattr(warnings, _WARN, None)
+    )
     if python is None:  # an interpreter with other internals: it warns, and that is all
         yield
         return
@@ -106,7 +108,7 @@ async def threads_over(limit_s: float, known: Collection[threading.Thread]) -> N
             waited[id(thread)] = thread, trial
     for thread, trial in waited.values():
         while thread.is_alive() and time.monotonic() < end:
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)  # noqa: ASYNC110 (nothing tells when a thread of others ends)
         if thread.is_alive():
             trial.blame(
                 CodeError(

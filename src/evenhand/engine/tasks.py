@@ -3,8 +3,8 @@
 How this works: everything async of a run shares one loop, the user's code too. Tasks are made by a factory of ours.
 Those of the run are `OwnTask`s: they know on which trial they are at work, and another trial's code cannot cancel them.
 What a trial does to the task that it runs in is its own error, and is undone: `by_user` counts such cancellations, so
-that they are not taken for the run's. A task that user code starts belongs to its trial, which waits for it, if it was given
-the trial's `expect`; all others are plain ones, and the application's own business.
+that they are not taken for the run's. A task that user code starts belongs to its trial, which waits for it, if it was
+given the trial's `expect`; all others are plain ones, and the application's own business.
 
 The loop does not stop because user code says `loop.stop()`, or because a task of the user's ends with SystemExit.
 """
@@ -92,8 +92,8 @@ def _ended(task: asyncio.Task[Any]) -> None:
     error = getattr(task, "_exception", None)
     trial = present.get()  # the callback's context is that of the code that started the task
     if isinstance(error, (SystemExit, KeyboardInterrupt)) and trial is not None:
+        task.exception()
         trial.blame(task_error(task, error))
-
 
 
 def new_loop() -> asyncio.AbstractEventLoop:

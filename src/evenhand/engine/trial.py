@@ -128,6 +128,7 @@ class LiveTrial:
         "abandon",
         "asker",
         "home",
+        "late",
         "limit_s",
         "log",
         "metadata",
@@ -171,6 +172,8 @@ class LiveTrial:
         self._tasks: list[asyncio.Task[Any]] | None = None  # made when its code starts one
         self.abandon: Callable[[CodeError], None] | None = None
         """Settles it without its code, which does not end; None where nobody can."""
+        self.late: Callable[[LiveTrial, CodeError], None] | None = None
+        """Told, from any thread, of what comes to light once it is settled."""
         self.result: TrialResult | None = None
         """What it came to, once it is settled."""
         self.limit_s: float | None = None
@@ -212,8 +215,8 @@ class LiveTrial:
         """Notes what keeps it from passing, whatever it expects; once it is settled, its run is told. Of any thread."""
         if not self.over:
             self.problems.append(problem)
-        elif self.home is not None:
-            self.home.late(self, problem)
+        elif self.late is not None:
+            self.late(self, problem)
 
     def started(self, task: asyncio.Task[Any]) -> None:
         """Notes a task of its code's that can still expect something: it is waited for."""
@@ -341,7 +344,9 @@ class LiveTrial:
         error: TrialError | None,
     ) -> TrialResult:
         settled = len(outcomes)
-        if error is None:  # recorded by another thread, in the very moment in which the others were settled
+        if (
+            error is None
+        ):  # recorded by another thread, in the very moment in which the others were settled
             self.problems += map(too_late, self._expectations[settled:])
         self._closed = self.over = True
         verdict, outcomes = with_problems(verdict, outcomes, self.problems)
@@ -352,9 +357,7 @@ class LiveTrial:
 
     def given_up(self, error: CodeError) -> TrialResult:
         """Its result, where its code does not end."""
-        return self._ended(
-            None, (), Verdict("error", None, first_line(error)), trial_error(error)
-        )
+        return self._ended(None, (), Verdict("error", None, first_line(error)), trial_error(error))
 
     def corrected(self, problems: Sequence[CodeError]) -> TrialResult | None:
         """Its result, with what came to light after it was settled; None where it had not passed anyway."""

@@ -203,7 +203,7 @@ class Sitting:
         self._loop = asyncio.new_event_loop()
         self._known = threading.enumerate()
         self._late: list[tuple[LiveTrial, CodeError]] = []
-        self._home = Home(self._loop, lambda trial, problem: self._late.append((trial, problem)))
+        self._home = Home(self._loop)
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="evenhand-pytest", daemon=True
         )
@@ -230,6 +230,7 @@ class Sitting:
         step = Step(next(self._count), row, variant, repeat, body, judge=judge, models=self._models)
         made = TestTrial(step, self, self._host, self._loop)
         made.home = self._home
+        made.late = lambda late, problem: self._late.append((late, problem))
         return made
 
     async def ask(

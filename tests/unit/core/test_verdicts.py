@@ -58,7 +58,7 @@ def test_a_score_becomes_an_outcome_by_its_verdict_and_its_bounds(score, bounds,
 
 def test_a_number_that_nothing_decides_about_is_an_error():
     """Neither the scorer nor a bound says whether it is good, whoever wrote the scorer."""
-    with pytest.raises(UsageError, match="asked gave 0.3 without a verdict") as wrong:
+    with pytest.raises(UsageError, match=r"asked gave 0\.3 without a verdict") as wrong:
         outcome_of(Expectation("x", Asked()), Score(0.3))
     assert "at_least" in wrong.value.hint
 
