@@ -167,6 +167,86 @@ def test_a_test_that_expects_nothing_is_warned_of(run: Run):
     result.stdout.fnmatch_lines(["*test_bot is given `expect`, and expects nothing"])
 
 
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ('def test_bot(expect):\n    expect(True, "ok")\n    check(expect)\n', "never awaited"),
+        ("def test_bot(expect):\n    check(expect)\n", "check() was never awaited"),
+        (
+            'async def test_bot(expect):\n    expect(True, "ok")\n    expect.now("x", Contains("y"))\n',
+            "now() was never awaited",
+        ),
+        (
+            'async def test_bot(expect):\n    expect(True, "ok")\n'
+            "    task = asyncio.create_task(later(expect))\n",
+            "the task later was still running when the test ended",
+        ),
+        (
+            'def test_bot(expect):\n    expect(True, "ok")\n    expect.that("holds")\n',
+            "expect.that('holds') was never run",
+        ),
+        ('def test_bot(expect):\n    expect("rude", "is polite")\n', "nothing decides 'is polite'"),
+        ('def test_bot(expect):\n    expect(lambda: 0, "x")\n', "a lambda is a function"),
+        ('def test_bot(expect):\n    expect("x", Long())\n', "gave 3 without a verdict"),
+        (
+            'def test_bot(expect, late):\n    expect(True, "ok")\n',
+            "expected after the trial had ended: late",
+        ),
+        ('def test_bot(expect):\n    expect(True, "ok")\n    os._exit(0)\n', "called os._exit(0)"),
+    ],
+)
+def test_what_a_test_expects_does_not_vanish(run: Run, body: str, says: str):
+    """What is forgotten, left behind or decided by nothing is an error, and the session does not end with 0."""
+    head = """
+import asyncio, os
+from evenhand.core.score import Score
+
+async def check(expect):
+    expect(False, "checked")
+
+async def later(expect):
+    await asyncio.sleep(60)
+    expect(False, "later")
+
+class Long:
+    def score(self, output, trial):
+        return Score(3.0)
+
+@pytest.fixture
+def late(expect):
+    yield
+    expect(False, "late")
+
+"""
+    result = run(head + body, "-Wignore")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert says in result.stdout.str()
+
+
+def test_a_thread_that_expects_when_its_test_is_over_keeps_the_session_from_0(run: Run):
+    """Its test was reported as passed by then."""
+    result = run(
+        """
+import threading
+gate = threading.Event()
+
+def test_bot(expect):
+    def work():
+        gate.wait(30)
+        expect(False, "late")
+    expect(True, "ok")
+    threading.Thread(target=work).start()
+
+def test_next(expect):
+    expect(True, "ok")
+    gate.set()
+"""
+    )
+    result.assert_outcomes(passed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*after the test had ended: *expected after*: late"])
+
+
 def test_a_row_is_a_test(run: Run, pytester: pytest.Pytester):
     """From a file beside the test, a dataset, or rows; the row's id is the test's."""
     (pytester.path / "faq.jsonl").write_text(

@@ -96,6 +96,7 @@ class EvalBody:
         finally:
             with during("setup"):
                 await self._tear_down_all(teardowns, trial)
+            expect.finish()
         if result is None and trial.reply is not None:
             result = trial.reply.text
         return result

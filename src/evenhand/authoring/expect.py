@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Generator
+from contextlib import ContextDecorator, suppress
+from dataclasses import dataclass, field
 from math import isfinite
 from numbers import Real
+from types import TracebackType
 from typing import Any, TypeVar, cast, overload
 
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
-from evenhand.core.expect import Asks, Expectation, Scorer, Trial
+from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
 from evenhand.core.score import Outcome, Score, check
+from evenhand.engine.place import users_line
 
 J = TypeVar("J")
 
@@ -63,7 +66,50 @@ class Raised:
         return self.label
 
 
-class Expect:
+@dataclass(slots=True)
+class Block(ContextDecorator):
+    """What `expect.that` returns: a block whose AssertionError fails the expectation."""
+
+    recorder: Expect
+    label: str
+    metadata: dict[str, Any]
+    place: str
+    done: bool = field(default=False, init=False)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> bool:
+        if error is not None and not isinstance(error, Exception):
+            return False
+        self.done = True
+        self.recorder.trial.expect(self._expectation(error))
+        return error is not None
+
+    def _expectation(self, error: Exception | None) -> Expectation:
+        label = self.label
+        scorer: Scorer = Stated(label)
+        if isinstance(error, AssertionError):
+            reason = str(error) or traceback.extract_tb(error.__traceback__)[-1].line
+            scorer = Stated(label, reason or "an assertion did not hold")
+        elif isinstance(error, EvenhandError):
+            scorer = Raised(label, error)
+        elif error is not None:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            hint = f"{frame.filename}:{frame.lineno}: {frame.line}"
+            scorer = Raised(label, CodeError(f"{type(error).__name__}: {error}", hint=hint))
+        return Expectation(error is None, scorer, metadata=self.metadata)
+
+    def left_out(self) -> Expectation:
+        """The expectation, as an error: the block was never run to its end."""
+        what = f"{self.place}: expect.that({self.label!r}) was never run, and so expects nothing"
+        error = UsageError(what, hint=f"Write: with expect.that({self.label!r}):")
+        return Expectation(None, Raised(self.label, error), metadata=self.metadata)
+
+
+class Expect(Recorder):
     """What an eval is given to say what it expects.
 
     `expect(condition, "label")`, `expect(number, at_most=2, label="seconds")`, `expect(text, Contains("30 days"))`.
@@ -71,8 +117,15 @@ class Expect:
     """
 
     def __init__(self, trial: Trial) -> None:
-        self._trial = trial
-        self.count = 0
+        self.trial = trial
+        self._blocks: list[Block] = []
+
+    def finish(self) -> None:
+        """Records what can no longer be met, as errors: blocks of `expect.that` that were never entered."""
+        for block in self._blocks:
+            if not block.done:
+                self.trial.expect(block.left_out())
+        self._blocks.clear()
 
     def __call__(
         self,
@@ -102,8 +155,7 @@ class Expect:
         What there is nothing to decide by (a number or a scorer that measures without a bound, a condition without a
         label) is an error among the outcomes, and ends nothing either.
         """
-        self.count += 1
-        self._trial.expect(
+        self.trial.expect(
             self._expectation(value, scorer, at_least, at_most, label, weight, metric, metadata)
         )
 
@@ -158,33 +210,22 @@ class Expect:
         Raises:
             JudgeError: A judge of your own gave no answer. The outcome is recorded; caught, the eval can go on.
         """
-        self.count += 1
         expectation = self._expectation(
             value, scorer, at_least, at_most, label, weight, metric, metadata, at_once=True
         )
-        outcome = await self._trial.now(expectation)
+        outcome = await self.trial.now(expectation)
         if not hasattr(scorer, "judgement"):
             return outcome
         return cast("Asks[object]", scorer).judgement(outcome)
 
-    @contextmanager
-    def that(self, label: str, /, **metadata: Any) -> Iterator[None]:
-        """A block that must not raise: an AssertionError in it fails the expectation, anything else is an error."""
-        self.count += 1
-        scorer: Scorer = Stated(label)
-        value = True
-        try:
-            yield
-        except AssertionError as error:
-            said = str(error) or traceback.extract_tb(error.__traceback__)[-1].line
-            value, scorer = False, Stated(label, said or "an assertion did not hold")
-        except EvenhandError as error:
-            scorer = Raised(label, error)
-        except Exception as error:  # noqa: BLE001 (whatever the block raises is this expectation's error)
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            hint = f"{frame.filename}:{frame.lineno}: {frame.line}"
-            scorer = Raised(label, CodeError(f"{type(error).__name__}: {error}", hint=hint))
-        self._trial.expect(Expectation(value, scorer, metadata=metadata))
+    def that(self, label: str, /, **metadata: Any) -> Block:
+        """A block that must not raise: an AssertionError in it fails the expectation, anything else is an error.
+
+        `with expect.that("…"):`. One that is never entered is an error, too.
+        """
+        block = Block(self, label, metadata, users_line())
+        self._blocks.append(block)
+        return block
 
     def _expectation(
         self,
@@ -207,7 +248,9 @@ class Expect:
         if not what:
             what, hint = _undecided(value, scorer, label, bounded or answers)
         if what:
-            wrong = UsageError(f"{_place()}: expect: {what}", hint=hint)
+            if inspect.iscoroutine(value):
+                value.close()  # it is told here, and need not be told once more as never awaited
+            wrong = UsageError(f"{users_line()}: expect: {what}", hint=hint)
             asked = Raised(str(label or scorer or "expect"), wrong)
             return Expectation(None, asked, metadata=metadata)
         if scorer is None:
@@ -215,7 +258,9 @@ class Expect:
         if isinstance(value, (list, dict, set)):
             with suppress(Exception):  # what cannot be copied is looked at as it is then
                 value = copy.deepcopy(value)
-        return Expectation(value, scorer, at_least, at_most, weight, metric, label, metadata)
+        return Expectation(
+            value, scorer, at_least, at_most, weight, metric, label, metadata, only_measured=answers
+        )
 
 
 def _misgiven(at_least: Any, at_most: Any, weight: Any, label: Any, metric: Any) -> str:
@@ -237,6 +282,9 @@ def _misgiven(at_least: Any, at_most: Any, weight: Any, label: Any, metric: Any)
 
 def _undecided(value: Any, scorer: Scorer | None, label: str, bounded: bool) -> tuple[str, str]:
     """What keeps an expectation from being decided, and what to do; empty where it can be."""
+    what, hint = _unfinished(value)
+    if what:
+        return what, hint
     if scorer is not None:
         if isinstance(scorer, type):
             return f"{scorer.__name__} is a class", f"Write {scorer.__name__}(…)."
@@ -257,7 +305,38 @@ def _undecided(value: Any, scorer: Scorer | None, label: str, bounded: bool) -> 
     if number and not bounded:
         hint = "Write at_least= or at_most=, or a condition."
         return f"{label}: {value!r} is a number, and has no bound", hint
+    return ("", "") if number or _is_condition(value) else _no_condition(value, label)
+
+
+def _unfinished(value: Any) -> tuple[str, str]:
+    """What is wrong with a value that is no result yet, and what to do; empty where it is one."""
+    if inspect.isawaitable(value):
+        name = getattr(value, "__qualname__", type(value).__name__)
+        return f"{name} was not awaited: there is no result yet", "Write expect(await …, …)."
+    if isinstance(value, (Generator, AsyncGenerator)):
+        name = cast("Any", value).__qualname__
+        hint = "Write expect(list(…), …), or join its pieces."
+        if isinstance(value, AsyncGenerator):
+            hint = "Write expect([piece async for piece in …], …), or join its pieces."
+        return f"{name} is a generator, which has not run yet", hint
     return "", ""
+
+
+def _is_condition(value: Any) -> bool:
+    """Whether a value is meant as true or false: a bool, NumPy's too, or what a search found, or None."""
+    if value is None or isinstance(value, (bool, re.Match)):
+        return True
+    return type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
+
+
+def _no_condition(value: Any, label: str) -> tuple[str, str]:
+    if callable(value) and hasattr(value, "__name__"):
+        name = "a lambda" if value.__name__ == "<lambda>" else f"{value.__name__}"
+        return f"{label}: {name} is a function, which was not called", "Expect what it returns."
+    kind = "a text" if isinstance(value, str) else f"of type {type(value).__name__}"
+    what = f"nothing decides {label!r}: the value is {kind}, and the second argument only a label"
+    own = f'expect(<a comparison, or bool(…)>, "{label}")'
+    return what, f'Have a judge decide: expect(…, Passes("{label}")). Or decide it yourself: {own}.'
 
 
 def wants_none(scorer: object) -> tuple[str, str]:
@@ -266,11 +345,3 @@ def wants_none(scorer: object) -> tuple[str, str]:
         return "", ""
     said = scorer.__name__ if isinstance(scorer, type) else scorer
     return f"{said} is true or false, and has a bound", "Leave at_least= and at_most= out."
-
-
-def _place() -> str:
-    """The line of the user's that is expecting something."""
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename == __file__:
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""

@@ -148,10 +148,10 @@ class EvalPlan:
     def steps(self) -> Iterator[Step]:
         """The trials."""
         index = 0
-        rule = something_expected if self.strict else share_passed
         for evals, columns in self.columns:
             for case in self.cases[id(evals)]:
                 referees = evals.referees(case)
+                rule = something_expected if self.strict else share_passed if referees else unasked
                 for repeat in range(self._repeats(evals)):
                     contest = Contest(index, len(columns), referees) if referees else None
                     for column in columns:
@@ -176,8 +176,15 @@ class EvalPlan:
         return self.selection.repeats or evals.repeats
 
 
+def unasked(outcomes: Sequence[Outcome]) -> Verdict:
+    """The share that passed; a trial that nothing is expected of does not pass: there is nothing to decide."""
+    if not outcomes:
+        return Verdict("not_applicable", None, "the eval expects nothing")
+    return share_passed(outcomes)
+
+
 def something_expected(outcomes: Sequence[Outcome]) -> Verdict:
-    """The same, for those who want no trial to pass because nothing was asked of it.
+    """The same, for those who want every trial to expect something.
 
     Raises:
         CodeError: Nothing is expected.

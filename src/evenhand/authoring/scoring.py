@@ -184,6 +184,7 @@ def expect_metrics(
                 most.get(one.name),
                 metric=one.name,
                 label=one.name,
+                only_measured=True,
             )
         )
 

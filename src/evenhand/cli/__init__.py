@@ -24,7 +24,24 @@ def main(args: Sequence[str] | None = None) -> None:
         tell("interrupted")
         code = 130
     leave()
-    sys.exit(code)
+    sys.exit(_outlived(code))
+
+
+def _outlived(code: int) -> int:
+    """Waits for threads that user code left running, as Python would; what they still expect cannot be recorded."""
+    threading = sys.modules.get("threading")
+    runner = sys.modules.get("evenhand.engine.runner")
+    if threading is None or runner is None:
+        return code
+    try:
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+    except KeyboardInterrupt:
+        return code
+    for line in runner.after_the_run:
+        tell(f"evenhand: after the run had ended: {line}")
+    return code or (3 if runner.after_the_run else 0)
 
 
 def _run(words: list[str]) -> int:

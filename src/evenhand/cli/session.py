@@ -119,9 +119,10 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
         file: The run to go on with; None for a new one.
     """
     from evenhand.cli.offline import offline_answers  # noqa: PLC0415 (seldom)
+    from evenhand.engine.process import own_process  # noqa: PLC0415 (once it is known what is asked)
 
     offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
-    with offline, using_definitions(asked.definitions or OURS):
+    with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan, broken = asked.plan()
         for problem in broken:
             tell(safe_text(str(problem)))

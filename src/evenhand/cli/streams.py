@@ -48,6 +48,8 @@ def set_apart() -> Iterator[TextIO]:
 
     What it prints in Python is kept with its trial; this is for what passes Python by. Gives what stdout was.
     """
+    from evenhand.engine.process import not_for_children  # noqa: PLC0415 (only where a run is printed)
+
     real = sys.stdout
     try:
         real.flush()
@@ -59,6 +61,8 @@ def set_apart() -> Iterator[TextIO]:
         stack.callback(os.close, kept)
         stack.callback(os.dup2, kept, 1)
         out = stack.enter_context(_twin(real, kept)) if _is_first(real) else real
+        with contextlib.suppress(OSError, ValueError):
+            stack.enter_context(not_for_children(kept, out.fileno()))
         os.dup2(2, 1)
         yield out
 

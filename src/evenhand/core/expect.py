@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from evenhand.core.case import Case
+from evenhand.core.errors import UsageError
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
 from evenhand.core.score import SHARES, Outcome, Scale, Score, State, Verdict
@@ -129,6 +130,7 @@ class Expectation:
         metric: Also count its score under this name.
         label: What people read; empty for the scorer's own `str`.
         metadata: Kept beside the outcome.
+        only_measured: The number is what is wanted: without a bound and a verdict, it passes.
     """
 
     value: Any
@@ -139,6 +141,17 @@ class Expectation:
     metric: str = ""
     label: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    only_measured: bool = False
+
+
+class Recorder:
+    """What user code is given to record expectations with; whatever can reach one can still expect something.
+
+    Attributes:
+        trial: The trial that it records for.
+    """
+
+    trial: Trial
 
 
 VerdictRule = Callable[[Sequence[Outcome]], Verdict]
@@ -146,10 +159,19 @@ VerdictRule = Callable[[Sequence[Outcome]], Verdict]
 
 
 def outcome_of(expectation: Expectation, score: Score) -> Outcome:
-    """What a score comes to, given the expectation's bounds. No bound and no verdict of its own: it passes."""
+    """What a score comes to, given the expectation's bounds.
+
+    Raises:
+        UsageError: Nothing decides: the score has no verdict of its own, and the expectation no bound.
+    """
     value, state = score.value, "not_applicable"
     reason = score.reason
     if value is not None:
+        if score.passed is None and not _decided(expectation):
+            raise UsageError(
+                f"{expectation.scorer} gave {value:g} without a verdict, and there is no bound",
+                hint="Write at_least= or at_most=, or return a Score that has `passed`.",
+            )
         ok = score.passed is not False
         if expectation.at_least is not None and value < expectation.at_least:
             ok, reason = False, _why(reason, f"{value:g}, wanted at least {expectation.at_least:g}")
@@ -171,6 +193,11 @@ def outcome_of(expectation: Expectation, score: Score) -> Outcome:
         at_most=expectation.at_most,
         scale=score.scale,
     )
+
+
+def _decided(expectation: Expectation) -> bool:
+    bounded = expectation.at_least is not None or expectation.at_most is not None
+    return bounded or expectation.only_measured
 
 
 def _beside(given: Mapping[str, Any], found: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,17 +1,53 @@
-"""What each thread is running, in a file that outlives a crash: the last words of a process that died."""
+"""What a run's threads are running, in files that outlive a crash, and which trials a crash came of.
+
+How this works: beside a run's lock stand up to three files. `.running` has a slot for each thread, mapped, so that a
+write costs no system call; it says which function of which trial is running. `.fatal` is where Python's faulthandler
+writes when the process gets a fatal signal, and we when it ends by `os._exit`: which thread it was, and what happened.
+`.deaths` counts, for each trial, the sessions that ended while it was running and left no such note: they were killed,
+or ended by code that is not Python. Whoever kills a run does not mean the trial that happens to be running, so it takes
+three of those before the trial is blamed. A run that ends in order leaves none of these files.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import mmap
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+
+from evenhand.core.errors import CodeError
 
 SLOT = 256
 """Bytes for each thread."""
+DEATHS = 3
+"""So often a session has to end without a note while a trial is running, before the trial is set aside."""
+
+_CURRENT = re.compile(r"^(?:Current t|T)hread 0x([0-9a-f]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A function that was running when a process died.
+
+    Attributes:
+        text: Its name, and its case.
+        trial: The trial's place in the plan; -1 for none.
+        thread: The number of its thread.
+        waits: It is an async function, of which many are under way, and one at most was running.
+    """
+
+    text: str
+    trial: int = -1
+    thread: int = 0
+    waits: bool = False
 
 
 class Breadcrumbs:
-    """A file of fixed slots, one for each thread, mapped so that a write costs no system call and outlives a crash."""
+    """A file of fixed slots, one for each thread. Also takes what Python says of a fatal signal."""
 
     def __init__(self, path: Path, slots: int) -> None:
         self._path = path
@@ -19,23 +55,101 @@ class Breadcrumbs:
             file.truncate(slots * SLOT)
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), slots * SLOT)
+        self._fatal = None
+        if not faulthandler.is_enabled():  # else somebody wants to see it themselves
+            self._fatal = path.with_suffix(".fatal").open("w", encoding="utf-8")
+            faulthandler.enable(self._fatal, all_threads=False)
 
-    def write(self, slot: int, text: str) -> None:
-        data = text.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0")
+    def write(self, slot: int, text: str, trial: int = -1, *, waits: bool = False) -> None:
+        """Notes what the current thread is running; an empty text for nothing."""
+        line = f"{threading.get_ident():x}\t{trial}\t{waits:d}\t{text}" if text else ""
+        data = line.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0")
         # Closed while an abandoned thread was still running; or a thread more than there are slots, as some wait.
         with contextlib.suppress(ValueError, IndexError):
             self._map[slot * SLOT : (slot + 1) * SLOT] = data
 
+    def note_end(self, what: str) -> None:
+        """Notes that the process is about to end, in which thread, and by what."""
+        with contextlib.suppress(OSError):
+            self._path.with_suffix(".fatal").write_text(
+                f"Fatal Python error: {what}\nThread 0x{threading.get_ident():x}\n", "utf-8"
+            )
+
     def close(self) -> None:
+        """Takes the files away: the run ended in order."""
         self._map.close()
-        self._path.unlink(missing_ok=True)
+        if self._fatal is not None:
+            faulthandler.disable()
+            self._fatal.close()
+        for kind in (".running", ".fatal", ".deaths"):
+            self._path.with_suffix(kind).unlink(missing_ok=True)
 
 
-def last_words(path: Path) -> list[str]:
+def last_words(path: Path) -> list[Word]:
     """What was running when the process that kept this file died; empty where it ended in order."""
     try:
         data = path.read_bytes()
     except OSError:
         return []
     slots = (data[i : i + SLOT].rstrip(b"\0") for i in range(0, len(data), SLOT))
-    return [slot.decode("utf-8", "replace") for slot in slots if slot]
+    return [_word(slot.decode("utf-8", "replace")) for slot in slots if slot]
+
+
+def _word(line: str) -> Word:
+    try:
+        thread, trial, waits, text = line.split("\t", 3)
+    except ValueError:  # cut off, or another version's
+        return Word(line)
+    return Word(text, int(trial), int(thread, 16), waits == "1")
+
+
+def to_set_aside(path: Path, words: list[Word]) -> Mapping[int, CodeError]:
+    """The trials that took an earlier session down, each with what to say of it. Counts a death that left no note.
+
+    Args:
+        path: The file that the session kept.
+        words: What was running in it.
+    """
+    words = [word for word in words if word.trial >= 0]
+    fatal = _text(path.with_suffix(".fatal"))
+    if fatal:
+        path.with_suffix(".fatal").unlink()
+        what = fatal.partition("\n")[0].removeprefix("Fatal Python error: ")
+        thread = _CURRENT.search(fatal)
+        number = int(thread[1], 16) if thread else 0
+        # In a thread that is none of ours, it may have been any of them.
+        guilty = [word for word in words if word.thread == number] or words
+        guilty = [word for word in guilty if _is_in(word, fatal)] or guilty
+        return {word.trial: _took_down(word, what) for word in guilty}
+    words = [word for word in words if not word.waits]
+    deaths = path.with_suffix(".deaths")
+    counts: dict[int, int] = {}
+    for number in _text(deaths).split():
+        counts[int(number)] = counts.get(int(number), 0) + 1
+    died = {word.trial: word for word in words}
+    counts = {trial: counts.get(trial, 0) + 1 for trial in died}
+    often = [trial for trial, count in counts.items() if count >= DEATHS]
+    kept = [str(trial) for trial, count in counts.items() for _ in range(count) if count < DEATHS]
+    with contextlib.suppress(OSError):
+        deaths.write_text(" ".join(kept), "utf-8")
+    return {t: _took_down(died[t], f"it ended {DEATHS} times without a word") for t in often}
+
+
+def _is_in(word: Word, trace: str) -> bool:
+    """Whether a function is among those that the thread was in."""
+    name = word.text.partition("  ")[0].rpartition(":")[2].removeprefix("fixture ")
+    return f" in {name}\n" in trace
+
+
+def _took_down(word: Word, what: str) -> CodeError:
+    return CodeError(
+        f"the process ended while {word.text.strip()} was running: {what}; it was not run again",
+        hint="Mend it, or run it in a process of its own; `evenhand resume` tries it once more.",
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""

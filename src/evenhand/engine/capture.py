@@ -59,6 +59,11 @@ def user_code() -> Iterator[None]:
         _capturing.reset(token)
 
 
+def in_user_code() -> bool:
+    """Whether the code that asks was called by the user's."""
+    return _capturing.get()
+
+
 class _Proxy(io.TextIOBase):
     def __init__(self, real: TextIO, elsewhere: TextIO) -> None:
         self._real = real

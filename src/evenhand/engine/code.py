@@ -21,7 +21,6 @@ import heapq
 import importlib.util
 import inspect
 import itertools
-import os
 import queue
 import sys
 import threading
@@ -36,16 +35,21 @@ from typing import Any, TypeVar, cast
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.provider import L, Lasting
 from evenhand.engine.breadcrumbs import Breadcrumbs
+from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
 from evenhand.engine.neighbours import look_first_in
+from evenhand.engine.place import is_users
+from evenhand.engine.process import end_if_forked
+from evenhand.engine.trial import present
 
 T = TypeVar("T")
 
 THREADS = 16
 ABANDONED = 20
+GRACE_S = 5.0
+WAITING = 64
+"""Async functions under way that are noted in the breadcrumbs."""
 HINT_LIMIT = 4096
-_NOBODYS = ("<frozen", "<string>", f"{Path(__file__).parent.parent}{os.sep}")
-"""Frames of these are no lines of the user's: Python's own, those that dataclasses write, and ours."""
 
 _here = threading.local()
 """In a thread of ours: `at`, the host that it works for and the job that it is at."""
@@ -68,6 +72,16 @@ class _Job:
     started_at: float = 0.0
     left_behind: bool = False
     waits: bool = False
+
+
+@dataclass(slots=True)
+class _Awaited:
+    """An async function that is under way, and what looks after it once its time is up."""
+
+    name: str
+    limit_s: float
+    timer: asyncio.Timeout
+    check: asyncio.TimerHandle = field(init=False)
 
 
 @dataclass(slots=True)
@@ -102,7 +116,9 @@ class CodeHost:
         self._deadlines: list[tuple[float, int, _Job]] = []
         self._count = 0
         self._sweep: asyncio.TimerHandle | None = None
-        self._crumbs = Breadcrumbs(breadcrumbs, threads + ABANDONED) if breadcrumbs else None
+        plain = threads + ABANDONED
+        self.crumbs = Breadcrumbs(breadcrumbs, plain + WAITING) if breadcrumbs else None
+        self._free_slots = list(range(plain, plain + WAITING))
 
     @contextlib.contextmanager
     def open(self) -> Iterator[CodeHost]:
@@ -126,8 +142,8 @@ class CodeHost:
             module.cancel()  # one that is still being imported, and that nobody waits for any more
         if self._sweep is not None:
             self._sweep.cancel()
-        if self._crumbs is not None:
-            self._crumbs.close()
+        if self.crumbs is not None:
+            self.crumbs.close()
 
     async def load(self, path: Path, name: str) -> Callable[..., Any]:
         """The function, or `Class.method`, of a file; see `evenhand.core.provider.Host.load`."""
@@ -160,8 +176,17 @@ class CodeHost:
                 coroutine = function(*args)
             except TypeError as error:  # it does not take what it is given
                 raise _code_error(name, error) from error
-            return await self._await(cast("Awaitable[T]", coroutine), name, limit)
-        result = await self._submit(function, args, name, limit)
+            result = await self._await(cast("Awaitable[T]", coroutine), name, limit)
+            if inspect.isawaitable(result):  # `return helper()`, and not `return await helper()`
+                return await self._await(cast("Awaitable[T]", result), name, limit)
+            return result
+        try:
+            result = await self._submit(function, args, name, limit)
+        except asyncio.CancelledError:
+            if cancelled_by_run():
+                raise
+            await undo_own_cancel()
+            raise _cancelled_itself(name) from None
         if inspect.isawaitable(result):
             return await self._await(cast("Awaitable[T]", result), name, limit)
         return cast("T", result)
@@ -175,23 +200,59 @@ class CodeHost:
 
     async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
         # Awaited in this very task: in one of its own, sys.exit() would stop the loop.
+        loop = asyncio.get_running_loop()
         timer = asyncio.timeout(limit_s)
-        token = _timer.set((asyncio.get_running_loop(), timer))
+        slot = self._noted(name)
+        call = _Awaited(name, limit_s, timer)
+        call.check = loop.call_later(limit_s + _grace(limit_s), self._leave_if_stuck, call)
+        token = _timer.set((loop, timer))
         try:
             with user_code():
                 async with timer:
-                    return await awaitable
+                    result = await awaitable
         except GeneratorExit:
             raise
         except BaseException as error:
             if isinstance(error, TimeoutError) and timer.expired():
                 raise self._too_long(name, limit_s) from None
             # What a model that the run lent has raised is its own error, not one of the code that asked.
-            if isinstance(error, EvenhandError) or _cancelled(error):
+            if isinstance(error, EvenhandError):
                 raise
+            if isinstance(error, asyncio.CancelledError) and cancelled_by_run():
+                raise
+            await undo_own_cancel()
             raise _code_error(name, error) from error
+        else:
+            if await undo_own_cancel():
+                raise _cancelled_itself(name)
+            return result
         finally:
+            end_if_forked(name)
+            call.check.cancel()
             _timer.reset(token)
+            if slot >= 0 and self.crumbs is not None:
+                self.crumbs.write(slot, "")
+                self._free_slots.append(slot)
+
+    def _noted(self, name: str) -> int:
+        """Notes an async function in the breadcrumbs. The slot; -1 where none is free, or nothing is noted."""
+        if self.crumbs is None or not self._free_slots:
+            return -1
+        slot, trial, sink = self._free_slots.pop(), present.get(), current.get()
+        text = f"{name}  {sink.label if sink else ''}"
+        self.crumbs.write(slot, text, -1 if trial is None else trial.step.index, waits=True)
+        return slot
+
+    def _leave_if_stuck(self, call: _Awaited) -> None:
+        """Gives up an async function that goes on though it was cancelled: its task is left behind."""
+        loop, when = asyncio.get_running_loop(), call.timer.when()
+        if when is None or when > loop.time():  # it waits for another trial, and its limit with it
+            again = (when or loop.time() + call.limit_s) + _grace(call.limit_s)
+            call.check = loop.call_at(again, self._leave_if_stuck, call)
+            return
+        trial = present.get()
+        if trial is not None and trial.abandon is not None:
+            trial.abandon(self._too_long(call.name, call.limit_s, swallows=True))
 
     def _submit(
         self, function: Callable[..., Any], args: tuple[object, ...], name: str, limit_s: float
@@ -237,6 +298,7 @@ class CodeHost:
             self._hire_if_short(self._busy)
 
     def _work(self, worker: _Worker) -> None:
+        sys.set_coroutine_origin_tracking_depth(1)  # for `strays`; each thread has its own
         while not worker.abandoned:
             job = self._jobs.get()
             if job is None:
@@ -246,15 +308,17 @@ class CodeHost:
             job.started_at = time.monotonic()
             job.worker = worker
             _here.at = (self, job)
-            if self._crumbs is not None:
+            if self.crumbs is not None:
                 sink = job.context.get(current)
-                self._crumbs.write(worker.slot, f"{job.name}  {sink.label if sink else ''}")
+                trial = job.context.get(present)
+                text = f"{job.name}  {sink.label if sink else ''}"
+                self.crumbs.write(worker.slot, text, -1 if trial is None else trial.step.index)
             try:
                 result, error = job.context.run(_run, job), None
             except BaseException as failure:  # noqa: BLE001 (user code may raise anything, SystemExit too)
                 result, error = None, failure
-            if self._crumbs is not None:
-                self._crumbs.write(worker.slot, "")
+            if self.crumbs is not None:
+                self.crumbs.write(worker.slot, "")
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 job.future.get_loop().call_soon_threadsafe(self._came_back, job, result, error)
 
@@ -301,7 +365,12 @@ class CodeHost:
         job.future.set_exception(self._too_long(job.name, job.limit_s))
         self._hire_if_short(self._busy - 1)
 
-    def _too_long(self, name: str, limit_s: float) -> CodeError:
+    def _too_long(self, name: str, limit_s: float, *, swallows: bool = False) -> CodeError:
+        if swallows:
+            return CodeError(
+                f"{name} took longer than {limit_s:g} s, went on though it was cancelled, and was left behind",
+                hint="Look for an `except BaseException` or a bare `except` around an await: let CancelledError out.",
+            )
         more = "Give it more time with --time-limit, or l" if limit_s >= self._limit_s else "L"
         return CodeError(
             f"{name} took longer than {limit_s:g} s and was given up",
@@ -359,15 +428,12 @@ def waiting_on_loop() -> Iterator[None]:
             timer.reschedule(when + loop.time() - since)
 
 
-def _cancelled(error: BaseException) -> bool:
-    """Whether it is the run that cancelled this task, rather than user code that let a CancelledError out."""
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
-
-
 def _run(job: _Job) -> object:
-    with user_code():
-        return job.function(*job.args)
+    try:
+        with user_code():
+            return job.function(*job.args)
+    finally:
+        end_if_forked(job.name)
 
 
 def _resolve(job: _Job, result: object, error: BaseException | None) -> None:
@@ -394,16 +460,29 @@ def _code_error(name: str, error: BaseException) -> CodeError:
     except Exception:  # noqa: BLE001 (an exception of the user's may not even be able to say what it is)
         said = ""
     message = f"{name} raised {type(error).__name__}" + (f": {said}" if said else "")
-    return CodeError(message, hint=_user_frame(error))
+    made = CodeError(message, hint=_user_frame(error))
+    # What it holds goes now: a coroutine that was never awaited has to be told of while its trial is there.
+    traceback.clear_frames(error.__traceback__)
+    if isinstance(error, AttributeError):
+        error.obj = None
+    return made
+
+
+def _cancelled_itself(name: str) -> CodeError:
+    return CodeError(
+        f"{name} cancelled the task that it runs in",
+        hint="To give up early, return, or raise an exception.",
+    )
+
+
+def _grace(limit_s: float) -> float:
+    """Seconds that an async function has to end in, once it was cancelled."""
+    return min(GRACE_S, limit_s)
 
 
 def _user_frame(error: BaseException) -> str:
     """The last line of the user's own code that the error passed through."""
-    own = [
-        f
-        for f in traceback.extract_tb(error.__traceback__)
-        if "site-packages" not in f.filename and not f.filename.startswith(_NOBODYS)
-    ]
+    own = [f for f in traceback.extract_tb(error.__traceback__) if is_users(f.filename)]
     if not own:
         return ""
     last = own[-1]

@@ -18,21 +18,25 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 from evenhand import __version__
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan, look_at_size
 from evenhand.core.run import CallRecord, RunMeta
-from evenhand.engine.breadcrumbs import last_words
+from evenhand.engine.breadcrumbs import Word, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.limits import Limits
 from evenhand.engine.order import Tell
+from evenhand.engine.process import run_in_process
 from evenhand.engine.runner import Ending, Note, Runner, ShowProgress
+from evenhand.engine.strays import strays_told
+from evenhand.engine.tasks import own_tasks, run_to_end
 from evenhand.engine.watchdog import watching
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
+from evenhand.store.locks import lock_of
 from evenhand.store.runfile import RunFile
 
 P = ParamSpec("P")
@@ -142,20 +146,22 @@ async def settle(
     _look_at_prices(plan, settings)
     note = note or (lambda _: None)
     home = resume.parent.parent if resume else settings.home or home_for(_source(plan))
-    words: tuple[str, ...] = ()
+    words: list[Word] = []
+    aside: Mapping[int, CodeError] = {}
     if resume is None:
         journal = Journal.create(run_folder(home), _meta(plan, settings))
     else:
         with RunFile.open(resume) as earlier:
             if earlier.meta.fingerprint != plan.fingerprint:
                 raise _changed(earlier.meta, plan)
-        words = tuple(last_words(_crumbs(resume)))
+        words = last_words(_crumbs(resume))
         journal = Journal.reopen(resume, anew=settings.anew)
+        aside = to_set_aside(_crumbs(resume), words)
         if resumed is not None:
-            resumed(journal.in_doubt(), words)
+            resumed(journal.in_doubt(), _told(words))
     ending = Ending("stopped", "it ended with an error of Evenhand's own")
     try:
-        ending = await _settle(plan, settings, journal, home, progress, note, tell)
+        ending = await _settle(plan, settings, journal, home, progress, note, tell, aside)
     except (asyncio.CancelledError, KeyboardInterrupt):
         ending = Ending("interrupted", "interrupted by whoever waited for it")
         raise
@@ -163,7 +169,12 @@ async def settle(
         await journal.finish(ending.status, ending.message)
     if plan.options.closing is not None and ending.status == "finished":
         await asyncio.to_thread(plan.options.closing, journal.path)
-    return Finished(journal.path, ending, tuple(journal.in_doubt()), words)
+    return Finished(journal.path, ending, tuple(journal.in_doubt()), _told(words))
+
+
+def _told(words: Sequence[Word]) -> tuple[str, ...]:
+    """What was running, for people. Of async functions, most were waiting."""
+    return tuple(word.text for word in words if not word.waits)
 
 
 async def _settle(
@@ -174,6 +185,7 @@ async def _settle(
     progress: ShowProgress | None,
     note: Note,
     tell: Tell | None,
+    aside: Mapping[int, CodeError],
 ) -> Ending:
     options = plan.options
     wanted = settings.concurrency or options.concurrency
@@ -204,9 +216,19 @@ async def _settle(
         progress=progress,
         note=note,
         tell=tell,
+        aside=aside,
     )
+    cache_file = cache_folder(settings.cached_in or home) / "answers.db"
+    own = (journal.path, lock_of(journal.path), _crumbs(journal.path), cache_file)
     try:
-        with host.open(), watching(note), _few_collections():
+        with (
+            run_in_process(host.crumbs, own),
+            host.open(),
+            own_tasks(),
+            strays_told(),
+            watching(note),
+            _few_collections(),
+        ):
             return await runner.run()
     finally:
         if cache is not None:
@@ -231,8 +253,7 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        with asyncio.Runner(loop_factory=_new_loop) as runner:
-            return runner.run(work)
+        return run_to_end(work)
     results: list[T] = []
     errors: list[BaseException] = []
     begun: list[asyncio.Task[T]] = []
@@ -244,8 +265,7 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
 
     def elsewhere() -> None:
         try:
-            with asyncio.Runner(loop_factory=_new_loop) as runner:
-                results.append(runner.run(noted()))
+            results.append(run_to_end(noted()))
         except BaseException as error:  # noqa: BLE001 (raised again below, in the thread that asked)
             errors.append(error)
         finally:
@@ -269,15 +289,6 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
     if errors:
         raise errors[0]
     return results[0]
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    """Uvloop's where it is installed: it halves what a call costs us."""
-    try:
-        import uvloop  # noqa: PLC0415 (not there on Windows)
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 @contextlib.contextmanager

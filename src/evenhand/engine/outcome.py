@@ -18,6 +18,7 @@ from evenhand.core.errors import (
 from evenhand.core.expect import Expectation, outcome_of
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.engine.cancelling import cancelled_by_run
 
 ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
 """What a user's function may raise. An interrupt is not its own to raise."""
@@ -65,6 +66,29 @@ def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
     )
 
 
+def problem_outcome(error: EvenhandError) -> Outcome:
+    """What a trial's code did wrong beside what it expects, as one of its outcomes."""
+    return Outcome(
+        name="the trial's own code",
+        outcome="error",
+        score=None,
+        reason=first_line(error),
+        error=error.slug,
+        hint=error.hint,
+    )
+
+
+def with_problems(
+    verdict: Verdict, outcomes: Sequence[Outcome], problems: Sequence[EvenhandError]
+) -> tuple[Verdict, tuple[Outcome, ...]]:
+    """A trial's verdict and outcomes with what its code did wrong: it does not pass then, whatever its rule says."""
+    told = {(problem.message, problem.hint): problem for problem in problems}
+    added = tuple(map(problem_outcome, told.values()))
+    if added and verdict.outcome in ("pass", "not_applicable"):
+        verdict = Verdict("error", None, added[0].reason, verdict.named_scores)
+    return verdict, (*outcomes, *added)
+
+
 def resting_on(calls: Sequence[tuple[str, int]], outcome: Outcome) -> Outcome:
     """The outcome, with the calls that were made for it; a call that was made for several of its parts counts once."""
     return replace(outcome, rests_on=tuple(dict.fromkeys(calls))) if calls else outcome
@@ -89,8 +113,7 @@ def is_final(error: BaseException) -> bool:
     A CancelledError does where the run cancelled this task; one that user code let out of itself is just an error.
     """
     if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is None or task.cancelling() > 0
+        return asyncio.current_task() is None or cancelled_by_run()
     return isinstance(error, (BudgetStop, StoreError)) or (
         isinstance(error, ProviderError) and error.fatal
     )

@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import signal
+import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, StoreError
+from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
 from evenhand.core.plan import Plan, Step
 from evenhand.core.provider import Host
 from evenhand.core.run import ProgressSnapshot, RunStatus, TrialResult
@@ -30,10 +32,13 @@ from evenhand.engine.agenda import Agenda
 from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
+from evenhand.engine.code import GRACE_S
 from evenhand.engine.contest import Contests
 from evenhand.engine.limits import Limits
 from evenhand.engine.order import InOrder, Tell
 from evenhand.engine.present import Home
+from evenhand.engine.strays import tell_of_the_unawaited, threads_over
+from evenhand.engine.tasks import OwnTask, leave_behind
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.store.journal import Journal
 
@@ -41,6 +46,8 @@ DRAIN_S = 60.0
 TERM_DRAIN_S = 20.0
 TURN_S = 0.02
 UNHEARD_S = 0.3
+after_the_run: list[str] = []
+"""What came to light about trials when their run had ended, and its file was closed: whoever ended it has to tell."""
 KEPT = 5_000
 """Of so many trials, what they kept stays at hand; of others it is read from the run's file. Twice as many as may wait
 there to be written."""
@@ -74,6 +81,7 @@ class Runner:
         progress: ShowProgress | None = None,
         note: Note | None = None,
         tell: Tell | None = None,
+        aside: Mapping[int, CodeError] | None = None,
     ) -> None:
         self._plan = plan
         self._journal = journal
@@ -86,9 +94,12 @@ class Runner:
         self._progress = progress
         self._note = note or (lambda _: None)
         self._order = InOrder(tell) if tell else None
+        self._aside = aside or {}
         self._draining = False
         self._ending = Ending()
-        self._workers: list[asyncio.Task[None]] = []
+        self._seats: dict[asyncio.Task[None], asyncio.Future[None]] = {}
+        self._stopping = False
+        self._late: list[tuple[LiveTrial, CodeError]] = []
         self._home: Home | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
@@ -111,6 +122,7 @@ class Runner:
         options = self._plan.options
         self._trial_limit_s, self._run_limit_s = options.trial_limit_s, options.run_limit_s
         count = max(1, min(self._concurrency, self._plan.size))
+        known = threading.enumerate()
         self._home = Home(asyncio.get_running_loop())
         try:
             with self._signals():
@@ -119,6 +131,9 @@ class Runner:
                     await self._walk(self._steps(alone=False), count)
                 else:
                     await self._walk(self._steps(), count)
+                tell_of_the_unawaited()
+                await threads_over(GRACE_S, known)
+                await self._correct()
         finally:  # whoever waits for the run may be cancelled, too
             if self._deadline is not None:
                 self._deadline.cancel()
@@ -163,10 +178,35 @@ class Runner:
 
     async def _walk(self, steps: Iterator[Step], count: int) -> None:
         agenda = Agenda(steps)
-        self._workers = [asyncio.create_task(self._work(agenda)) for _ in range(count)]
-        for outcome in await asyncio.gather(*self._workers, return_exceptions=True):
-            if isinstance(outcome, Exception):
-                raise outcome
+        loop = asyncio.get_running_loop()
+        seats: list[asyncio.Future[None]] = [loop.create_future() for _ in range(count)]
+        for seat in seats:
+            self._sit(seat, self._work(agenda))
+        try:
+            await asyncio.wait(seats)
+        except asyncio.CancelledError:
+            self._stop()
+            await asyncio.wait(seats)
+            raise
+        for seat in seats:
+            if not seat.cancelled():
+                seat.result()
+
+    def _sit(self, seat: asyncio.Future[None], work: Coroutine[Any, Any, None]) -> None:
+        """Has a worker do this. Its seat is taken by another one where it is stuck in code that does not end."""
+        worker = asyncio.create_task(work)
+        self._seats[worker] = seat
+        worker.add_done_callback(self._rise)
+
+    def _rise(self, worker: asyncio.Task[None]) -> None:
+        seat = self._seats.pop(worker, None)
+        error = None if worker.cancelled() else worker.exception()
+        if seat is None or seat.done():
+            return
+        if isinstance(error, Exception):
+            seat.set_exception(error)
+        else:
+            seat.set_result(None)
 
     async def _work(self, agenda: Agenda) -> None:
         while not self._draining:
@@ -176,35 +216,98 @@ class Runner:
             self._under_way += 1
             if self._order is not None:
                 self._order.begin(step.index)
-            try:
-                settled = await self._settle(step)
-                for result in settled:
-                    kept = await self._journal.settle(result)
-                    self._counts[kept.outcome] += 1
-                    if self._order is not None:
-                        self._order.end(kept.index, kept)
-                if not settled and step.contest is None and self._order is not None:
-                    self._order.end(step.index, None)
-            except StoreError as error:
-                self._halt("stopped", error)
-            finally:
-                self._under_way -= 1
-                agenda.done(step)
+            await self._one(step, agenda)
+            if asyncio.current_task() not in self._seats:  # it was stuck, and another took its seat
+                return
             if time.monotonic() - self._turned_at > TURN_S:
                 # Trials that wait for nothing would keep signals, progress and everybody else waiting.
                 await asyncio.sleep(0)
                 self._turned_at = time.monotonic()
 
-    async def _settle(self, step: Step) -> Sequence[TrialResult]:
+    async def _one(self, step: Step, agenda: Agenda) -> None:
+        """Settles a step and stores what it came to."""
+        try:
+            settled = await self._settle(step, agenda)
+            if asyncio.current_task() in self._seats:
+                await self._store(step, settled)
+        except StoreError as error:
+            self._halt("stopped", error)
+        finally:
+            if asyncio.current_task() in self._seats:
+                self._under_way -= 1
+                agenda.done(step)
+
+    async def _store(self, step: Step, settled: Sequence[TrialResult]) -> None:
+        for result in settled:
+            kept = await self._journal.settle(result)
+            self._counts[kept.outcome] += 1
+            if self._order is not None:
+                self._order.end(kept.index, kept)
+        if not settled and step.contest is None and self._order is not None:
+            self._order.end(step.index, None)
+
+    async def _instead(self, trial: LiveTrial, agenda: Agenda, error: CodeError) -> None:
+        """Takes over from a worker that is stuck: stores the trial as an error, and goes on."""
+        step, result = trial.step, trial.given_up(error)
+        try:
+            settled = (
+                (result,) if step.contest is None else await self._contests.entered(trial, result)
+            )
+            await self._store(step, settled)
+        except BudgetStop as stop:
+            self._halt("out_of_budget", stop)
+        except (ProviderError, StoreError) as stop:
+            self._halt("stopped", stop)
+        finally:
+            self._under_way -= 1
+            agenda.done(step)
+        await self._work(agenda)
+
+    def _note_late(self, trial: LiveTrial, problem: CodeError) -> None:
+        if self._home is not None and self._home.over:
+            after_the_run.append(f"{trial.step.case}: {problem.message}. {problem.hint}")
+        else:
+            self._late.append((trial, problem))
+
+    async def _correct(self) -> None:
+        """Stores again, as errors, trials of which something came to light after they had been settled."""
+        late: dict[int, tuple[LiveTrial, list[CodeError]]] = {}
+        for trial, problem in self._late:
+            late.setdefault(trial.step.index, (trial, []))[1].append(problem)
+        for trial, problems in late.values():
+            result = trial.corrected(problems)
+            if result is None:
+                continue
+            self._journal.correct(result.index)
+            try:
+                await self._journal.settle(result)
+            except StoreError as error:
+                self._halt("stopped", error)
+            self._note(f"{trial.step.case}: {problems[0].message}. {problems[0].hint}")
+
+    async def _settle(self, step: Step, agenda: Agenda) -> Sequence[TrialResult]:
         """The results to store; none where others have to be waited for, or the run has to end before there is one."""
         trial = LiveTrial(step, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(step.case))
         trial.home = self._home
+        trial.late = self._note_late
         self._limit(trial)
+        worker = asyncio.current_task()
+        trial.abandon = functools.partial(self._abandon, worker, trial, agenda)
+        if isinstance(worker, OwnTask):
+            worker.trial = trial
         current.set(trial.log)
         present.set(trial)
         try:
-            result = await trial.settle()
+            try:
+                error = self._aside.get(step.index)
+                result = await trial.settle() if error is None else trial.given_up(error)
+            except asyncio.CancelledError:
+                if self._stopping or worker not in self._seats:
+                    raise
+                while worker.uncancel():
+                    pass
+                result = trial.given_up(CodeError("its code cancelled the task that it runs in"))
             if result.kept is not None:
                 self._remember(step.index, result.kept)
             if step.contest is None:
@@ -214,7 +317,23 @@ class Runner:
             self._halt("out_of_budget", error)
         except (ProviderError, StoreError) as error:
             self._halt("stopped", error)
+        finally:
+            present.set(None)  # what it leaves behind goes now, and is not the next one's
         return ()
+
+    def _abandon(
+        self,
+        worker: asyncio.Task[None] | None,
+        trial: LiveTrial,
+        agenda: Agenda,
+        error: CodeError,
+    ) -> None:
+        """Settles a trial whose code does not end, and leaves its task behind."""
+        seat = self._seats.pop(worker, None) if worker is not None else None
+        if worker is None or seat is None:
+            return
+        leave_behind(worker)
+        self._sit(seat, self._instead(trial, agenda, error))
 
     def _limit(self, trial: LiveTrial) -> None:
         """Tells a trial how long it may take: as long as any, or as long as the run still may."""
@@ -282,9 +401,20 @@ class Runner:
 
     def _stop(self) -> None:
         current = asyncio.current_task()
-        for worker in self._workers:
+        self._stopping = True
+        for worker in list(self._seats):
             if worker is not current:
                 worker.cancel()
+        asyncio.get_running_loop().call_later(GRACE_S, self._leave_stuck, current)
+
+    def _leave_stuck(self, current: asyncio.Task[Any] | None) -> None:
+        """The run ends; workers whose code swallows that they are cancelled are left behind."""
+        for worker, seat in list(self._seats.items()):
+            if worker is not current:
+                del self._seats[worker]
+                leave_behind(worker)
+                if not seat.done():
+                    seat.set_result(None)
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:

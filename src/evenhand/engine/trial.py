@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from evenhand.core.case import Case
-from evenhand.core.errors import OutOfTime, UsageError
+from evenhand.core.errors import CodeError, OutOfTime, UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.message import CallRole, Message, Model, Prompt, Reply, Task
 from evenhand.core.plan import Step
@@ -37,7 +37,9 @@ from evenhand.engine.outcome import (
     raise_if_final,
     resting_on,
     trial_error,
+    with_problems,
 )
+from evenhand.engine.place import users_line
 from evenhand.engine.present import Asked, Home, OwnCalls, add_asked, asked, asking, during, phase
 from evenhand.engine.spending import Spending
 
@@ -114,6 +116,7 @@ class LiveTrial:
     """One step while it happens. Implements `evenhand.core.expect.Trial`."""
 
     __slots__ = (
+        "_closed",
         "_earlier",
         "_expectations",
         "_host",
@@ -121,16 +124,21 @@ class LiveTrial:
         "_seen",
         "_settled",
         "_shared",
+        "_tasks",
+        "abandon",
         "asker",
         "home",
+        "late",
         "limit_s",
         "log",
         "metadata",
         "out_of_time",
         "over",
         "own",
+        "problems",
         "prompt_text",
         "reply",
+        "result",
         "spending",
         "step",
         "vars",
@@ -159,6 +167,15 @@ class LiveTrial:
         self.home: Home | None = None
         self.own: OwnCalls | None = None  # made when the application asks a model by itself
         self.over = False
+        self._closed = False
+        self.problems: list[CodeError] = []
+        self._tasks: list[asyncio.Task[Any]] | None = None  # made when its code starts one
+        self.abandon: Callable[[CodeError], None] | None = None
+        """Settles it without its code, which does not end; None where nobody can."""
+        self.late: Callable[[LiveTrial, CodeError], None] | None = None
+        """Told, from any thread, of what comes to light once it is settled."""
+        self.result: TrialResult | None = None
+        """What it came to, once it is settled."""
         self.limit_s: float | None = None
         """Seconds that it may take; None for as long as it does."""
         self.out_of_time = ""
@@ -189,9 +206,29 @@ class LiveTrial:
         return LentModel(self, self.asker, provider, role)
 
     def expect(self, expectation: Expectation) -> None:
+        if self._closed:
+            self.blame(too_late(expectation))
+            return
         self._expectations.append(expectation)
 
+    def blame(self, problem: CodeError) -> None:
+        """Notes what keeps it from passing, whatever it expects; once it is settled, its run is told. Of any thread."""
+        if not self.over:
+            self.problems.append(problem)
+        elif self.late is not None:
+            self.late(self, problem)
+
+    def started(self, task: asyncio.Task[Any]) -> None:
+        """Notes a task of its code's that can still expect something: it is waited for."""
+        if self._tasks is None:
+            self._tasks = []
+        self._tasks.append(task)
+
     async def now(self, expectation: Expectation) -> Outcome:
+        if self._closed:
+            problem = too_late(expectation)
+            self.blame(problem)
+            raise problem
         place = len(self._expectations)
         self._expectations.append(expectation)
         with during("judge"):
@@ -274,9 +311,12 @@ class LiveTrial:
                 raise OutOfTime(self.out_of_time)
             async with clock:
                 output = await step.body(self)
+                if self._tasks is not None:
+                    await self._tasks_done(self._tasks)
                 if self.own is not None:
                     await self.own.over()
                 phase.set("judge")
+                self._closed = True
                 outcomes = await self._outcomes(self._expectations, self._settled)
                 if self.own is not None:
                     await self.own.over()
@@ -291,10 +331,67 @@ class LiveTrial:
             raise_if_final(error)
             named = {} if verdict is None else verdict.named_scores
             verdict = Verdict("error", None, first_line(error), named)
-            return self._result(output, outcomes, verdict, trial_error(error))
+            return self._ended(output, outcomes, verdict, trial_error(error))
         finally:
-            self.over = True
-        return self._result(output, outcomes, verdict, problem_of(verdict, outcomes))
+            self._closed = self.over = True
+        return self._ended(output, outcomes, verdict, None)
+
+    def _ended(
+        self,
+        output: object,
+        outcomes: Sequence[Outcome],
+        verdict: Verdict,
+        error: TrialError | None,
+    ) -> TrialResult:
+        settled = len(outcomes)
+        if (
+            error is None
+        ):  # recorded by another thread, in the very moment in which the others were settled
+            self.problems += map(too_late, self._expectations[settled:])
+        self._closed = self.over = True
+        verdict, outcomes = with_problems(verdict, outcomes, self.problems)
+        # What the code did wrong comes first: the rest may have come of it.
+        error = error or problem_of(verdict, (*outcomes[settled:], *outcomes[:settled]))
+        self.result = self._result(output, outcomes, verdict, error)
+        return self.result
+
+    def given_up(self, error: CodeError) -> TrialResult:
+        """Its result, where its code does not end."""
+        return self._ended(None, (), Verdict("error", None, first_line(error)), trial_error(error))
+
+    def corrected(self, problems: Sequence[CodeError]) -> TrialResult | None:
+        """Its result, with what came to light after it was settled; None where it had not passed anyway."""
+        result = self.result
+        if result is None or result.outcome not in ("pass", "not_applicable"):
+            return None
+        verdict = Verdict(result.outcome, result.score, result.reason, result.named_scores)
+        verdict, outcomes = with_problems(verdict, result.outcomes, problems)
+        return replace(
+            result,
+            outcome=verdict.outcome,
+            score=verdict.score,
+            reason=verdict.reason,
+            outcomes=outcomes,
+            error=trial_error(problems[0]),
+        )
+
+    async def _tasks_done(self, tasks: list[asyncio.Task[Any]]) -> None:
+        """Waits for the tasks that can still expect something; what they raise, and nobody saw, is a problem."""
+        waited: set[asyncio.Task[Any]] = set()
+        while open_ := [task for task in tasks if not task.done()]:
+            waited.update(open_)
+            names = ", ".join(sorted({task_name(task) for task in open_}))
+            try:
+                await self.call(asyncio.wait, open_, name=f"{names}, left running by the eval,")
+            except BaseException:
+                for task in open_:
+                    task.cancel()
+                raise
+        for task in tasks:
+            error = None if task.cancelled() else getattr(task, "_exception", None)
+            if error is not None and (task in waited or getattr(task, "_log_traceback", False)):
+                task.exception()  # looked at: asyncio need not tell of it, too
+                self.blame(task_error(task, error))
 
     def summed(self, result: TrialResult) -> TrialResult:
         """Its result, with what was spent and printed since."""
@@ -413,6 +510,26 @@ def _beside(reply: Reply | None, spent: Spending) -> Mapping[str, Any]:
         "cost_usd": spent.subject_usd,
     }
     return {name: value for name, value in found.items() if value}
+
+
+def too_late(expectation: Expectation) -> CodeError:
+    """What to say of an expectation that comes when its trial is settled."""
+    name = expectation.label or str(expectation.scorer)
+    return CodeError(
+        f"expected after the trial had ended: {name}",
+        hint=f"Await, or join, what expects before the function returns. {users_line()}".strip(),
+    )
+
+
+def task_name(task: asyncio.Task[Any]) -> str:
+    """The function that a task runs."""
+    name = getattr(task.get_coro(), "__qualname__", task.get_name())
+    return str(name).rpartition("<locals>.")[2]
+
+
+def task_error(task: asyncio.Task[Any], error: BaseException) -> CodeError:
+    """What to say of a task that raised, and that nobody awaited."""
+    return CodeError(f"the task {task_name(task)} raised {first_line(error)}")
 
 
 present: ContextVar[LiveTrial | None] = ContextVar("evenhand_trial", default=None)

@@ -15,6 +15,8 @@ import json
 import os
 import sys
 import traceback
+import warnings
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -38,8 +40,28 @@ def _answer(module: ModuleType, request: Any, loop: asyncio.AbstractEventLoop) -
     return loop.run_until_complete(value) if inspect.isawaitable(value) else value
 
 
+@contextlib.contextmanager
+def _awaited() -> Iterator[None]:
+    """Inside, a coroutine of the user's that is never awaited is an error: nothing in it has run."""
+    forgotten: list[str] = []
+
+    def note(coroutine: Any) -> None:
+        if "-packages" not in coroutine.cr_code.co_filename:
+            forgotten.append(coroutine.__qualname__)
+
+    before = getattr(warnings, "_warn_unawaited_coroutine", None)
+    setattr(warnings, "_warn_unawaited_coroutine", note)  # noqa: B010 (Python calls it by this name)
+    try:
+        yield
+    finally:
+        setattr(warnings, "_warn_unawaited_coroutine", before)  # noqa: B010 (see above)
+    if forgotten:
+        raise RuntimeError(f"{forgotten[0]}() was never awaited")
+
+
 def main() -> None:
     """Answers until there is nothing more to read."""
+    own = os.getpid()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what is written past Python's own stdout is no answer
     loop = asyncio.new_event_loop()
@@ -51,13 +73,16 @@ def main() -> None:
             with contextlib.redirect_stdout(printed):
                 if module is None:
                     module = _module(sys.argv[1])
-                answer: dict[str, object] = {"value": _answer(module, json.loads(line), loop)}
+                with _awaited():
+                    answer: dict[str, object] = {"value": _answer(module, json.loads(line), loop)}
             text = json.dumps(answer)
         except BaseException as error:  # noqa: BLE001 (also what ends a process)
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{os.path.basename(last.filename)}:{last.lineno}"  # noqa: PTH119
             answer = {"error": f"{type(error).__name__}: {error}", "where": where}
             text = json.dumps(answer)
+        if os.getpid() != own:  # a child that the function forked, and that came back from it
+            os._exit(1)
         said = json.dumps(printed.getvalue())
         out.write(text[:-1] + ', "printed": ' + said + "}\n")
         out.flush()

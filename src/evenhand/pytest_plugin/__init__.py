@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 SITTING: pytest.StashKey[Sitting] = pytest.StashKey()
 TRIAL: pytest.StashKey[TestTrial] = pytest.StashKey()
+EXPECT: pytest.StashKey[Expect] = pytest.StashKey()
 REPEAT: pytest.StashKey[int] = pytest.StashKey()
+LATE: pytest.StashKey[list[str]] = pytest.StashKey()
 TOLD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
@@ -136,6 +138,8 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
     from evenhand.authoring.expect import Expect  # noqa: PLC0415 (only for those who use it)
     from evenhand.core.case import Case  # noqa: PLC0415 (see above)
+    from evenhand.engine.process import own_process  # noqa: PLC0415 (see above)
+    from evenhand.engine.strays import strays_told  # noqa: PLC0415 (see above)
     from evenhand.engine.trial import present  # noqa: PLC0415 (see above)
 
     item = cast("pytest.Function", request.node)
@@ -152,10 +156,16 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         cast("Provider | None", judges),
     )
     item.stash[TRIAL] = trial
+    item.stash[EXPECT] = made = Expect(trial)
     token = present.set(trial)  # what the application under test asks by itself is this test's
-    yield Expect(trial)
+    with own_process(), strays_told(warn=True):
+        yield made
     present.reset(token)
-    del item.stash[TRIAL]
+    del item.stash[TRIAL], item.stash[EXPECT]
+    sitting = item.config.stash.get(SITTING, None)  # none where the session was interrupted
+    late = sitting.late(trial) if sitting is not None else []
+    if late:
+        pytest.fail("\n".join(late), pytrace=False)
 
 
 def _sitting(item: pytest.Function) -> Sitting:
@@ -204,7 +214,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     trial = item.stash.get(TRIAL, None)
     if trial is None:
         return result
-    if not trial.places:
+    item.stash[EXPECT].finish()
+    trial.left_running()
+    if not trial.places and not trial.problems:
         item.warn(pytest.PytestWarning(f"{item.nodeid} is given `expect`, and expects nothing"))
         return result
     _settle(item, trial)
@@ -269,6 +281,8 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Says what the expectations came to, and where to look at them again."""
+    for line in terminalreporter.config.stash.get(LATE, ()):
+        terminalreporter.write_line(f"evenhand: after the test had ended: {line}", red=True)
     told: list[dict[str, Any]] = [
         report.evenhand
         for reports in terminalreporter.stats.values()
@@ -288,3 +302,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if sitting is not None:
         del session.config.stash[SITTING]
         sitting.close(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        late = sitting.late()
+        if late:
+            session.config.stash[LATE] = late
+            session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED

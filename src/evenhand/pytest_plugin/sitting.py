@@ -23,7 +23,14 @@ from typing import Any, TypeVar
 from evenhand import __version__
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest
-from evenhand.core.errors import BadRequest, BudgetStop, ProviderError, StoreError, UsageError
+from evenhand.core.errors import (
+    BadRequest,
+    BudgetStop,
+    CodeError,
+    ProviderError,
+    StoreError,
+    UsageError,
+)
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import Step
@@ -33,12 +40,13 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
-from evenhand.engine.code import CodeHost
+from evenhand.engine.code import GRACE_S, CodeHost
 from evenhand.engine.door import CEILING, START
 from evenhand.engine.limits import Limits
 from evenhand.engine.outcome import checked_outcome, error_outcome, raise_if_final, trial_error
 from evenhand.engine.present import Home
-from evenhand.engine.trial import Asker, LiveTrial
+from evenhand.engine.strays import holds, threads_over
+from evenhand.engine.trial import Asker, LiveTrial, task_name, too_late
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
 from evenhand.providers.wrapped import Wrapped
@@ -60,7 +68,7 @@ _LIBRARY = contextlib.__file__  # `with expect.that(…)` comes through here
 class TestTrial(LiveTrial):
     """One test while it happens. What it expects is recorded in the test's thread, with the line that says so."""
 
-    __slots__ = ("loop", "places")
+    __slots__ = ("loop", "loops", "places")
     __test__ = False  # pytest, this is none of yours
 
     def __init__(
@@ -69,6 +77,7 @@ class TestTrial(LiveTrial):
         super().__init__(step, asker, host)
         self.loop = loop
         self.places: list[str] = []
+        self.loops: set[asyncio.AbstractEventLoop] = set()
 
     @property
     def judge(self) -> Provider:
@@ -82,15 +91,39 @@ class TestTrial(LiveTrial):
         return self.step.judge
 
     def expect(self, expectation: Expectation) -> None:
+        if self.over:
+            self.blame(too_late(expectation))
+            return
         self._record(expectation)
 
     async def now(self, expectation: Expectation) -> Outcome:
+        if self.over:
+            problem = too_late(expectation)
+            self.blame(problem)
+            raise problem
         place = self._record(expectation)
         work = asyncio.run_coroutine_threadsafe(self._settled_apart(expectation), self.loop)
         outcome = self._settled[place] = await asyncio.wrap_future(work)
         return outcome
 
+    def left_running(self) -> None:
+        """Notes tasks that the test left on its loop and that can still expect something: nobody will wait for them."""
+        for loop in self.loops:
+            if loop.is_closed():
+                continue
+            for task in asyncio.all_tasks(loop):
+                if holds(task.get_coro(), self):
+                    self.blame(
+                        CodeError(
+                            f"the task {task_name(task)} was still running when the test ended: "
+                            "what it expects is not known",
+                            hint="Await it before the test returns.",
+                        )
+                    )
+
     def _record(self, expectation: Expectation) -> int:
+        with contextlib.suppress(RuntimeError):  # a plain test
+            self.loops.add(asyncio.get_running_loop())
         self.places.append(_caller())
         self._expectations.append(expectation)
         return len(self._expectations) - 1
@@ -168,6 +201,8 @@ class Sitting:
             replaying=False,
         )
         self._loop = asyncio.new_event_loop()
+        self._known = threading.enumerate()
+        self._late: list[tuple[LiveTrial, CodeError]] = []
         self._home = Home(self._loop)
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="evenhand-pytest", daemon=True
@@ -195,6 +230,7 @@ class Sitting:
         step = Step(next(self._count), row, variant, repeat, body, judge=judge, models=self._models)
         made = TestTrial(step, self, self._host, self._loop)
         made.home = self._home
+        made.late = lambda late, problem: self._late.append((late, problem))
         return made
 
     async def ask(
@@ -232,6 +268,12 @@ class Sitting:
         self._settled += 1
         return result
 
+    def late(self, trial: LiveTrial | None = None) -> list[str]:
+        """What came to light about a test, or any, after it had been settled; each is told once."""
+        told = [pair for pair in self._late if trial is None or pair[0] is trial]
+        self._late = [pair for pair in self._late if pair not in told]
+        return [f"{one.step.case}: {problem.message}\n  {problem.hint}" for one, problem in told]
+
     def close(self, *, interrupted: bool = False) -> None:
         """Ends the run and lets go of everything."""
         try:
@@ -242,6 +284,7 @@ class Sitting:
             self._loop.close()
 
     async def _close(self, interrupted: bool) -> None:
+        await threads_over(GRACE_S, self._known)
         await self._home.close()
         closing = [provider.close() for provider in self._asked.values()]
         await asyncio.gather(*closing, return_exceptions=True)

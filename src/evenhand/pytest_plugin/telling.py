@@ -38,7 +38,8 @@ def lines(result: TrialResult, places: Sequence[str]) -> Lines:
     """What became of each expectation, with the line of the test that says it."""
     told = Lines([], [], [], [])
     for outcome, place in zip_longest(result.outcomes, places[: len(result.outcomes)]):
-        line = f"{_MARKS[outcome.outcome]} {place or ''}  {_said(outcome)}"
+        where = f"{place}  " if place else ""
+        line = f"{_MARKS[outcome.outcome]} {where}{_said(outcome)}"
         told.all.append(line)
         if outcome.outcome == "fail" and outcome.weight > 0:
             told.missed.append(line)

@@ -92,7 +92,7 @@ def _unasked(run: RunFile) -> list[str]:
         trials[eval_] = trials.get(eval_, 0) + totals.trials
     return [
         f"{_place(where)}: {safe(name)} expects nothing{_part(unasked, trials[where, name])}: "
-        "it passes whatever happens; --strict makes that an error"
+        "there is no verdict then; --strict makes that an error"
         for (where, name), unasked in passed.items()
         if unasked
     ]

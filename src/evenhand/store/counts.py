@@ -153,13 +153,13 @@ class Counts(Opened):
         return self._sums[1]
 
     def unasked(self) -> list[int]:
-        """For each variant, in the order of `meta.variants`: how many trials passed though nothing was expected."""
+        """For each variant, in the order of `meta.variants`: of how many trials nothing was expected."""
         found = [0] * len(self.meta.variants)
         with readable(self.path):
             for (result,) in self._db.execute(
                 """
                 select result from latest join result using (idx, take)
-                where outcome = 'pass' and score is null
+                where outcome in ('pass', 'not_applicable') and score is null
                 """
             ):
                 trial = read_result(result)

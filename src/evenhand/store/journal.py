@@ -221,6 +221,10 @@ class Journal:
             "select coalesce(max(take), -1) + 1 from trial where idx = ?", (index,)
         ).fetchone()[0]
 
+    def correct(self, index: int) -> None:
+        """A trial that this session has settled is to be settled once more."""
+        self._takes[index] = self._takes.get(index, 0) + 1
+
     def in_doubt(self) -> list[CallRecord]:
         """The calls that earlier sessions began and whose end nobody knows."""
         return self._in_doubt

@@ -23,7 +23,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
 from evenhand.engine import door
 from evenhand.engine.door import Settings
-from evenhand.scorers.text import Contains
+from evenhand.scorers.text import Contains, Equals
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted
 
@@ -124,7 +124,7 @@ async def test_what_is_recorded_may_be_changed_afterwards(tmp_path: Path):
     @evals.eval
     def changes(expect):
         found = [1]
-        expect(found, "has one")
+        expect(found, Equals([1]))
         found.clear()
 
     (trial,) = await ran(evals, tmp_path)

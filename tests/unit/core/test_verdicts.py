@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from evenhand.core.errors import UsageError
 from evenhand.core.expect import (
     Expectation,
     all_pass,
@@ -31,7 +32,7 @@ def outcome(state, score=None, weight=1.0, **more):
 @pytest.mark.parametrize(
     ("score", "bounds", "state", "reason"),
     [
-        (Score(0.3), {}, "pass", ""),
+        (Score(0.3), {"only_measured": True}, "pass", ""),
         (Score(0.3, True, "good"), {}, "pass", "good"),
         (Score(0.9, False, "bad"), {}, "fail", "bad"),
         (Score(0.5), {"at_least": 0.5}, "pass", ""),
@@ -55,16 +56,23 @@ def test_a_score_becomes_an_outcome_by_its_verdict_and_its_bounds(score, bounds,
     assert made.name == "asked"
 
 
+def test_a_number_that_nothing_decides_about_is_an_error():
+    """Neither the scorer nor a bound says whether it is good, whoever wrote the scorer."""
+    with pytest.raises(UsageError, match=r"asked gave 0\.3 without a verdict") as wrong:
+        outcome_of(Expectation("x", Asked()), Score(0.3))
+    assert "at_least" in wrong.value.hint
+
+
 def test_an_outcome_carries_label_metric_weight_and_both_metadata():
     """The expectation's metadata and the scorer's are put together; of a key of both, neither is lost."""
     expectation = Expectation(
         "x", Asked(), weight=2, metric="tone", label="is kind", metadata={"a": 1, "b": 1}
     )
-    made = outcome_of(expectation, Score(1.0, metadata={"b": 2}, named={"n": 0.5}))
+    made = outcome_of(expectation, Score(1.0, True, metadata={"b": 2}, named={"n": 0.5}))
     assert (made.name, made.weight, made.metric) == ("is kind", 2, "tone")
     assert made.metadata == {"a": 1, "b": 2, "given": {"b": 1}}
     own = Expectation("x", Asked(), metadata={"b": 1, "given": 3})
-    kept = outcome_of(own, Score(1.0, metadata={"b": 2}))
+    kept = outcome_of(own, Score(1.0, True, metadata={"b": 2}))
     assert kept.metadata == {"b": 2, "given": {"b": 1, "given": 3}}
     assert made.named == {"n": 0.5}
 

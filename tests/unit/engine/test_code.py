@@ -268,7 +268,7 @@ asyncio.run(main())
 """
     ended = subprocess.run([sys.executable, "-c", script], check=False)
     assert ended.returncode == 9
-    assert [words.split()[0] for words in last_words(crumbs)] == ["grader.py:get_assert"]
+    assert [word.text.split()[0] for word in last_words(crumbs)] == ["grader.py:get_assert"]
     assert last_words(tmp_path / "none") == []
 
 

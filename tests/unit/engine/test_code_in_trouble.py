@@ -293,7 +293,7 @@ async def test_notes_of_what_runs_are_written_by_thread_and_gone_at_the_end(tmp_
         current.set(Sink("case 7"))
         task = asyncio.create_task(host.call(work, name="grader.py:get_assert"))
         await until(begun.is_set)
-        assert last_words(crumbs) == ["grader.py:get_assert  case 7"]
+        assert [word.text for word in last_words(crumbs)] == ["grader.py:get_assert  case 7"]
         gate.set()
         await task
         assert last_words(crumbs) == []

@@ -25,7 +25,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.expect import Expectation
 from evenhand.core.score import check
-from evenhand.engine import door
+from evenhand.engine import door, tasks
 from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
@@ -149,10 +149,11 @@ async def test_a_call_goes_on_while_anybody_waits_for_it(tmp_path, until):
     bench = Bench(example(2, asking(model, "the same")), tmp_path)
     run = asyncio.create_task(bench.runner.run())
     await until(lambda: model.in_flight == 1)
-    bench.runner._workers[0].cancel()
+    next(iter(bench.runner._seats)).cancel()
     await run
     with await bench.close() as file:
-        assert [trial.output for trial in file.trials()] == ["yes"]
+        assert [trial.output for trial in file.trials()] == [None, "yes"]
+        assert file.trial(0).error.message == "its code cancelled the task that it runs in"
     assert len(model.asked) == 1
 
 
@@ -424,7 +425,7 @@ async def test_the_dead_sessions_last_words_are_handed_on(tmp_path):
 def test_without_uvloop_there_is_asyncios_own_loop(monkeypatch):
     """It is not to be had everywhere."""
     monkeypatch.setitem(sys.modules, "uvloop", None)
-    loop = door._new_loop()
+    loop = tasks.new_loop()
     try:
         assert isinstance(loop, asyncio.BaseEventLoop)
     finally:
@@ -564,7 +565,7 @@ def test_a_second_interrupt_breaks_into_code_that_keeps_the_loop_from_turning(tm
         from evenhand.testing import example
 
         if sys.argv[2] == "asyncio":
-            door._new_loop = asyncio.new_event_loop
+            sys.modules["uvloop"] = None
         begun = []
 
         async def blocks():

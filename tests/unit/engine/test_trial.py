@@ -291,7 +291,7 @@ async def test_a_scorer_that_gives_no_number_is_an_error_and_its_neighbours_are_
 @pytest.mark.parametrize("value", [Numeric(0.5), Fraction(1, 2), True, 1])
 async def test_a_number_of_another_make_becomes_a_plain_one(value):
     """So that it can be written, and read back as the same number."""
-    result = await trial_of(expecting(lambda _: Score(value, named={"n": value}))).settle()
+    result = await trial_of(expecting(lambda _: Score(value, True, named={"n": value}))).settle()
     outcome = result.outcomes[0]
     assert outcome.outcome == "pass"
     assert type(outcome.score) is type(outcome.named["n"]) is float

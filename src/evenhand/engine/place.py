@@ -1,0 +1,31 @@
+"""Which code is the user's, and which line of it is running."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from pathlib import Path
+
+_OURS = f"{Path(__file__).parent.parent}{os.sep}"
+_PYTHONS = f"{Path(os.__file__).parent}{os.sep}"
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def is_users(file: str) -> bool:
+    """Whether a code object's file is the user's: neither Python's, nor an installed package's, nor ours.
+
+    Code that was typed in a notebook, or that stands in a config, is the user's.
+    """
+    if file.startswith(
+        (_OURS, _PYTHONS, "<frozen", "<string>")
+    ):  # <string>: what dataclasses write
+        return False
+    return not any(folder in file for folder in _INSTALLED)
+
+
+def users_line() -> str:
+    """The innermost line of the user's code that led here, as `file:line`; empty where there is none."""
+    frame = inspect.currentframe()
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""

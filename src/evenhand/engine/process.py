@@ -1,0 +1,159 @@
+"""The process that a run lives in: user code does not end it, and what it forks does not hold on to what is the run's.
+
+How this works: while a run is under way, `os._exit` is ours. In the run's own process it is an error of the trial whose
+code calls it, like `sys.exit`; where no trial is known (a thread of a library's, a file that is being imported) the
+process does end, but says so, and never with 0. In a process that was forked it is Python's own: `multiprocessing` ends
+its children with it.
+
+A forked child is a copy with all files open. It gives up those of the run: the lock, or else it would hold it as long
+as it lives; the store's files; and where results are printed to, or else whoever reads them would wait for it. A file
+is given up by opening /dev/null in its place, so that its number is not taken for another file. A child that returns
+from the user's function would go on with the run: it ends at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+import posix
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from evenhand.core.errors import CodeError
+from evenhand.engine.breadcrumbs import Breadcrumbs
+from evenhand.engine.place import users_line
+from evenhand.engine.trial import present
+
+NO_VERDICT = 3
+"""The exit code of a run without a verdict."""
+
+python_exit = os._exit
+
+
+class _Process:
+    """What is known of the run's own process; the same object, changed, in a child."""
+
+    users: int = 0
+    """How many are inside `own_process`."""
+    pid: int = 0
+    child: bool = False
+    crumbs: Breadcrumbs | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    loop_thread: int = 0
+
+
+_process = _Process()
+_given_up: set[int] = set()
+_files: list[Path] = []
+
+
+@contextlib.contextmanager
+def own_process() -> Iterator[None]:
+    """Inside, user code cannot end this process unseen, and what it forks gives up what is the run's."""
+    _once()
+    _process.users += 1
+    _process.pid = os.getpid()
+    os._exit = posix._exit = _exit  # noqa: SLF001  # pyright: ignore (the same function under two names)
+    try:
+        yield
+    finally:
+        _process.users -= 1
+        if not _process.users:
+            os._exit = posix._exit = python_exit  # noqa: SLF001  # pyright: ignore (see above)
+
+
+@contextlib.contextmanager
+def run_in_process(crumbs: Breadcrumbs | None, files: Iterable[Path]) -> Iterator[None]:
+    """The same around a run on the running loop.
+
+    Args:
+        crumbs: Where to note how the process ended.
+        files: The run's own, and those beside them whose names begin like theirs.
+    """
+    before = (_process.crumbs, _process.loop, _process.loop_thread, list(_files))
+    _process.crumbs, _process.loop = crumbs, asyncio.get_running_loop()
+    _process.loop_thread = threading.get_ident()
+    _files.extend(files)
+    try:
+        with own_process():
+            yield
+    finally:
+        _process.crumbs, _process.loop, _process.loop_thread, _files[:] = before
+
+
+@contextlib.contextmanager
+def not_for_children(*numbers: int) -> Iterator[None]:
+    """Inside, a forked child does not keep these file numbers."""
+    _given_up.update(numbers)
+    try:
+        yield
+    finally:
+        _given_up.difference_update(numbers)
+
+
+def end_if_forked(name: str) -> None:
+    """Ends a child that comes back from a function of the user's: the run goes on in the process that forked it."""
+    if _process.child:
+        _say(
+            f"{name} forked a process that returned from it; it was ended, and the run goes on without it"
+        )
+        python_exit(1)
+
+
+def _exit(status: int) -> None:
+    if os.getpid() != _process.pid:
+        python_exit(status)
+    place = users_line()
+    trial = present.get()
+    if trial is not None:
+        trial.blame(CodeError(f"it called os._exit({status})", hint=place))
+        raise SystemExit(status)
+    what = f"{place or 'a library'} called os._exit({status})"
+    if _process.crumbs is not None:
+        _process.crumbs.note_end(what)
+        what += "; what was received is kept: `evenhand resume` goes on"
+    _say(f"ended without a verdict: {what}")
+    python_exit(NO_VERDICT)
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"evenhand: {line}\n".encode("utf-8", "replace"))
+
+
+@functools.cache
+def _once() -> None:
+    os.register_at_fork(after_in_child=_in_child)
+
+
+def _in_child() -> None:
+    if not _process.users or os.getpid() == _process.pid:
+        return
+    _process.child = True
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in {*_numbers_of(_files), *_given_up}:
+        with contextlib.suppress(OSError):
+            os.dup2(nowhere, number, inheritable=False)
+    os.close(nowhere)
+    if _process.loop is not None and threading.get_ident() == _process.loop_thread:
+        # An async function forked: as soon as it waits for something, the child would go on with the run.
+        _process.loop.call_soon(python_exit, 1)
+
+
+def _numbers_of(files: Iterable[Path]) -> Iterator[int]:
+    """The numbers under which these files are open, and those beside them whose names begin like theirs."""
+    known: set[tuple[int, int]] = set()
+    for file in files:
+        for path in file.parent.glob(f"{file.name}*"):
+            with contextlib.suppress(OSError):
+                about = path.stat()
+                known.add((about.st_dev, about.st_ino))
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208 (numbers, and no files)
+        with contextlib.suppress(OSError, ValueError):
+            number = int(name)
+            about = os.fstat(number)
+            if number > 2 and (about.st_dev, about.st_ino) in known:
+                yield number

@@ -1,0 +1,205 @@
+"""Coroutines that user code never awaits, and threads that it leaves running: what they expect must not vanish.
+
+How this works: Python calls `warnings._warn_unawaited_coroutine` for each coroutine that goes without ever having been
+run. While a run is under way that function is ours: a coroutine that the user's code made is a problem of its trial, as
+whatever it would have expected was never expected. The trial is the one whose `expect` the coroutine holds; else the
+one for which code is running, as a coroutine goes when the function that made it ends. Python can tell where it was
+made (`cr_origin`) at the cost of 40 ns each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import gc
+import inspect
+import linecache
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import CoroutineType, FunctionType, MethodType
+from typing import Any, cast
+
+from evenhand.core.errors import CodeError
+from evenhand.core.expect import Recorder
+from evenhand.engine.place import is_users
+from evenhand.engine.trial import LiveTrial, present
+
+DEPTH = 3
+LOOKED_AT = 200
+"""Objects that are looked at in search of a trial's `expect`: data may hold millions."""
+
+_WARN = "_warn_unawaited_coroutine"
+
+
+@contextlib.contextmanager
+def strays_told(*, warn: bool = False) -> Iterator[None]:
+    """Inside, coroutines of the user's that are never awaited are problems of their trials.
+
+    Args:
+        warn: Have Python warn of them as well.
+    """
+    python = cast(
+        "Callable[[CoroutineType[Any, Any, Any]], None] | None", getattr(warnings, _WARN, None)
+    )
+    if python is None:  # an interpreter with other internals: it warns, and that is all
+        yield
+        return
+    collecting = False
+
+    def collect(phase: str, _: Mapping[str, int]) -> None:
+        nonlocal collecting
+        collecting = phase == "start"
+
+    def told(coro: CoroutineType[Any, Any, Any]) -> None:
+        place = _made_at(coro)
+        trial = _holder(coro) or (None if collecting else present.get())
+        if trial is None or not place:
+            python(coro)
+            return
+        trial.blame(_unawaited(coro, place))
+        if warn:
+            python(coro)
+
+    depth = sys.get_coroutine_origin_tracking_depth()
+    sys.set_coroutine_origin_tracking_depth(max(depth, 1))
+    setattr(warnings, _WARN, told)
+    gc.callbacks.append(collect)
+    try:
+        yield
+    finally:
+        gc.callbacks.remove(collect)
+        setattr(warnings, _WARN, python)
+        sys.set_coroutine_origin_tracking_depth(depth)
+
+
+def tell_of_the_unawaited() -> None:
+    """Finds the coroutines that were never run and are still held by something: called at the end of a run."""
+    gc.collect()
+    for thing in gc.get_objects():
+        if type(thing) is not CoroutineType:
+            continue
+        coro = cast("CoroutineType[Any, Any, Any]", thing)
+        if inspect.getcoroutinestate(coro) != inspect.CORO_CREATED:
+            continue
+        trial, place = _holder(coro), _made_at(coro)
+        if trial is not None and place:
+            trial.blame(_unawaited(coro, place))
+            coro.close()
+
+
+async def threads_over(limit_s: float, known: Collection[threading.Thread]) -> None:
+    """Waits for threads that user code left running and that can still expect something; called at the end of a run.
+
+    Args:
+        limit_s: For so many seconds at most. That one goes on then is a problem of its trial.
+        known: Those that were there before, and are none of its trials'.
+    """
+    end = time.monotonic() + limit_s
+    waited: dict[int, tuple[threading.Thread, LiveTrial]] = {}
+    for thread in threading.enumerate():
+        ours = thread in known or thread.name.startswith("evenhand-")
+        trial = None if ours else _thread_of(thread)
+        if trial is not None and trial.over:
+            waited[id(thread)] = thread, trial
+    for thread, trial in waited.values():
+        while thread.is_alive() and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        if thread.is_alive():
+            trial.blame(
+                CodeError(
+                    f"the thread {thread.name} was still running when the run ended: what it expects is not known",
+                    hint="Join it before the function returns.",
+                )
+            )
+
+
+def _thread_of(thread: threading.Thread) -> LiveTrial | None:
+    """The trial whose `expect` is within reach of what a thread is running."""
+    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] (documented)
+    while frame is not None:
+        trial = _within(frame.f_locals.values())
+        if trial is not None:
+            return trial
+        frame = frame.f_back
+    return None
+
+
+def holds(thing: object, trial: LiveTrial) -> bool:
+    """Whether what a coroutine was given leads to the trial's `expect`."""
+    return _holder(thing) is trial
+
+
+def _holder(coro: object) -> LiveTrial | None:
+    """The trial whose `expect` this coroutine was given, in an argument or in a variable of where it stands."""
+    frame = getattr(coro, "cr_frame", None)
+    return None if frame is None else _within(frame.f_locals.values())
+
+
+def _within(values: Iterable[object]) -> LiveTrial | None:
+    """The trial of the first `expect` that these values lead to."""
+    waiting: list[tuple[object, int]] = [(value, 0) for value in values]
+    for looked_at, (value, depth) in enumerate(waiting):
+        if isinstance(value, (Recorder, LiveTrial)):
+            trial = value.trial if isinstance(value, Recorder) else value
+            return trial if isinstance(trial, LiveTrial) else None
+        if looked_at >= LOOKED_AT:
+            break
+        if depth < DEPTH:
+            waiting += [(inner, depth + 1) for inner in _inside(value)]
+    return None
+
+
+def _inside(value: object) -> list[object]:
+    """What can be reached through a value, without running any code of the user's."""
+    if isinstance(value, (str, bytes, int, float, type)) or value is None:
+        return []
+    if type(value) in (list, tuple, set, frozenset):
+        return list(cast("list[object]", value))[:LOOKED_AT]
+    if type(value) is dict:
+        return list(cast("dict[object, object]", value).values())[:LOOKED_AT]
+    if isinstance(value, MethodType):
+        return [value.__self__]
+    if isinstance(value, FunctionType):
+        cells = value.__closure__ or ()
+        return [content for cell in cells if (content := _content(cell)) is not None]
+    if isinstance(value, functools.partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    if isinstance(value, CoroutineType):
+        frame = value.cr_frame
+        return [] if frame is None else list(frame.f_locals.values())
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return []
+    return list(own.values())[:LOOKED_AT] if type(own) is dict else []
+
+
+def _content(cell: Any) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable that has no value yet
+        return None
+
+
+def _made_at(coro: CoroutineType[Any, Any, Any]) -> str:
+    """Where the user's code made a coroutine, as `file:line`; empty for one that it did not make, and is not of it."""
+    origin = coro.cr_origin
+    if origin and is_users(origin[0][0]):
+        return f"{origin[0][0]}:{origin[0][1]}"
+    code = coro.cr_code
+    return f"{code.co_filename}:{code.co_firstlineno}" if is_users(code.co_filename) else ""
+
+
+def _unawaited(coro: CoroutineType[Any, Any, Any], place: str) -> CodeError:
+    name = coro.__qualname__.rpartition("<locals>.")[2]
+    file, _, number = place.rpartition(":")
+    line = linecache.getline(file, int(number)).strip()
+    return CodeError(
+        f"{Path(file).name}:{number}: {name}() was never awaited: nothing in it has run",
+        hint=f"Write await in front of the call, in an async def. {place}: {line}".rstrip(": "),
+    )

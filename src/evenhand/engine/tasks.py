@@ -1,0 +1,149 @@
+"""The run's event loop and its tasks, and what user code cannot do to them.
+
+How this works: everything async of a run shares one loop, the user's code too. Tasks are made by a factory of ours.
+Those of the run are `OwnTask`s: they know on which trial they are at work, and another trial's code cannot cancel them.
+What a trial does to the task that it runs in is its own error, and is undone: `by_user` counts such cancellations, so
+that they are not taken for the run's. A task that user code starts belongs to its trial, which waits for it, if it was
+given the trial's `expect`; all others are plain ones, and the application's own business.
+
+The loop does not stop because user code says `loop.stop()`, or because a task of the user's ends with SystemExit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import Coroutine, Iterator
+from typing import Any, TypeVar
+
+from evenhand.core.errors import CodeError
+from evenhand.engine.capture import in_user_code
+from evenhand.engine.place import users_line
+from evenhand.engine.strays import holds
+from evenhand.engine.trial import LiveTrial, present, task_error
+
+T = TypeVar("T")
+
+left_behind: list[asyncio.Task[Any]] = []
+"""Tasks that did not end though they were cancelled."""
+
+
+class OwnTask(asyncio.Task[T]):
+    """A task of the run's.
+
+    Attributes:
+        trial: The trial that it is at work on.
+        by_user: How many of its cancellations came from that trial's code, and were not taken back.
+    """
+
+    trial: LiveTrial | None = None
+    by_user: int = 0
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Cancels it, unless code of another trial asks for that."""
+        caller = present.get() if in_user_code() else None
+        if caller is not None and caller is not self.trial:
+            caller.blame(
+                CodeError("it cancelled tasks of the run that are not its own", hint=users_line())
+            )
+            return False
+        if caller is not None:
+            self.by_user += 1
+        return super().cancel(msg)
+
+    def uncancel(self) -> int:
+        """Takes one cancellation back."""
+        self.by_user = max(0, self.by_user - 1)
+        return super().uncancel()
+
+
+@contextlib.contextmanager
+def own_tasks() -> Iterator[None]:
+    """Inside, the running loop makes its tasks as this module says."""
+    loop = asyncio.get_running_loop()
+    before = loop.get_task_factory()
+    loop.set_task_factory(_task)
+    try:
+        yield
+    finally:
+        loop.set_task_factory(before)
+
+
+def _task(loop: asyncio.AbstractEventLoop, work: Any, **more: Any) -> asyncio.Task[Any]:
+    trial = present.get()
+    if trial is None or not in_user_code():
+        own = OwnTask(work, loop=loop, **more)
+        own.trial = trial
+        return own
+    if holds(work, trial):
+        expecting = OwnTask(work, loop=loop, **more)
+        expecting.trial = trial
+        trial.started(expecting)
+        return expecting
+    task = asyncio.Task(work, loop=loop, **more)
+    task.add_done_callback(_ended)
+    return task
+
+
+def _ended(task: asyncio.Task[Any]) -> None:
+    """Notes what would have ended the process, had the loop let it."""
+    # `task.exception()` would count as looked at, and asyncio tells of the others.
+    error = getattr(task, "_exception", None)
+    trial = present.get()  # the callback's context is that of the code that started the task
+    if isinstance(error, (SystemExit, KeyboardInterrupt)) and trial is not None:
+        task.exception()
+        trial.blame(task_error(task, error))
+
+
+def new_loop() -> asyncio.AbstractEventLoop:
+    """A loop that user code cannot stop. Of uvloop's kind where that is installed: it halves what a call costs us."""
+    try:
+        from uvloop import Loop  # noqa: PLC0415 (not there on Windows)
+    except ImportError:
+        from asyncio import SelectorEventLoop as Loop  # noqa: PLC0415 (where there is no other)
+    return _unstoppable(Loop)()
+
+
+@functools.cache
+def _unstoppable(kind: Any) -> Any:
+    class Unstoppable(kind):
+        def stop(self) -> None:
+            trial = present.get() if in_user_code() else None
+            if trial is None:
+                super().stop()
+            else:
+                trial.blame(CodeError("it stopped the event loop of the run", hint=users_line()))
+
+    return Unstoppable
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """What this coroutine returns, whatever ends the loop before it does but an interrupt."""
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        loop = runner.get_loop()
+        loop.set_task_factory(_task)
+        task = loop.create_task(work)
+        while not task.done():
+            try:
+                runner.run(_awaited(task))
+            except (SystemExit, RuntimeError):
+                # A task of the user's ended with SystemExit, or the loop was stopped: neither is the end of the run.
+                if loop.is_closed():
+                    raise
+        return task.result()
+
+
+def leave_behind(task: asyncio.Task[Any]) -> None:
+    """Forgets a task that does not end, so that nobody waits for it when the loop is closed."""
+    asyncio._unregister_task(task)  # noqa: SLF001 (documented, for those who make tasks of their own)
+    task._log_destroy_pending = False  # noqa: SLF001  # pyright: ignore (asyncio's own way to say: this is known)
+    left_behind.append(task)
+    # Python would take it apart as it ends, and so run its code once more, without a loop and without an end.
+    import ctypes  # noqa: PLC0415 (seldom)
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))
+
+
+async def _awaited(task: asyncio.Task[T]) -> T:
+    return await task
