@@ -180,7 +180,9 @@ async def _settle(
     limits = Limits(concurrency, wanted or START)
     cached = options.cache if settings.cache is None else settings.cache
     cache = Cache.open(cache_folder(settings.cached_in or home), note) if cached else None
-    budget = Budget(_most(plan, settings), journal.spent_usd)
+    budget = Budget(_most(plan, settings), journal.spent_usd, note)
+    for bill in journal.bills:
+        budget.remember(*bill)
     time_limit_s = settings.time_limit_s or options.time_limit_s
     host = CodeHost(time_limit_s, _crumbs(journal.path))
     desk = CallDesk(

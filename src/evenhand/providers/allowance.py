@@ -59,6 +59,11 @@ def most_written(body: Mapping[str, Any], own: Sequence[str]) -> int:
     return (longest if limited else max(longest, LONGEST_REPLY)) * several
 
 
+def hidden(longest: int) -> int:
+    """The tokens that may be billed beyond the longest reply, by a vendor who does not count its reasoning as one."""
+    return max(0, LONGEST_REPLY - longest) if longest else 0
+
+
 def _settings(body: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for name, value in body.items():
         if name in _INSIDE and isinstance(value, Mapping):

@@ -24,7 +24,7 @@ from evenhand.core.errors import (
 from evenhand.core.message import CHATS, Prompt, Reply, Task, ToolCall, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import anthropic, completion, http, openai, responses
-from evenhand.providers.allowance import most_written
+from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.chat import address_of, count, finish
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound, cost, is_price, price_of
@@ -109,6 +109,7 @@ class AppCall:
         self.streams = bool(self.body.get("stream"))
         meant = {name: self.headers[name] for name in _MEANT if name in self.headers}
         identity = encode({"body": self.body, "headers": meant, "url": address_of(self.url)})
+        longest = self._longest()
         self.asked = Request(
             identity=identity,
             key=digest(identity),
@@ -117,7 +118,8 @@ class AppCall:
             or self.body.get("temperature") == 0
             or self.body.get("seed") is not None,
             tokens_in=len(self.sent) // 4,
-            cost_bound_usd=bound(self.price, len(self.sent), self._longest()),
+            cost_bound_usd=bound(self.price, len(self.sent), longest),
+            cost_hidden_usd=bound(self.price, 0, hidden(longest)) or 0.0,
         )
 
     @classmethod

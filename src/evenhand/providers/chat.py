@@ -20,7 +20,7 @@ from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import http
-from evenhand.providers.allowance import most_written
+from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound
 from evenhand.providers.structured import WithSchema, with_schema
@@ -155,6 +155,7 @@ class ChatProvider:
             deterministic=deterministic,
             tokens_in=len(body) // 4,
             cost_bound_usd=bound(self.price, len(body), limit),
+            cost_hidden_usd=bound(self.price, 0, hidden(limit)) or 0.0,
         )
 
     async def send(self, request: Request, host: Host) -> Answer:
