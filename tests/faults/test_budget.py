@@ -146,7 +146,7 @@ def test_honest_prices_are_never_passed(
 ) -> None:
     """Random limits, budgets, judges and numbers in flight, run and resumed; the seed is printed."""
     seed = random.randrange(10**6)
-    print(f"seed {seed}")
+    print(f"seed {seed}")  # noqa: T201 (to run it again)
     rng = random.Random(seed)
     for number in range(5):
         served = vendor(lambda body: rng.randint(0, allowed(body)), latency_s=0.001)

@@ -14,6 +14,7 @@ from evenhand.core.case import Case
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.provider import Provider
+from evenhand.core.ranges import REPEATS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -81,8 +82,9 @@ class EvalSet:
         wrong: list[str] = []
         if not name.strip() or "\n" in name:
             wrong.append("a set needs a name of one line")
-        if repeats < 1:
-            wrong.append(f"repeats is {repeats}, less than 1")
+        problem = REPEATS.problem("repeats", repeats)
+        if problem:
+            wrong.append(problem)
         if isinstance(tags, str):
             wrong.append(_no_tags(tags))
         referees: Sequence[Referee] = () if callable(compare) else compare

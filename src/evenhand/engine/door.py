@@ -21,6 +21,7 @@ from evenhand import __version__
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, SECONDS
 from evenhand.core.run import CallRecord, RunMeta
 from evenhand.engine.breadcrumbs import last_words
 from evenhand.engine.budget import UNPRICED, Budget, unpriced
@@ -110,7 +111,8 @@ def run(
         tell: Told each trial's result as soon as it is settled, in the plan's order.
 
     Raises:
-        UsageError: `resume` is a run of another plan, or a budget is set and the price of a model is not known.
+        UsageError: `resume` is a run of another plan, a setting is out of its range, or a budget is set and the price
+            of a model is not known.
         StoreError: The run cannot be kept, or another process is writing it.
     """
     return waited_for(
@@ -138,6 +140,7 @@ async def settle(
 ) -> Finished:
     """Runs a plan on the running loop; see `run`."""
     settings = settings or Settings()
+    _look_at_numbers(settings)
     _look_at_prices(plan, settings)
     note = note or (lambda _: None)
     home = resume.parent.parent if resume else settings.home or home_for(_source(plan))
@@ -292,6 +295,13 @@ def _few_collections() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+def _look_at_numbers(settings: Settings) -> None:
+    """Refuses what is in no range, before there is a run: with NaN for a budget, nothing would ever be too much."""
+    CONCURRENCY.check("concurrency", settings.concurrency)
+    BUDGET_USD.check("max_cost_usd", settings.max_cost_usd)
+    SECONDS.check("time_limit_s", settings.time_limit_s)
 
 
 def _look_at_prices(plan: Plan, settings: Settings) -> None:

@@ -13,10 +13,12 @@ from typing import Any, cast
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Task
 from evenhand.core.provider import Provider
+from evenhand.core.ranges import MILLISECONDS
 from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.documents.tree import read_document
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.options import number
 from evenhand.promptfoo.template import render
 from evenhand.promptfoo.transform import split_reference
 from evenhand.providers.catalog import create, key_missing
@@ -247,8 +249,8 @@ class Models:
         if isinstance(path, Path):
             self.files.add(path)
         self.files.update(getattr(provider, "files", ()))
-        delay = fields.get("delay")
-        if isinstance(delay, (int, float)) and delay > 0:
+        delay = number(fields.get("delay"), place, "delay", self._findings, MILLISECONDS)
+        if delay:
             provider = Paused(provider, delay / 1000)
         changes = transform if isinstance(transform, str) else ""
         return [Column(provider, names, changes, place, settings)]

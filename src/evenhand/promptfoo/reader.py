@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.ranges import REPEATS
 from evenhand.core.secrets import redacted
 from evenhand.documents.findings import At, Findings, did_you_mean
 from evenhand.documents.tree import read_document
@@ -335,7 +336,7 @@ class TestReader:
         for key, value in options.items():
             place = at("options", key)
             if key == "repeat":
-                number(value, place, "repeat", self._findings, 1)
+                number(value, place, "repeat", self._findings, REPEATS)
             elif key not in _OPTIONS:
                 self._findings.hint(
                     place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS)
@@ -364,7 +365,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _repeats(given: object) -> int | None:
-    return int(given) if isinstance(given, (int, float)) and given >= 1 else None
+    return int(given) if given in REPEATS and isinstance(given, (int, float)) else None
 
 
 def _names(given: object) -> tuple[str, ...] | None:

@@ -19,6 +19,7 @@ from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
+from evenhand.core.ranges import MILLISECONDS
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
@@ -251,14 +252,12 @@ def seconds(config: Mapping[str, Any], id: str, name: str = "timeoutMs") -> floa
     """
     given = config.get(name) or 300_000
     try:
-        value = float(given) / 1000
-    except (TypeError, ValueError):
+        value = float(given)
+    except (TypeError, ValueError, OverflowError):
         value = 0.0
-    if not 0 < value < float("inf"):
-        raise UsageError(
-            f"provider '{id}': {name} is {given!r}", hint="It is a number of milliseconds."
-        )
-    return value
+    if value not in MILLISECONDS or not value:
+        raise UsageError(f"provider '{id}': {MILLISECONDS.problem(name, given) or f'{name} is 0'}")
+    return value / 1000
 
 
 def read_as(kind: type[T], decoder: msgspec.json.Decoder[T], body: bytes, what: str) -> T:

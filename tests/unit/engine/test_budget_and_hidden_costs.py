@@ -122,7 +122,7 @@ def test_hidden_reasoning_on_every_call_passes_the_budget_by_no_more_than_its_fi
 def test_overshoot_is_none_with_honest_bounds_and_small_without(runs):
     """Random worst prices, bills, budgets, models and numbers in flight; the seed is printed."""
     seed = random.randrange(10**6)
-    print(f"seed {seed}")
+    print(f"seed {seed}")  # noqa: T201 (to run it again)
     rng = random.Random(seed)
     for number in range(12):
         limit, honest = rng.choice((0.05, 0.5, 5.0)), number % 2 == 0

@@ -13,6 +13,7 @@ from evenhand.core.contest import Referee
 from evenhand.core.errors import ScoreError
 from evenhand.core.message import Task
 from evenhand.core.provider import Provider
+from evenhand.core.ranges import NOT_NEGATIVE
 from evenhand.documents.findings import At, Findings, did_you_mean
 from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
@@ -182,7 +183,7 @@ class AssertionReader:
         findings = self._findings
         weight, threshold = raw.get("weight"), raw.get("threshold")
         if weight is not None:
-            weight = number(weight, at("weight"), "weight", findings, 0)
+            weight = number(weight, at("weight"), "weight", findings, NOT_NEGATIVE)
         if threshold is not None:
             threshold = number(threshold, at("threshold"), "threshold", findings)
         return Assertion(
