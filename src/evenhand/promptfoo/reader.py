@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.errors import Problem
 from evenhand.core.ranges import REPEATS
 from evenhand.core.secrets import redacted
 from evenhand.documents.findings import At, Findings, did_you_mean
@@ -20,7 +21,7 @@ from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.options import number
 from evenhand.promptfoo.row import Row, Source
 from evenhand.promptfoo.scoring import scoring_problems
-from evenhand.promptfoo.template import has_tags
+from evenhand.promptfoo.template import check, has_tags
 from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.variables import VariableReader
 
@@ -76,6 +77,7 @@ class TestReader:
         self._defaults = Defaults()
         self._assert_at: At = lambda *path: config.at("defaultTest", *path)
         self._of_defaults: Expected | None = None
+        self._problems: dict[int, Problem] = {}
         self._shared: dict[str, Expected] = {}
         self._shown_of_defaults: Mapping[str, Any] | None = None
         self.known: Mapping[str, Sequence[str]] = {}
@@ -91,16 +93,43 @@ class TestReader:
         """The tests, in their order."""
         self._checking = self._variables.checking = checking
         findings = self._findings if checking else Findings()
+        number = 0
         for source in self._sources:
             for row in source.rows(findings):
-                test = self._test(row)
-                if test is not None:
-                    yield test
+                number += 1
+                test = self._found(row)
+                if test is None:
+                    continue
+                if checking and test.problem is not None:
+                    self._problems[number] = test.problem
+                elif self._problems:
+                    test.problem = self._problems.get(number)
+                yield test
 
     def one(self, row: Row) -> Test | None:
         """A single test, checked."""
         self._checking = self._variables.checking = True
-        return self._test(row)
+        return self._found(row)
+
+    def _found(self, row: Row) -> Test | None:
+        """A test, with what is wrong with it: that is an error of it alone. None where it cannot be told for one."""
+        with self._findings.apart() as unread:
+            self._read_asserts(row)
+        if self._checking and not self._acceptable(row):
+            return None
+        with self._findings.apart() as problems:
+            test = self._test(row)
+            if self._checking:
+                self._look_at_texts(test, row.at)
+        test.problem = test.expected.problem or next(iter((*unread, *problems)), None)
+        return test
+
+    def _look_at_texts(self, test: Test, at: At) -> None:
+        """Notes what cannot be filled in around a prompt."""
+        for name, text in (("prefix", test.prefix), ("suffix", test.suffix)):
+            wrong = check(text) if text and not test.literal else None
+            if wrong:
+                self._findings.problem(at("options", name), f"{name}: {wrong}")
 
     def told(self, test: Test) -> dict[str, Any]:
         """A test with its defaults, as a config would write it; for hooks."""
@@ -172,22 +201,22 @@ class TestReader:
         )
         found = self._shared.get(name)
         if found is None:
-            found = self._shared[name] = self._asserts.expected(
-                self._defaults.raw.get("assert"), options, self._assert_at, check=self._checking
-            )
+            with self._findings.apart() as problems:
+                found = self._asserts.expected(
+                    self._defaults.raw.get("assert"), options, self._assert_at, check=self._checking
+                )
+            found = replace(found, problem=found.problem or next(iter(problems), None))
+            self._shared[name] = found
         if options is self._defaults.options:
             self._of_defaults = found
         return found
 
-    def _test(self, row: Row) -> Test | None:
+    def _test(self, row: Row) -> Test:
         self._read_asserts(row)
         raw, defaults = row.value, self._defaults
-        if self._checking:
-            if not self._acceptable(row):
-                return None
-            if len(raw) > 1 or "vars" not in raw:
-                self._look_at_keys(raw, row.at)
-                self._look_at_references(raw, row.at)
+        if self._checking and (len(raw) > 1 or "vars" not in raw):
+            self._look_at_keys(raw, row.at)
+            self._look_at_references(raw, row.at)
         given = raw.get("vars")
         if row.data and isinstance(given, dict):
             variables, files, tagged = (

@@ -9,7 +9,7 @@ from typing import Any, cast
 from evenhand.documents.findings import At, Findings, did_you_mean, matching
 from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.code_files import file_problems
-from evenhand.promptfoo.template import has_tags
+from evenhand.promptfoo.template import check, has_tags
 from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.variable_code import is_code
 from evenhand.promptfoo.variable_files import is_bytes, unreadable
@@ -74,6 +74,9 @@ class VariableReader:
                         self._look_at_file(text, name, at)
                 elif has_tags(text):
                     tagged.add(name)
+                    wrong = check(text) if self.checking else None
+                    if wrong:
+                        self._findings.problem(at("vars", name), wrong)
         return frozenset(files), frozenset(tagged)
 
     def look_at_data(self, variables: Mapping[str, Any], at: At) -> None:
