@@ -15,8 +15,8 @@ from evenhand.authoring.dataset import Dataset
 from evenhand.core.case import Case
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
-from evenhand.core.plan import MOST_TRIALS, counted
 from evenhand.core.provider import Provider
+from evenhand.core.ranges import REPEATS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,12 +87,9 @@ class EvalSet:
         wrong: list[str] = []
         if not name.strip() or "\n" in name:
             wrong.append("a set needs a name of one line")
-        if isinstance(repeats, bool) or not isinstance(repeats, int):  # pyright: ignore[reportUnnecessaryIsInstance] (users')
-            wrong.append(f"repeats is {repeats!r}, not a whole number")
-        elif repeats < 1:
-            wrong.append(f"repeats is {repeats}, less than 1")
-        elif repeats > MOST_TRIALS:
-            wrong.append(f"repeats is {counted(repeats)}, more than {MOST_TRIALS:,}")
+        problem = REPEATS.problem("repeats", repeats)
+        if problem:
+            wrong.append(problem)
         if isinstance(tags, str):
             wrong.append(_no_tags(tags))
         referees: Sequence[Referee] = () if callable(compare) else compare

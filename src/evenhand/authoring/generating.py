@@ -20,6 +20,7 @@ from evenhand.core.errors import ConfigError, JudgeError, Problem, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.core.provider import Provider
+from evenhand.core.ranges import PER_DOCUMENT
 from evenhand.engine.door import Settings
 from evenhand.metrics.words import words
 from evenhand.scorers.judge_prompt import judge_prompt, template
@@ -31,7 +32,6 @@ from evenhand.store.catalogue import home_for
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
 LONGEST = 40_000
 """Characters of a document that are asked about at once; a longer one is asked about piece by piece."""
-MOST = 50
 NEAR = 0.8
 """Two questions of one document whose words have this much in common ask the same."""
 _SCHEMA: Mapping[str, Any] = {
@@ -98,8 +98,7 @@ def generate(
         BudgetStop: The next call could pass `max_cost_usd`; what was written is kept, and found again for nothing.
         StoreError: The run cannot be kept.
     """
-    if isinstance(per_document, bool) or not 1 <= per_document <= MOST:
-        raise UsageError(f"per_document is {per_document!r}, not from 1 to {MOST}")
+    PER_DOCUMENT.check("per_document", per_document)
     texts = documents if isinstance(documents, Mapping) else dict(_read(documents))
     pieces = [piece for name, text in texts.items() for piece in _pieces(name, text)]
     if not pieces:

@@ -14,6 +14,7 @@ from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import EvalPlan, plan_of
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan, Selection
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, REPEATS, ROWS
 from evenhand.engine.door import Settings, settle, waiting
 from evenhand.engine.runner import ShowProgress
 from evenhand.report.run import Run
@@ -51,7 +52,7 @@ async def run_async(
 
     Raises:
         ConfigError: All that is wrong with the sets.
-        UsageError: What it was given is no set, or a number is too small.
+        UsageError: What it was given is no set, or a number is out of its range.
         NothingSelected: There is nothing to run.
         StoreError: The run cannot be kept.
     """
@@ -74,11 +75,13 @@ def _planned(
         for given in cast("Sequence[object]", sets)
         if not isinstance(given, EvalSet)
     ]
-    least = {"first": selection.first, "repeats": selection.repeats}
-    least["concurrency"] = settings.concurrency
-    wrong += [f"{name} is {n}, less than 1" for name, n in least.items() if n is not None and n < 1]
-    if settings.max_cost_usd is not None and settings.max_cost_usd < 0:
-        wrong.append(f"max_cost_usd is {settings.max_cost_usd}, less than 0")
+    numbers = (
+        ROWS.problem("first", selection.first),
+        REPEATS.problem("repeats", selection.repeats),
+        CONCURRENCY.problem("concurrency", settings.concurrency),
+        BUDGET_USD.problem("max_cost_usd", settings.max_cost_usd),
+    )
+    wrong += filter(None, numbers)
     if wrong:
         raise UsageError(f"run: {'; '.join(wrong)}", hint="Write run(evals, others, first=10).")
     # A set that was typed in a notebook or at a prompt has no file: its runs are kept in the current folder.

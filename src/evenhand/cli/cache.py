@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evenhand.cli.numbers import Number
+from evenhand.core.ranges import ROWS
+
 if TYPE_CHECKING:
     from evenhand.store.cache import Cache
 
@@ -46,9 +49,7 @@ def stats(store: Cache) -> None:
 
 @cache.command()
 @click.argument("key", default="")
-@click.option(
-    "--first", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
-)
+@click.option("--first", type=Number(ROWS), default=20, show_default=True, help="At most so many.")
 @click.pass_obj
 def explain(store: Cache, key: str, first: int) -> None:
     """List the replies it holds, newest first, and the request that each answers; those whose KEY begins so."""

@@ -7,7 +7,9 @@ import sys
 import click
 
 from evenhand.cli.exits import code_for_comparison
+from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing
+from evenhand.core.ranges import MARGIN
 
 
 @click.command(short_help="Say whether one run is better than another, on the same cases.")
@@ -23,7 +25,7 @@ from evenhand.cli.streams import printing
 )
 @click.option(
     "--margin",
-    type=float,
+    type=Number(MARGIN),
     metavar="X",
     help="Accept that B is worse by so much: 0.05 is 5 points of a pass rate.",
 )

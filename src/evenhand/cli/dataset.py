@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from evenhand.cli.exits import NO_VERDICT, PASSED
+from evenhand.cli.numbers import Number
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, SEED, SHOWN
 
 if TYPE_CHECKING:
     from evenhand.authoring.dataset import Dataset
@@ -27,10 +29,10 @@ def _asking(command: F) -> F:
     for option in reversed(
         (
             click.option("--to", required=True, type=_FILE, help="The file to write."),
-            click.option("-j", "--concurrency", type=click.IntRange(1), help="Calls in flight."),
+            click.option("-j", "--concurrency", type=Number(CONCURRENCY), help="Calls in flight."),
             click.option(
                 "--max-cost",
-                type=click.FloatRange(0),
+                type=Number(BUDGET_USD),
                 metavar="USD",
                 help="Send no call that could take it past this.",
             ),
@@ -54,7 +56,7 @@ def dataset() -> None:
 @dataset.command()
 @click.argument("file", type=_FILE)
 @click.option(
-    "--first", type=click.IntRange(0), default=_SHOWN, help="Show so many cases.  [default: 5]"
+    "--first", type=Number(SHOWN), default=_SHOWN, help="Show so many cases.  [default: 5]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def show(file: Path, first: int, as_json: bool) -> int:
@@ -121,7 +123,11 @@ def convert(file: Path, to: Path) -> int:
     help="The parts and their shares: dev=0.2,test=0.8.",
 )
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="Another draw for another number."
+    "--seed",
+    type=Number(SEED),
+    default=0,
+    show_default=True,
+    help="Another draw for another number.",
 )
 @click.option(
     "--by",
@@ -205,7 +211,7 @@ def enrich(
 @click.option("--model", required=True, metavar="MODEL", help="Who writes.")
 @click.option(
     "--per-document",
-    type=click.IntRange(1, 50),
+    type=Number(PER_DOCUMENT),
     default=5,
     show_default=True,
     help="Questions of each document.",

@@ -81,8 +81,8 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
                 findings.problem(place, error.message, error.hint)
                 return None
         wrong = problems(assertion)
-        for what, hint in wrong:
-            findings.problem(place, what, hint)
+        for what in wrong:
+            findings.problem(place, *what)
         if wrong:
             return None
         make = prepared(assertion)

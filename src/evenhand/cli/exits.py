@@ -12,6 +12,7 @@ from evenhand.core.errors import (
     ProviderError,
     StoreError,
 )
+from evenhand.core.ranges import EXIT_CODE
 from evenhand.core.run import RunStatus, VerdictWord
 from evenhand.stats.paired import Word
 
@@ -60,9 +61,17 @@ def code_for(
 
 
 def failed_code(env: Mapping[str, str]) -> int | None:
-    """What PROMPTFOO_FAILED_TEST_EXIT_CODE says; None where it says no number."""
-    text = env.get("PROMPTFOO_FAILED_TEST_EXIT_CODE") or ""
-    return int(text) & 0xFF if text.strip().isdecimal() else None
+    """What PROMPTFOO_FAILED_TEST_EXIT_CODE says; None where it says no number.
+
+    Raises:
+        UsageError: It is a number that no program can exit with.
+    """
+    name = "PROMPTFOO_FAILED_TEST_EXIT_CODE"
+    text = (env.get(name) or "").strip()
+    if not text.isdecimal():
+        return None
+    EXIT_CODE.check(name, float(text))
+    return int(text)
 
 
 def code_for_comparison(word: Word) -> int:

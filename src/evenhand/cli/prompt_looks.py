@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.exits import FAILED, PASSED
+from evenhand.cli.numbers import Number
 from evenhand.cli.prompts_here import (
     document_of,
     in_json,
@@ -18,6 +19,7 @@ from evenhand.cli.prompts_here import (
     say,
 )
 from evenhand.cli.streams import tell
+from evenhand.core.ranges import ROWS
 
 if TYPE_CHECKING:
     from evenhand.registry.doctor import Looked
@@ -63,7 +65,7 @@ def show(id_: str, *, as_json: bool) -> int:
 
 @click.command(short_help="Print the latest rows of a prompt's usage, or of its evals.")
 @click.argument("id_", metavar="ID")
-@click.option("--last", type=click.IntRange(1), default=10, show_default=True, help="How many.")
+@click.option("--last", type=Number(ROWS), default=10, show_default=True, help="How many.")
 @click.option("--evals", is_flag=True, help="Of its evals, instead of its usage.")
 @click.option("--promotions", is_flag=True, help="Of its promotions, instead.")
 def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:

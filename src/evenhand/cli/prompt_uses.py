@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
+from evenhand.cli.numbers import Number
 from evenhand.cli.prompts_here import in_json, plain, prompt_named, say
 from evenhand.cli.streams import tell
+from evenhand.core.ranges import SECONDS
 
 if TYPE_CHECKING:
     from evenhand.registry.sending import Rendered
@@ -76,7 +78,7 @@ def render(
 @click.option("--model", default="", metavar="ID", help="Instead of the prompt's own.")
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0, min_open=True),
+    type=Number(SECONDS),
     metavar="SECONDS",
     help="For the model.",
 )

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from evenhand.cli.numbers import Number
+from evenhand.core.ranges import MILLISECONDS, REPEATS, ROWS, SEED
+
 if TYPE_CHECKING:
     from evenhand.cli.asked import Asked
 
@@ -53,7 +56,7 @@ _WHICH = (
         "--filter-first-n",
         "-n",
         "first",
-        type=click.IntRange(1),
+        type=Number(ROWS),
         metavar="N",
         help="Only the first N tests.",
     ),
@@ -61,7 +64,7 @@ _WHICH = (
         "--sample",
         "--filter-sample",
         "sample",
-        type=click.IntRange(1),
+        type=Number(ROWS),
         metavar="N",
         help="Only N tests, drawn at random.",
     ),
@@ -69,7 +72,7 @@ _WHICH = (
         "--seed",
         "--filter-sample-seed",
         "seed",
-        type=int,
+        type=Number(SEED),
         default=0,
         show_default=True,
         help="For --sample.",
@@ -113,7 +116,7 @@ _WHICH = (
         metavar="NAME",
         help="Of prompt directories: only the case with this name.",
     ),
-    click.option("--repeat", type=click.IntRange(1), metavar="N", help="Ask everything N times."),
+    click.option("--repeat", type=Number(REPEATS), metavar="N", help="Ask everything N times."),
 )
 
 _OVER = (
@@ -164,7 +167,7 @@ _OVER = (
     ),
     click.option(
         "--delay",
-        type=click.FloatRange(0),
+        type=Number(MILLISECONDS),
         metavar="MS",
         help="Wait so many milliseconds before each call; calls follow one another then.",
     ),

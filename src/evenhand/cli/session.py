@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from evenhand.cli.exits import USAGE, code_for, failed_code
+from evenhand.cli.numbers import Number
 from evenhand.cli.streams import set_apart, tell
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, SECONDS
 from evenhand.scorers.rag.definitions import OURS, using_definitions
 
 if TYPE_CHECKING:
@@ -32,19 +34,19 @@ _SPENDING = (
         "--concurrency",
         "--max-concurrency",
         "concurrency",
-        type=click.IntRange(1),
+        type=Number(CONCURRENCY),
         help="Trials and calls in flight.",
     ),
     click.option(
         "--max-cost",
-        type=click.FloatRange(0),
+        type=Number(BUDGET_USD),
         metavar="USD",
         help="Send no call that could take the run past this.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of replies."),
     click.option(
         "--time-limit",
-        type=click.FloatRange(0, min_open=True),
+        type=Number(SECONDS),
         metavar="SECONDS",
         help="For one call of a function of yours.  [default: 60; 600 in eval sets]",
     ),
@@ -121,6 +123,7 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
     from evenhand.cli.offline import offline_answers  # noqa: PLC0415 (seldom)
     from evenhand.engine.process import own_process  # noqa: PLC0415 (once it is known what is asked)
 
+    failed_code(os.environ)  # one that is none is said before anything is paid for
     offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan, broken = asked.plan()

@@ -74,6 +74,11 @@ class Problem:
     slug: str = field(default="config", compare=False)
 
     def __str__(self) -> str:
+        return self.told + (f"\n  {self.hint}" if self.hint else "")
+
+    @property
+    def told(self) -> str:
+        """Where, and what is wrong, without the advice."""
         place = self.file
         with contextlib.suppress(OSError):  # the folder one stands in may be gone
             place = place.removeprefix(f"{Path.cwd()}{os.sep}")
@@ -81,7 +86,7 @@ class Problem:
             place += f":{self.line}"
             if self.column:
                 place += f":{self.column}"
-        return f"{place}: {self.what}" + (f"\n  {self.hint}" if self.hint else "")
+        return f"{place}: {self.what}"
 
 
 class ConfigError(UsageError):

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest
-from evenhand.core.errors import Problem, UsageError
+from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
@@ -46,6 +46,8 @@ class Step:
         alone: Nothing else is under way while it is. Such steps come before all others; see `RunOptions.some_alone`.
         contest: What is expected of it and the other trials of its case at once; None for nothing.
         test: What a config wrote of it, kept with the result; see `TrialResult.test`.
+        problem: Why it cannot come to a verdict, as far as its files say; None where it may. It is an error, and
+            nothing is asked for it.
     """
 
     index: int
@@ -61,6 +63,7 @@ class Step:
     alone: bool = False
     contest: Contest | None = None
     test: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    problem: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,19 @@ def counted(number: int) -> str:
 
 
 _READABLE = 10**18
+
+
+def refuse_if_nothing_is_left(plan: Plan, problems: Sequence[Problem]) -> None:
+    """Lets a plan pass of which something can be run, whatever is wrong with the rest.
+
+    Args:
+        problems: All that is wrong with parts of it.
+
+    Raises:
+        ConfigError: No trial of it can come to a verdict.
+    """
+    if problems and all(step.problem for step in plan.steps()):
+        raise ConfigError(problems, plan.hints)
 
 
 @dataclass(frozen=True, slots=True)

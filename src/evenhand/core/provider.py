@@ -43,6 +43,8 @@ class Request:
         deterministic: Asked the same again, the answer should be the same (temperature 0, or a seed).
         tokens_in: A guess at the tokens it sends, for rate limits.
         cost_bound_usd: More than this it cannot cost; None where the price is not known.
+        cost_hidden_usd: What it costs on top where a vendor bills the longest reply there is, whatever limit the
+            request sets: some do, for reasoning that nobody sees.
     """
 
     identity: bytes
@@ -51,6 +53,7 @@ class Request:
     deterministic: bool = True
     tokens_in: int = 0
     cost_bound_usd: float | None = None
+    cost_hidden_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

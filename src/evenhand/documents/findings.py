@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import glob
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -52,22 +53,46 @@ class Findings:
         self.hints: list[Problem] = []
         self._beyond = 0
         self._hinted: set[tuple[str, str]] = set()
+        self._broken: set[str] = set()
 
-    def problem(self, place: Place, what: str, hint: str = "") -> None:
+    def problem(self, place: Place, what: str, hint: str = "", slug: str = "config") -> None:
         """Notes something that keeps the plan from being made."""
         if len(self.problems) < KEPT:
-            self.problems.append(_problem(place, what, hint))
+            self.problems.append(problem_at(place, what, hint, slug))
         else:
             self._beyond += 1
 
-    def broken(self, place: Place, what: str, hint: str = "") -> None:
-        """Notes an assertion that cannot be settled: an error in each test that has it. All else can be run."""
-        if len(self.broken_parts) < KEPT:
-            self.broken_parts.append(_problem(place, what, hint))
+    def broken(self, place: Place, what: str, hint: str = "", slug: str = "config") -> Problem:
+        """Notes what keeps a part of the plan from a verdict: its trials are errors, and all else can be run."""
+        found = problem_at(place, what, hint, slug)
+        self.break_off(found)
+        return found
+
+    def break_off(self, *found: Problem) -> None:
+        """Notes such problems that are known already; each once."""
+        for problem in found:
+            if len(self.broken_parts) < KEPT and str(problem) not in self._broken:
+                self._broken.add(str(problem))
+                self.broken_parts.append(problem)
+
+    @contextlib.contextmanager
+    def apart(self) -> Iterator[list[Problem]]:
+        """Inside, all that is noted as a problem is one of a part of the plan alone; see `broken`.
+
+        Yields:
+            These problems; of those that are known to be of a part already, none.
+        """
+        outside, inside = self.problems, list[Problem]()
+        self.problems = inside
+        try:
+            yield inside
+        finally:
+            self.problems = outside
+            self.break_off(*inside)
 
     def hint(self, place: Place, what: str, hint: str = "") -> None:
         """Notes something that is tolerated, and worth a look; once for each file and wording."""
-        found = _problem(place, what, hint)
+        found = problem_at(place, what, hint)
         if (found.file, what) not in self._hinted:
             self._hinted.add((found.file, what))
             self.hints.append(found)
@@ -119,6 +144,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     return f"Did you mean '{near}'?" if near else ""
 
 
-def _problem(place: Place, what: str, hint: str) -> Problem:
+def problem_at(place: Place, what: str, hint: str = "", slug: str = "config") -> Problem:
+    """A problem in this place."""
     here = place.found()
-    return Problem(shown_path(here.file), here.line, here.column, what, hint)
+    return Problem(shown_path(here.file), here.line, here.column, what, hint, slug)

@@ -2,25 +2,76 @@
 
 The worst price is often a hundred times the real one (a reply may have 128,000 tokens, and has 300). So a call for
 which too little is left waits for those under way to be booked: what ends a run is money spent, not money set aside.
+
+How this works: a worst price is calculated from what a request allows, and some vendors bill more than that, for
+reasoning that nobody sees. What a model's bills were above is set aside on top for its later calls, half as much again,
+and for those under way. What nobody can know before the first bill is kept small: as long as a model has sent few
+bills, its calls go out side by side only where the budget could bear the longest replies that there are; else one by
+one. Each bill halves that doubt.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from evenhand.core.errors import BudgetStop
 
+MARGIN = 1.5
+"""How much of the largest excess seen is set aside for later calls: the next one may be larger."""
+_EXACT = 1e-9  # dollars: less is no excess, but rounding
 
-@dataclass(slots=True)
+
+@dataclass(frozen=True, slots=True)
 class Reservation:
-    """Money set aside for one call, in US dollars."""
+    """Money set aside for one call, in US dollars.
+
+    Attributes:
+        bound_usd: Its worst price, as the request says.
+        provider: Whose it is.
+        hidden_usd: What may come on top, for all that is known.
+    """
 
     bound_usd: float
+    provider: str = ""
+    hidden_usd: float = 0.0
 
 
 NOTHING = Reservation(0.0)
 """Set aside for a call where there is no limit."""
+
+
+@dataclass(slots=True)
+class _Account:
+    """What one model's calls came to.
+
+    Attributes:
+        under_way: Its calls under way.
+        bounds_usd: Their worst prices.
+        hidden_usd: What may come on top of those.
+        bills: Calls whose cost is known.
+        excess_usd: The most by which one was above its worst price.
+    """
+
+    under_way: int = 0
+    bounds_usd: float = 0.0
+    hidden_usd: float = 0.0
+    bills: int = 0
+    excess_usd: float = 0.0
+
+    def worst(self, bound_usd: float) -> float:
+        """What a call can cost, as far as its bills show."""
+        return bound_usd + MARGIN * self.excess_usd
+
+    @property
+    def reserved_usd(self) -> float:
+        """What its calls under way can cost."""
+        return self.bounds_usd + self.under_way * MARGIN * self.excess_usd
+
+    def doubt(self, hidden_usd: float) -> float:
+        """What may come on top of the worst prices of its calls under way and of one more, as far as bills show."""
+        return (self.hidden_usd + hidden_usd) * 0.5**self.bills
 
 
 class Budget:
@@ -29,34 +80,80 @@ class Budget:
     Args:
         max_cost_usd: No call is sent that could take the run past this; None for no limit.
         spent_usd: What earlier sessions of the same run spent.
+        note: Told, a line at a time, what should be known at once.
     """
 
-    def __init__(self, max_cost_usd: float | None = None, spent_usd: float = 0.0) -> None:
+    def __init__(
+        self,
+        max_cost_usd: float | None = None,
+        spent_usd: float = 0.0,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._max = max_cost_usd
         self.spent_usd = spent_usd
-        self.reserved_usd = 0.0
-        self._under_way = 0
+        self._note = note
+        self._accounts: dict[str, _Account] = {}
         self._waiting: list[asyncio.Future[None]] = []
 
-    async def when_free(self, bound_usd: float | None, provider: str) -> Reservation:
+    @property
+    def reserved_usd(self) -> float:
+        """What the calls under way can cost."""
+        return sum(account.reserved_usd for account in self._accounts.values())
+
+    def remember(self, provider: str, bills: int, excess_usd: float) -> None:
+        """Takes over what earlier sessions of the same run learned of a model.
+
+        Args:
+            bills: How many of its calls have a known cost.
+            excess_usd: The most by which one was above its worst price.
+        """
+        if self._max is not None:
+            self._accounts[provider] = _Account(bills=bills, excess_usd=max(0.0, excess_usd))
+
+    async def when_free(
+        self, bound_usd: float | None, provider: str, hidden_usd: float = 0.0
+    ) -> Reservation:
         """Sets the worst price of a call aside, as soon as the calls under way leave enough.
+
+        Args:
+            bound_usd: The worst price.
+            provider: Who is asked.
+            hidden_usd: What the vendor may bill on top of it, for output that no limit bounds.
 
         Raises:
             BudgetStop: Even when all of them cost nothing, the limit could be passed; or nobody knows the price.
         """
-        while self._under_way and self._may_fit_later(bound_usd):
+        while self._has_to_wait(bound_usd, provider, hidden_usd):
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
             await future
-        return self.reserve(bound_usd, provider)
+        return self.reserve(bound_usd, provider, hidden_usd)
 
-    def _may_fit_later(self, bound_usd: float | None) -> bool:
+    def _has_to_wait(self, bound_usd: float | None, provider: str, hidden_usd: float) -> bool:
         if self._max is None or bound_usd is None:
             return False
-        most = self.spent_usd + bound_usd
-        return most <= self._max < most + self.reserved_usd
+        account = self._account(provider)
+        worst = account.worst(bound_usd)
+        if self.spent_usd + worst > self._max:
+            return False  # it will never fit
+        left = self._max - self.spent_usd - self.reserved_usd - worst
+        if left < 0:
+            return self._busy
+        return account.under_way > 0 and account.doubt(hidden_usd) > left
 
-    def reserve(self, bound_usd: float | None, provider: str) -> Reservation:
+    @property
+    def _busy(self) -> bool:
+        return any(account.under_way for account in self._accounts.values())
+
+    def _account(self, provider: str) -> _Account:
+        found = self._accounts.get(provider)
+        if found is None:
+            found = self._accounts[provider] = _Account()
+        return found
+
+    def reserve(
+        self, bound_usd: float | None, provider: str, hidden_usd: float = 0.0
+    ) -> Reservation:
         """Sets the worst price of a call aside. Without a limit it only says yes.
 
         Raises:
@@ -66,28 +163,54 @@ class Budget:
             return NOTHING
         if bound_usd is None:
             raise BudgetStop(unpriced(self._max, provider), hint=UNPRICED)
-        if self.spent_usd + self.reserved_usd + bound_usd > self._max:
+        account = self._account(provider)
+        worst, reserved = account.worst(bound_usd), self.reserved_usd
+        if self.spent_usd + reserved + worst > self._max:
             raise BudgetStop(
                 f"the budget of ${self._max:g} is used up: ${self.spent_usd:.4f} spent, "
-                f"${self.reserved_usd:.4f} set aside for calls under way, "
-                f"and the next call to {provider} may cost ${bound_usd:.4f}",
+                f"${reserved:.4f} set aside for calls under way, "
+                f"and the next call to {provider} may cost ${worst:.4f}",
                 hint="`evenhand resume --max-cost` with a higher limit goes on where it stopped.",
             )
-        self.reserved_usd += bound_usd
-        self._under_way += 1
-        return Reservation(bound_usd)
+        account.bounds_usd += bound_usd
+        account.hidden_usd += hidden_usd
+        account.under_way += 1
+        return Reservation(bound_usd, provider, hidden_usd)
 
     def settle(self, reservation: Reservation, cost_usd: float | None) -> None:
         """Books what the call cost; where that is not known, the worst price that was set aside for it."""
-        self.spent_usd += reservation.bound_usd if cost_usd is None else cost_usd
         if reservation is NOTHING:
+            self.spent_usd += cost_usd or 0.0
             return
-        self._under_way -= 1
-        self.reserved_usd = self.reserved_usd - reservation.bound_usd if self._under_way else 0.0
+        account = self._account(reservation.provider)
+        worst = account.worst(reservation.bound_usd)
+        self.spent_usd += worst if cost_usd is None else cost_usd
+        account.under_way -= 1
+        account.bounds_usd -= reservation.bound_usd
+        account.hidden_usd -= reservation.hidden_usd
+        if not account.under_way:  # nothing remains of sums that were rounded
+            account.bounds_usd = account.hidden_usd = 0.0
+        if cost_usd:
+            account.bills += 1
+            self._learn(account, reservation, cost_usd)
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():
                 future.set_result(None)
+
+    def _learn(self, account: _Account, reservation: Reservation, cost_usd: float) -> None:
+        excess = cost_usd - reservation.bound_usd
+        if excess <= account.excess_usd + _EXACT:
+            return
+        first = not account.excess_usd
+        account.excess_usd = excess
+        if first:
+            self._note(
+                f"{reservation.provider} charged ${cost_usd:.4f} for a call that its request bounds at "
+                f"${reservation.bound_usd:.4f}: it bills more than the limit on its reply allows, hidden reasoning "
+                f"for example. ${MARGIN * excess:.4f} more is set aside for each of its calls from now on; those "
+                "under way may still pass the budget"
+            )
 
 
 UNPRICED = (

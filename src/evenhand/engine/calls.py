@@ -163,7 +163,7 @@ class CallDesk:
         cache: Cache | None = None,
     ) -> _Paid:
         account = self._limits.account(provider.account)
-        attempt = _Attempts(await self._budget.when_free(request.cost_bound_usd, provider.id))
+        attempt = _Attempts(await self._reserved(provider, request))
         call_id: int | None = None
         reply: Reply | None = None
         try:
@@ -204,6 +204,11 @@ class CallDesk:
             self._budget.settle(attempt.reservation, reply.cost_usd if reply else nothing)
             self.counts.wasted += attempt.wasted
 
+    async def _reserved(self, provider: Provider, request: Request) -> Reservation:
+        return await self._budget.when_free(
+            request.cost_bound_usd, provider.id, request.cost_hidden_usd
+        )
+
     async def _pause(
         self,
         error: ProviderError,
@@ -227,8 +232,7 @@ class CallDesk:
         if attempt.doubtful:
             self._budget.settle(attempt.reservation, None)
             attempt.reservation = NOTHING
-            bound = request.cost_bound_usd
-            attempt.reservation = await self._budget.when_free(bound, provider.id)
+            attempt.reservation = await self._reserved(provider, request)
         if pause:
             await asyncio.sleep(pause)
 

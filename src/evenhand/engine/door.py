@@ -21,6 +21,7 @@ from evenhand import __version__
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan, look_at_size
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, SECONDS
 from evenhand.core.run import CallRecord, RunMeta
 from evenhand.engine.breadcrumbs import Word, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, unpriced
@@ -114,7 +115,8 @@ def run(
         tell: Told each trial's result as soon as it is settled, in the plan's order.
 
     Raises:
-        UsageError: `resume` is a run of another plan, or a budget is set and the price of a model is not known.
+        UsageError: `resume` is a run of another plan, a setting is out of its range, or a budget is set and the price
+            of a model is not known.
         StoreError: The run cannot be kept, or another process is writing it.
     """
     return waited_for(
@@ -142,6 +144,7 @@ async def settle(
 ) -> Finished:
     """Runs a plan on the running loop; see `run`."""
     settings = settings or Settings()
+    _look_at_numbers(settings)
     look_at_size(plan)
     _look_at_prices(plan, settings)
     note = note or (lambda _: None)
@@ -193,7 +196,9 @@ async def _settle(
     limits = Limits(concurrency, wanted or START)
     cached = options.cache if settings.cache is None else settings.cache
     cache = Cache.open(cache_folder(settings.cached_in or home), note) if cached else None
-    budget = Budget(_most(plan, settings), journal.spent_usd)
+    budget = Budget(_most(plan, settings), journal.spent_usd, note)
+    for bill in journal.bills:
+        budget.remember(*bill)
     time_limit_s = settings.time_limit_s or options.time_limit_s
     host = CodeHost(time_limit_s, _crumbs(journal.path))
     desk = CallDesk(
@@ -302,6 +307,13 @@ def _few_collections() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+def _look_at_numbers(settings: Settings) -> None:
+    """Refuses what is in no range, before there is a run: with NaN for a budget, nothing would ever be too much."""
+    CONCURRENCY.check("concurrency", settings.concurrency)
+    BUDGET_USD.check("max_cost_usd", settings.max_cost_usd)
+    SECONDS.check("time_limit_s", settings.time_limit_s)
 
 
 def _look_at_prices(plan: Plan, settings: Settings) -> None:

@@ -301,6 +301,11 @@ class LiveTrial:
             StoreError: Nothing can be written any more: the run has to stop.
         """
         step = self.step
+        if step.problem is not None:
+            problem = step.problem
+            self.over = True
+            known = TrialError(problem.slug, problem.told, problem.hint)
+            return self._result(None, (), Verdict("error", None, problem.told), known)
         outcomes: tuple[Outcome, ...] = ()
         output: object = None
         verdict: Verdict | None = None

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from evenhand.core.errors import Problem
 from evenhand.promptfoo.assertions.reading import Expected
 
 
@@ -28,6 +29,7 @@ class Test:
         repeats: How often it is repeated; None for as often as all.
         transform_vars: Changes its variables before anything is filled in.
         literal: `prefix` and `suffix` are data: no tag in them is filled in.
+        problem: Why it cannot come to a verdict in any column, as far as its files say; None where it may.
         shown: As the results show it: assertions and options with those of `defaultTest`, secrets removed.
     """
 
@@ -54,6 +56,7 @@ class Test:
     repeats: int | None = None
     transform_vars: str = ""
     shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    problem: Problem | None = None
 
     def cases(self) -> Iterator[Mapping[str, Any]]:
         """The variables of each case: every combination of the lists of text among them, the last varying fastest."""

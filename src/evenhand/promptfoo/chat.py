@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.message import Message
 from evenhand.promptfoo.printing import as_json
-from evenhand.promptfoo.template import render
+from evenhand.promptfoo.template import check, render
 from evenhand.providers.prompt_text import parse_prompt
 
 
@@ -28,6 +28,26 @@ def filled_messages(template: str, variables: Mapping[str, Any]) -> tuple[Messag
     text = render(template, variables)
     # A chat with loops in it is JSON only once it is filled in.
     return parse_prompt(text) if template.lstrip()[:1] == "[" else (Message("user", text),)
+
+
+def unfillable(template: str) -> str | None:
+    """What is wrong with the tags of a text or a chat, in words; None for nothing."""
+    if _is_json(template):
+        texts = _texts_in(decode(template))
+    else:
+        texts = (text for m in parse_prompt(template) for text in _texts_in(m.content))
+    return next((wrong for text in texts if (wrong := check(text))), None)
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """All text in a value made of dicts, lists and text."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in cast("Sequence[object]", value):
+            yield from _texts_in(item)
+    elif isinstance(value, Mapping):
+        yield from _texts_in(list(cast("Mapping[str, object]", value).values()))
 
 
 def fill_json(template: str, variables: Mapping[str, Any]) -> str:

@@ -126,10 +126,11 @@ class Links:
         if first is not None:
             self._others = Reached(first.alone.stored, dict(first.alone.turns))
 
-    def of(self, index: int, test: Test, conversation: str) -> Earlier:
+    def of(self, index: int, test: Test, conversation: str, *, answers: bool = True) -> Earlier:
         """What the step at this place takes.
 
         Args:
+            answers: Whether it will have an output. Nobody goes on from one that is not asked.
             conversation: What tells the conversations of its column from others; empty where its prompt asks for none.
         """
         reached = self.alone if test.alone else self._others
@@ -143,9 +144,9 @@ class Links:
             bool(conversation) and test.listens,
             test.stores,
         )
-        if test.stores:
+        if test.stores and answers:
             reached.stored = index
-        if conversation:
+        if conversation and answers:
             reached.turns[conversation] = Turn(index, turn)
         return found
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import EvenhandError, NothingSelected
-from evenhand.core.plan import Selection
+from evenhand.core.plan import Selection, refuse_if_nothing_is_left
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings
 from evenhand.promptfoo.around import Around
@@ -94,7 +94,7 @@ def load(
         raise NothingSelected(
             f"the selection leaves none of {survey.tests} tests", hint=f"It was: {selected.words}."
         )
-    return PromptfooPlan(
+    plan = PromptfooPlan(
         config,
         selection,
         pairs,
@@ -108,6 +108,8 @@ def load(
         sorted(findings.broken_parts),
         Around(hooks, config, models) if hooks.hooks else None,
     )
+    refuse_if_nothing_is_left(plan, plan.broken)
+    return plan
 
 
 def before_all(

@@ -10,17 +10,18 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import Problem, UsageError
 from evenhand.core.message import Task
 from evenhand.core.provider import Provider
-from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.core.ranges import MILLISECONDS
+from evenhand.documents.findings import Findings, Place, did_you_mean, problem_at
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.options import LONGEST_MS, number
+from evenhand.promptfoo.options import number
 from evenhand.promptfoo.template import render
 from evenhand.promptfoo.transform import split_reference
-from evenhand.providers.catalog import create, key_missing
+from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing
 from evenhand.providers.paused import Paused
 
 _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
@@ -57,6 +58,7 @@ class Column:
         transform: Changes its outputs before anything looks at them.
         place: Where it is written.
         config: Its own, with files read in: the functions that it declares are there.
+        problem: Why none of its trials can come to a verdict; None where they may.
     """
 
     provider: Provider
@@ -64,6 +66,17 @@ class Column:
     transform: str
     place: Place
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    problem: Problem | None = None
+
+    @property
+    def lacking(self) -> Problem | None:
+        """That its model cannot be asked, for want of a key; None where it can."""
+        key = key_missing(self.provider)
+        if not key:
+            return None
+        return problem_at(
+            self.place, NO_KEY.format(self.provider.id), SET_KEY.format(key), slug="auth"
+        )
 
     def takes(self, label: str) -> bool:
         """Whether it gets the prompt with this label."""
@@ -219,12 +232,11 @@ class Models:
         own = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
         env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
         transform = fields.get("transform") or ""
-        for what, hint in (
-            transform_problems(transform, self._config.base)
+        wrong = (
+            [problem_at(place, *told) for told in transform_problems(transform, self._config.base)]
             if isinstance(transform, str) and transform
-            else ()
-        ):
-            self._findings.problem(place, what, hint)
+            else []
+        )
         prompts = fields.get("prompts")
         if isinstance(transform, str) and transform.startswith("file://"):
             self.files.add(self._config.base / split_reference(transform, "")[0])
@@ -248,22 +260,17 @@ class Models:
         except UsageError as error:
             self._findings.problem(place, error.message, error.hint)
             return []
-        wanted = key_missing(provider)
-        if wanted:
-            self._findings.hint(
-                place, f"there is no API key for {id_}", f"Set {wanted} before it is run."
-            )
         path = getattr(provider, "path", None)
         if isinstance(path, Path):
             self.files.add(path)
         self.files.update(getattr(provider, "files", ()))
         delay = number(
-            fields.get("delay"), place, f"delay of provider {id_}", self._findings, 0, LONGEST_MS
+            fields.get("delay"), place, f"delay of provider {id_}", self._findings, MILLISECONDS
         )
         if delay:
             provider = Paused(provider, delay / 1000)
         changes = transform if isinstance(transform, str) else ""
-        return [Column(provider, names, changes, place, settings)]
+        return [Column(provider, names, changes, place, settings, next(iter(wrong), None))]
 
     def _settings(self, given: object, id_: str, place: Place) -> dict[str, Any]:
         """A provider's config, with the files that it names read in."""

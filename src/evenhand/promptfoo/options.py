@@ -7,7 +7,15 @@ import math
 from collections.abc import Mapping
 from typing import Any, cast
 
-from evenhand.core.plan import MOST_TRIALS, RunOptions
+from evenhand.core.plan import RunOptions
+from evenhand.core.ranges import (
+    CONCURRENCY,
+    MILLISECONDS,
+    NUMBER,
+    PERCENT,
+    REPEATS,
+    Range,
+)
 from evenhand.documents.findings import At, Findings, Place, did_you_mean
 
 _OPTIONS = frozenset(
@@ -23,28 +31,17 @@ LONGEST_MS = 7 * 24 * 3_600_000.0
 
 
 def number(
-    value: object,
-    place: Place,
-    name: str,
-    findings: Findings,
-    least: float | None = None,
-    most: float | None = None,
+    value: object, place: Place, name: str, findings: Findings, within: Range = NUMBER
 ) -> float | None:
-    """A number from a config; None, and a problem, where it is something else."""
+    """A number from a config; None, and a problem, where it is something else, or in another range."""
     if value is None:
         return None
     found = math.nan
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         with contextlib.suppress(ValueError, OverflowError):
             found = float(value)
-    if not math.isfinite(found):
-        findings.problem(place, f"{name} is {_short(value)}, not a number")
-        return None
-    if least is not None and found < least:
-        findings.problem(place, f"{name} is {_short(value)}, less than {least:g}")
-        return None
-    if most is not None and found > most:
-        findings.problem(place, f"{name} is {_short(value)}, more than {most:,.0f}")
+    if found not in within:
+        findings.problem(place, within.problem(name, value))
         return None
     return found
 
@@ -75,12 +72,8 @@ def run_options(
         if "noCache" in line or cast("Mapping[str, Any]", line).get("cache") is False:
             options["cache"] = False
 
-    def whole(name: str) -> int | None:
-        place = at("evaluateOptions", name)
-        found = number(options.get(name), place, name, findings, 1, MOST_TRIALS)
-        if found is not None and not found.is_integer():
-            findings.problem(place, f"{name} is {options[name]!r}, not a whole number")
-            return None
+    def whole(name: str, within: Range) -> int | None:
+        found = number(options.get(name), at("evaluateOptions", name), name, findings, within)
         return None if found is None else int(found)
 
     if options.get("cache") not in (None, True, False):
@@ -92,26 +85,25 @@ def run_options(
     paths = cast("list[object]", written) if isinstance(written, list) else [written]
     folder = at().file.parent
     place = at("evaluateOptions", "delay")
-    delay = number(options.get("delay"), place, "delay", findings, 0, LONGEST_MS)
+    delay = number(options.get("delay"), place, "delay", findings, MILLISECONDS)
     rate = number(
         env.get("PROMPTFOO_PASS_RATE_THRESHOLD"),
         Place(at().file),
         "PROMPTFOO_PASS_RATE_THRESHOLD",
         findings,
-        0,
-        100,
+        PERCENT,
     )
 
     def seconds(name: str, variable: str) -> float | None:
         """A limit in milliseconds; 0 is none."""
         given, place = options.get(name), at("evaluateOptions", name)
         if given is None:
-            given, place = env.get(variable), Place(at().file)
-        limit = number(given, place, name, findings, 0, LONGEST_MS)
+            name, given, place = variable, env.get(variable), Place(at().file)
+        limit = number(given, place, name, findings, MILLISECONDS)
         return limit / 1000 if limit else None
 
     found = RunOptions(
-        concurrency=whole("maxConcurrency"),
+        concurrency=whole("maxConcurrency", CONCURRENCY),
         cache=options.get("cache") is not False,
         trial_limit_s=seconds("timeoutMs", "PROMPTFOO_EVAL_TIMEOUT_MS"),
         run_limit_s=seconds("maxEvalTimeMs", "PROMPTFOO_MAX_EVAL_TIME_MS"),
@@ -119,4 +111,4 @@ def run_options(
         outputs=tuple(str(folder / str(path)) for path in paths),
         pass_rate=1.0 if rate is None else rate / 100,
     )
-    return found, whole("repeat") or 1
+    return found, whole("repeat", REPEATS) or 1

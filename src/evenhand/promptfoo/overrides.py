@@ -8,7 +8,9 @@ from typing import Any, cast
 
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Selection
+from evenhand.core.ranges import ROWS, SEED, SHOWN, Range
 from evenhand.documents.findings import At, Findings, did_you_mean
+from evenhand.promptfoo.options import number
 
 _KEYS = frozenset(
     """
@@ -101,12 +103,9 @@ def from_options(
         findings.problem(at(key), f"{key} is {value!r}, not text")
         return ""
 
-    def whole(key: str) -> int | None:
-        value = options.get(key)
-        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-            return value
-        findings.problem(at(key), f"{key} is {value!r}, not a whole number")
-        return None
+    def whole(key: str, within: Range) -> int | None:
+        found = number(options.get(key), at(key), key, findings, within)
+        return None if found is None else int(found)
 
     def named(key: str) -> dict[str, str]:
         value = options.get(key) or {}
@@ -135,9 +134,9 @@ def from_options(
     selection = Selection(
         metadata=_texts(options.get("filterMetadata")),
         pattern=text("filterPattern"),
-        first=whole("filterFirstN"),
-        sample=whole("filterSample"),
-        seed=whole("filterSampleSeed") or 0,
+        first=whole("filterFirstN", ROWS),
+        sample=whole("filterSample", ROWS),
+        seed=whole("filterSampleSeed", SEED) or 0,
         prompts=text("filterPrompts"),
         models=text("filterProviders") or text("filterTargets"),
     )
@@ -161,7 +160,7 @@ def range_of(text: str) -> tuple[int | None, int | None] | None:
         found = (int(start) if start else None, int(end) if end else None)
     except ValueError:
         found = (-1, None)
-    if not colon or any(bound is not None and bound < 0 for bound in found):
+    if not colon or any(bound is not None and bound not in SHOWN for bound in found):
         raise UsageError(
             f"{text!r} is not a range",
             hint="Write 0:10 for the first ten; either side may be left out.",

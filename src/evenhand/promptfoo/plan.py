@@ -54,8 +54,8 @@ class PromptfooPlan:
     _survey: Survey
     hints: Sequence[Problem]
     broken: Sequence[Problem] = ()
+    """What keeps tests and columns from a verdict: these are errors, and all else is run."""
     _around: Around | None = None
-    """Assertions that cannot be settled: an error in each test that has one. All else is run."""
     _fingerprint: str = ""
 
     @property
@@ -184,14 +184,41 @@ class PromptfooPlan:
         if not self._survey.stores and not any(pair.conversation for pair in self._pairs):
             yield from self._walk(None)
             return
-        first: Links | None = None
-        if self._survey.alone:
-            first = Links()
-            for _ in self._walk(first):
-                pass
-        yield from self._walk(Links(first))
+        needed = self._needed() if self.broken else None
+        yield from self._walk(Links(self._alone(needed)), needed)
 
-    def _walk(self, links: Links | None) -> Iterator[Step]:
+    def _alone(self, needed: frozenset[int] | None) -> Links | None:
+        """How far the steps that stand alone have come when they are done; None where there are none."""
+        if not self._survey.alone:
+            return None
+        first = Links()
+        for _ in self._walk(first, needed):
+            pass
+        return first
+
+    def _needed(self) -> frozenset[int]:
+        """The steps from which others go on that can come to a verdict: they are asked, whatever is wrong with them."""
+        after: dict[int, tuple[int, ...]] = {}
+        reached: list[int] = []
+        for step in self._walk(Links(self._alone(None)), None):
+            after[step.index] = step.after
+            if step.problem is None:
+                reached += step.after
+        needed = set[int]()
+        while reached:
+            index = reached.pop()
+            if index not in needed:
+                needed.add(index)
+                reached += after[index]
+        return frozenset(needed)
+
+    def _walk(self, links: Links | None, needed: frozenset[int] | None = None) -> Iterator[Step]:
+        """The trials.
+
+        Args:
+            links: What they take from each other; None where they take nothing.
+            needed: Those that others go on from; None for all.
+        """
         index = 0
         seen: dict[int, int] = {}
         pairs = self._pairs
@@ -202,6 +229,7 @@ class PromptfooPlan:
             expected = test.expected
             rule = verdict_rule(test.threshold, expected.binding, expected.excusing)
             referees = expected.referees() if expected.contests else ()
+            lonely = self._survey.refuses(test, taking) if referees else None
             # Also for tests that are left out, so that a case is called the same whatever is selected.
             cases = [self._case(test, variables, seen) for variables in test.cases()]
             if not taken:
@@ -211,6 +239,8 @@ class PromptfooPlan:
                 for case in cases:
                     contest = Contest(index, len(taking), referees) if referees else None
                     for pair in taking:
+                        refused = pair.refuses(test)
+                        problem = test.problem or refused or lonely
                         body = CellBody(pair, test, case.vars)
                         review = body.reviewed if test.scoring else None
                         if self._around is not None:
@@ -218,8 +248,12 @@ class PromptfooPlan:
                             review = body.reviewed
                         after: tuple[int, ...] = ()
                         if links is not None:
-                            body.earlier = links.of(index, test, pair.conversation)
+                            asked = not refused and (needed is None or index in needed)
+                            answers = problem is None or asked
+                            body.earlier = links.of(index, test, pair.conversation, answers=answers)
                             after = body.earlier.after
+                            if needed and answers:
+                                body.problem, problem = problem, None
                         yield Step(
                             index,
                             case,
@@ -232,6 +266,7 @@ class PromptfooPlan:
                             contest=contest,
                             test=test.shown,
                             review=review,
+                            problem=problem,
                         )
                         index += 1
         if index != self.size:

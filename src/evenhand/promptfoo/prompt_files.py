@@ -21,7 +21,7 @@ from evenhand.promptfoo.environment import env_filled
 from evenhand.promptfoo.printing import as_json
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
-from evenhand.promptfoo.template import check, left_open
+from evenhand.promptfoo.template import left_open
 
 ENDINGS = frozenset(
     ".cjs .cts .j2 .js .json .jsonl .md .mjs .mts .py .ts .txt .yml .yaml .csv".split()
@@ -74,13 +74,10 @@ def read_prompts(config: Config, findings: Findings) -> list[AnyPrompt]:
 
 
 def _look_at_texts(prompts: Sequence[AnyPrompt], findings: Findings) -> None:
-    """Notes texts that cannot be filled in, and those with a tag that is never closed."""
+    """Notes texts with a tag that is never closed."""
     for prompt in prompts:
         if not isinstance(prompt, TextPrompt) or is_chat(prompt.raw):
             continue
-        wrong = check(prompt.raw)
-        if wrong:
-            findings.problem(prompt.place, f"prompt '{_clipped(prompt.label)}': {wrong}")
         line = left_open(prompt.raw)
         if line:
             findings.hint(

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.errors import CodeError
+from evenhand.core.errors import CodeError, Problem
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
-from evenhand.documents.findings import Place, did_you_mean
+from evenhand.documents.findings import Place, did_you_mean, problem_at
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import CONFIG
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
-from evenhand.promptfoo.chat import fill_json
+from evenhand.promptfoo.chat import fill_json, unfillable
 from evenhand.promptfoo.printing import as_json
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.template import Render, compiled
@@ -41,6 +41,13 @@ class TextPrompt:
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     place: Place = field(default_factory=lambda: Place(Path()))
     id: str = ""
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it can never be filled in; None where it may be."""
+        wrong = unfillable(self.raw)
+        label = " ".join(self.label.split())
+        return problem_at(self.place, f"prompt '{label:.60}': {wrong}") if wrong else None
 
     def filled(
         self, prefix: str, suffix: str

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.encoding import encode
-from evenhand.core.plan import MOST_TRIALS, counted
+from evenhand.core.errors import Problem
+from evenhand.core.plan import counted
+from evenhand.core.ranges import REPEATS
 from evenhand.core.secrets import redacted
 from evenhand.documents.findings import At, Findings, did_you_mean
 from evenhand.documents.tree import read_document
@@ -21,7 +23,7 @@ from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.options import number
 from evenhand.promptfoo.row import Row, Source
 from evenhand.promptfoo.scoring import scoring_problems
-from evenhand.promptfoo.template import has_tags
+from evenhand.promptfoo.template import check, has_tags
 from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.variables import VariableReader
 
@@ -81,6 +83,7 @@ class TestReader:
         self._defaults = Defaults()
         self._assert_at: At = lambda *path: config.at("defaultTest", *path)
         self._of_defaults: Expected | None = None
+        self._problems: dict[int, Problem] = {}
         self._shared: dict[str, Expected] = {}
         self._shown_of_defaults: Mapping[str, Any] | None = None
         self.known: Mapping[str, Sequence[str]] = {}
@@ -96,16 +99,47 @@ class TestReader:
         """The tests, in their order."""
         self._checking = self._variables.checking = checking
         findings = self._findings if checking else Findings()
+        number = 0
         for source in self._sources:
             for row in source.rows(findings):
-                test = self._test(row)
-                if test is not None:
-                    yield test
+                number += 1
+                test = self._found(row)
+                if test is None:
+                    continue
+                if checking and test.problem is not None:
+                    self._problems[number] = test.problem
+                elif self._problems:
+                    test.problem = self._problems.get(number)
+                yield test
 
     def one(self, row: Row) -> Test | None:
         """A single test, checked."""
         self._checking = self._variables.checking = True
-        return self._test(row)
+        return self._found(row)
+
+    def _found(self, row: Row) -> Test | None:
+        """A test, with what is wrong with it: that is an error of it alone. None where it cannot be told for one."""
+        with self._findings.apart() as unread:
+            self._read_asserts(row)
+        if self._checking and not self._acceptable(row):
+            return None
+        with self._findings.apart() as problems:
+            test = self._test(row)
+            if self._checking:
+                self._look_at_texts(test, row.at)
+        if self._checking and not (
+            self._can_be_kept(test.variables, row.at) and self._few_enough(test, row.at)
+        ):
+            return None
+        test.problem = test.expected.problem or next(iter((*unread, *problems)), None)
+        return test
+
+    def _look_at_texts(self, test: Test, at: At) -> None:
+        """Notes what cannot be filled in around a prompt."""
+        for name, text in (("prefix", test.prefix), ("suffix", test.suffix)):
+            wrong = check(text) if text and not test.literal else None
+            if wrong:
+                self._findings.problem(at("options", name), f"{name}: {wrong}")
 
     def told(self, test: Test) -> dict[str, Any]:
         """A test with its defaults, as a config would write it; for hooks."""
@@ -177,22 +211,22 @@ class TestReader:
         )
         found = self._shared.get(name)
         if found is None:
-            found = self._shared[name] = self._asserts.expected(
-                self._defaults.raw.get("assert"), options, self._assert_at, check=self._checking
-            )
+            with self._findings.apart() as problems:
+                found = self._asserts.expected(
+                    self._defaults.raw.get("assert"), options, self._assert_at, check=self._checking
+                )
+            found = replace(found, problem=found.problem or next(iter(problems), None))
+            self._shared[name] = found
         if options is self._defaults.options:
             self._of_defaults = found
         return found
 
-    def _test(self, row: Row) -> Test | None:
+    def _test(self, row: Row) -> Test:
         self._read_asserts(row)
         raw, defaults = row.value, self._defaults
-        if self._checking:
-            if not self._acceptable(row):
-                return None
-            if len(raw) > 1 or "vars" not in raw:
-                self._look_at_keys(raw, row.at)
-                self._look_at_references(raw, row.at)
+        if self._checking and (len(raw) > 1 or "vars" not in raw):
+            self._look_at_keys(raw, row.at)
+            self._look_at_references(raw, row.at)
         given = raw.get("vars")
         if row.data and isinstance(given, dict):
             variables, files, tagged = (
@@ -210,8 +244,6 @@ class TestReader:
             tagged = tagged | (defaults.tagged - variables.keys())
             variables = {**defaults.variables, **variables}
         options = defaults.options
-        if self._checking and not self._can_be_kept(variables, row.at):
-            return None
         if raw.get("options"):
             options = {**options, **self._options(raw["options"], row.at)}
         expected = Expected()
@@ -229,7 +261,7 @@ class TestReader:
             str(options.get(name) or defaults.options.get(name) or "")
             for name in ("prefix", "suffix")
         )
-        test = Test(
+        return Test(
             description=str(raw.get("description") or row.name),
             variables=variables,
             files=files,
@@ -261,16 +293,19 @@ class TestReader:
             and "options" in raw,
             shown=self._shown(raw, options),
         )
-        if self._checking and test.count() > MOST_COMBINATIONS:
-            lists = " × ".join(f"{len(v):,} of {k}" for k, v in test.spreading().items())
-            self._findings.problem(
-                row.at("vars"),
-                f"the lists of variables come to {counted(test.count())} combinations ({lists}),"
-                f" and no more than {MOST_COMBINATIONS:,} can be run of one test",
-                "Shorten them, or write options: {disableVarExpansion: true} to keep lists as they are.",
-            )
-            return None
-        return test
+
+    def _few_enough(self, test: Test, at: At) -> bool:
+        """Whether the lists among a test's variables come to no more tests than can be run."""
+        if test.count() <= MOST_COMBINATIONS:
+            return True
+        lists = " × ".join(f"{len(v):,} of {k}" for k, v in test.spreading().items())
+        self._findings.problem(
+            at("vars"),
+            f"the lists of variables come to {counted(test.count())} combinations ({lists}),"
+            f" and no more than {MOST_COMBINATIONS:,} can be run of one test",
+            "Shorten them, or write options: {disableVarExpansion: true} to keep lists as they are.",
+        )
+        return False
 
     def _can_be_kept(self, variables: Mapping[str, Any], at: At) -> bool:
         """Whether the variables of a test can be written down: no NaN, nothing endless, no object of Python's."""
@@ -364,7 +399,7 @@ class TestReader:
         for key, value in options.items():
             place = at("options", key)
             if key == "repeat":
-                number(value, place, "repeat", self._findings, 1, MOST_TRIALS)
+                number(value, place, "repeat", self._findings, REPEATS)
             elif key not in _OPTIONS:
                 self._findings.hint(
                     place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS)
@@ -393,7 +428,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _repeats(given: object) -> int | None:
-    return int(given) if isinstance(given, (int, float)) and 1 <= given <= MOST_TRIALS else None
+    return int(given) if given in REPEATS and isinstance(given, (int, float)) else None
 
 
 def _names(given: object) -> tuple[str, ...] | None:

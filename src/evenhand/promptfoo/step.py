@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt, Reply, Usage
 from evenhand.core.score import Outcome, Verdict
@@ -45,6 +46,20 @@ class Pair:
     )
     _names: frozenset[str] | None = field(default=None, repr=False)
     _conversation: str | None = field(default=None, repr=False)
+    problem: Problem | None = None
+    """Why none of its trials can come to a verdict; None where they may."""
+    lacking: Problem | None = None
+    """Why its model cannot be asked; None where it can."""
+
+    def __post_init__(self) -> None:
+        self.problem = self.column.problem
+        if self.problem is None and isinstance(self.prompt, TextPrompt):
+            self.problem = self.prompt.problem
+        self.lacking = self.column.lacking
+
+    def refuses(self, test: Test) -> Problem | None:
+        """Why no test like this one can have an output in this column; None where it may."""
+        return self.problem or (self.lacking if test.provider_output is None else None)
 
     @property
     def conversation(self) -> str:
@@ -93,6 +108,8 @@ class CellBody:
     around: Around | None = None
     told: Mapping[str, Any] = field(default_factory=dict[str, Any])
     output: object = None
+    problem: Problem | None = None
+    """It is asked for the sake of those that go on from its answer, and comes to no verdict itself."""
 
     async def __call__(self, trial: Trial) -> object:
         if self.around is not None:
@@ -143,6 +160,8 @@ class CellBody:
         if earlier is not None:
             earlier.finished(trial, output)
         self.output = output
+        if self.problem is not None:
+            raise ConfigError([self.problem])
         for make in test.expected.makes:
             trial.expect(make(cell))
         return output

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from evenhand.core.errors import Problem
 from evenhand.documents.findings import Findings, did_you_mean
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.config import Config
@@ -28,6 +29,8 @@ class Survey:
         stores: Some tests store their outputs for others.
         alone: Some tests stand alone.
         uncompared: Selected tests whose outputs are to be compared, and that have one column.
+        deserted: The same of those that have several, of which no two can be asked.
+        problems: Why these cannot come to a verdict: those of one column, and of several.
     """
 
     tests: int = 0
@@ -40,6 +43,12 @@ class Survey:
     stores: bool = False
     alone: bool = False
     uncompared: int = 0
+    deserted: int = 0
+    problems: tuple[Problem | None, Problem | None] = (None, None)
+
+    def refuses(self, test: Test, taking: Sequence[Pair]) -> Problem | None:
+        """Why a test cannot come to a verdict in any of the columns that take it; None where it may."""
+        return self.problems[len(taking) > 1] if _lonely(test, taking) else None
 
 
 def surveyed(
@@ -77,12 +86,26 @@ def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Fin
             f"{survey.vacuous} of {survey.tests} tests expect nothing, so that any answer passes",
             "Give them an assert, or write one for all under defaultTest.",
         )
+    for pair in pairs:
+        if pair.problem is not None:
+            findings.break_off(pair.problem)
+        if pair.lacking is not None and survey.calls.get(pair.variant.index):
+            findings.break_off(pair.lacking)
+    lone = deserted = None
     if survey.uncompared:
-        findings.broken(
+        lone = findings.broken(
             config.at("tests"),
             f"{survey.uncompared} of {survey.tests} tests compare the outputs of columns, and have one",
             "Add a prompt or a provider, or take select-best and max-score away.",
         )
+    if survey.deserted:
+        deserted = findings.broken(
+            config.at("tests"),
+            f"{survey.deserted} of {survey.tests} tests compare the outputs of columns, of which fewer than two can be "
+            "asked",
+            "Mend what is wrong with the columns.",
+        )
+    survey.problems = (lone, deserted)
     if survey.homeless:
         findings.hint(
             config.at("tests"),
@@ -96,6 +119,13 @@ def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Fin
             f"two columns are called '{name}'",
             "Give prompts or providers a label.",
         )
+
+
+def _lonely(test: Test, taking: Sequence[Pair]) -> bool:
+    """Whether the outputs of a test are to be compared, and no two of its columns can have one."""
+    if test.problem is not None or not test.expected.contests:
+        return False
+    return sum(pair.refuses(test) is None for pair in taking) < 2  # one alone has no rival
 
 
 def _look_at_names(test: Test, pairs: Sequence[Pair], stored: set[str], findings: Findings) -> None:
@@ -130,7 +160,9 @@ def _count(test: Test, pairs: Sequence[Pair], repeats: int, survey: Survey) -> N
     survey.alone |= test.alone
     contests = test.expected.contests
     survey.vacuous += not (test.expected.makes or contests)
-    survey.uncompared += bool(contests) and len(taking) == 1
+    lonely = _lonely(test, taking)
+    survey.uncompared += lonely and len(taking) == 1
+    survey.deserted += lonely and len(taking) > 1
     survey.homeless += not taking
     if test.provider_output is None:
         for pair in taking:

@@ -10,7 +10,7 @@ from evenhand.documents.findings import At, Findings, did_you_mean, matching
 from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.environment import secret_named
-from evenhand.promptfoo.template import has_tags
+from evenhand.promptfoo.template import check, has_tags
 from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.variable_code import is_code
 from evenhand.promptfoo.variable_files import is_bytes, unreadable
@@ -77,6 +77,9 @@ class VariableReader:
                 elif has_tags(text):
                     tagged.add(name)
                     self._look_for_secrets(text, name, at)
+                    wrong = check(text) if self.checking else None
+                    if wrong:
+                        self._findings.problem(at("vars", name), wrong)
         return frozenset(files), frozenset(tagged)
 
     def _look_for_secrets(self, text: str, name: str, at: At) -> None:

@@ -261,6 +261,7 @@ DIALECT = Dialect(
     settings=_settings,
     structured=_structured,
     read=_read,
+    limits=("max_tokens",),
     rates=_rates,
     thought=_thought,
 )

@@ -8,19 +8,26 @@ that would stop a run is the application's own to deal with: it may have another
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, ProviderError
+from evenhand.core.errors import (
+    BadReply,
+    BadRequest,
+    ConnectionFailed,
+    ProviderError,
+    UsageError,
+)
 from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import anthropic, completion, http, openai, responses
-from evenhand.providers.chat import LONGEST_REPLY, address_of, choices, count
+from evenhand.providers.allowance import hidden, most_written
+from evenhand.providers.chat import address_of, count
 from evenhand.providers.faults import fault, unreadable
-from evenhand.providers.prices import bound, cost, price_of
+from evenhand.providers.prices import bound, cost, is_price, price_of
 from evenhand.providers.said import NoAnswer
 from evenhand.providers.servers import SERVERS
 from evenhand.providers.streams import whole
@@ -34,7 +41,12 @@ _NAMES = {
     "completions": "openai:completion",
 }
 _ASKS = ("messages", "input", "prompt")  # a body that asks a model has one of these
-_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_LIMITS = {
+    "chat/completions": openai.DIALECT.limits,
+    "responses": responses.DIALECT.limits,
+    "messages": anthropic.DIALECT.limits,
+    "completions": completion.DIALECT.limits,
+}
 _MEANT = ("anthropic-version", "anthropic-beta", "openai-beta")  # headers that change the answer
 _OF_THE_CONNECTION = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
@@ -104,6 +116,7 @@ class AppCall:
         self.streams = bool(self.body.get("stream"))
         meant = {name: self.headers[name] for name in _MEANT if name in self.headers}
         identity = encode({"body": self.body, "headers": meant, "url": address_of(self.url)})
+        longest = self._longest()
         self.asked = Request(
             identity=identity,
             key=digest(identity),
@@ -112,7 +125,8 @@ class AppCall:
             or self.body.get("temperature") == 0
             or self.body.get("seed") is not None,
             tokens_in=len(self.sent) // 4,
-            cost_bound_usd=bound(self.price, len(self.sent), self._longest()),
+            cost_bound_usd=bound(self.price, len(self.sent), longest),
+            cost_hidden_usd=bound(self.price, 0, hidden(longest)) or 0.0,
         )
 
     @classmethod
@@ -163,8 +177,9 @@ class AppCall:
     def _longest(self) -> int:
         if not self.speaks:
             return 0
-        given = next((self.body[name] for name in _LIMITS if self.body.get(name)), None)
-        return (given if isinstance(given, int) else LONGEST_REPLY) * choices(self.body)
+        prompts: object = self.body.get("prompt")  # a completion answers each of a list
+        several = len(cast("list[object]", prompts)) if isinstance(prompts, list) else 1
+        return most_written(self.body, _LIMITS[self.kind]) * max(1, several)
 
     def request(self, prompt: Prompt) -> Request:
         del prompt  # what is asked stands
@@ -261,6 +276,22 @@ def kind_of(url: str) -> str:
     """The endpoint that this address is; empty for one at which no model answers."""
     path = urlsplit(url).path
     return next((kind for kind in KINDS if path.endswith(f"/{kind}")), "")
+
+
+def checked(prices: Prices | None) -> Prices:
+    """The prices that somebody has given.
+
+    Raises:
+        UsageError: One of them is none.
+    """
+    for model, given in cast("Mapping[str, object]", prices or {}).items():
+        several = cast("Sequence[object]", given) if isinstance(given, (tuple, list)) else ()
+        if len(several) != 2 or not all(map(is_price, several)):
+            raise UsageError(
+                f"prices: that of {model!r} is {given!r}, which is none",
+                hint="Write {model: (in, out)}, in US dollars per million tokens, from 0 on.",
+            )
+    return prices or {}
 
 
 def content_type(body: bytes) -> str:

@@ -165,10 +165,19 @@ _ALONE = ("echo", "http", "https")
 def key_missing(provider: Provider) -> str:
     """The environment variable that a provider lacks its key in; empty where it has one, or needs none."""
     from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
+    from evenhand.providers.wrapped import Wrapped  # noqa: PLC0415 (see above)
 
+    while isinstance(provider, Wrapped):
+        provider = provider.provider
     if not isinstance(provider, ChatProvider) or not provider.needs_key:
         return ""
     return provider.key_name
+
+
+NO_KEY = "there is no API key for {}"
+"""What to say of a provider that lacks its key; `key_missing` says which."""
+SET_KEY = "Set {} in the environment."
+"""And what to do."""
 
 
 def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)

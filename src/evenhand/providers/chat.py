@@ -19,15 +19,15 @@ from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
+from evenhand.core.ranges import MILLISECONDS
 from evenhand.providers import http
+from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound
 from evenhand.providers.structured import WithSchema, with_schema
 
 T = TypeVar("T")
 _UNHEARD_OF = (400, 422)  # what servers say of a field that they do not know
-LONGEST_REPLY = 128_000
-"""Tokens that a reply is assumed to be able to have where no limit is set."""
 
 
 def unsaid(headers: Mapping[str, str], now: float) -> RateLimits | None:
@@ -50,7 +50,8 @@ class Dialect:
         rates: What an answer's headers say of the account's limits.
         tasks: What it can be asked for.
         chats: Whether it takes a conversation. What does not is given the prompt as one text, as it was rendered.
-        sampling: Where in the body temperature, seed and the longest reply stand; empty for the body itself.
+        sampling: Where in the body temperature and seed stand; empty for the body itself.
+        limits: The settings of the body that bound the length of a reply; none where nothing does.
         thought: What the model thought before it answered, in an answer's body; for those that show it.
         structured: The key of the body, and its value, that hold the model to a schema; None where the settings have
             asked for another form already. No function: it cannot be held to one.
@@ -66,6 +67,7 @@ class Dialect:
     tasks: frozenset[Task] = CHATS
     chats: bool = True
     sampling: str = ""
+    limits: tuple[str, ...] = ()
     thought: Callable[[bytes], str] | None = None
     structured: (
         Callable[[Mapping[str, Any], Mapping[str, Any]], tuple[str, object] | None] | None
@@ -126,14 +128,14 @@ class ChatProvider:
         self._prefix, self._suffix = b'{"body":', b"," + tail[1:]
         self.shows_thoughts = bool(self.config.get("showThinking"))
         self._settings = self.dialect.settings(self.model, self.config)
-        self._bounds = _bounds(self._settings, self.dialect.sampling)
+        self._bounds = _bounds(self._settings, self.dialect)
         self._parsed = _wants_object(self.config)
 
     def request(self, prompt: Prompt) -> Request:
         settings, (limit, deterministic) = self._settings, self._bounds
         if prompt.config:
             settings = self.dialect.settings(self.model, {**self.config, **prompt.config})
-            limit, deterministic = _bounds(settings, self.dialect.sampling)
+            limit, deterministic = _bounds(settings, self.dialect)
         messages = prompt.messages
         if not self.dialect.chats:
             messages = (Message("user", prompt.text),)
@@ -154,6 +156,7 @@ class ChatProvider:
             deterministic=deterministic,
             tokens_in=len(body) // 4,
             cost_bound_usd=bound(self.price, len(body), limit),
+            cost_hidden_usd=bound(self.price, 0, hidden(limit)) or 0.0,
         )
 
     async def send(self, request: Request, host: Host) -> Answer:
@@ -216,28 +219,12 @@ class ChatProvider:
         return self.key_variable
 
 
-_LONGEST = (
-    "max_tokens",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "maxOutputTokens",
-    "num_predict",
-)
-
-
-def _bounds(settings: Mapping[str, Any], sampling: str) -> tuple[int, bool]:
+def _bounds(settings: Mapping[str, Any], dialect: Dialect) -> tuple[int, bool]:
     """The most tokens that can come back, and whether the same question has the same answer."""
-    inner: object = settings.get(sampling) if sampling else settings
+    inner: object = settings.get(dialect.sampling) if dialect.sampling else settings
     found: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {}
-    limits = [limit for name in _LONGEST if isinstance(limit := found.get(name), (int, float))]
-    longest = int(limits[0]) if limits and limits[0] > 0 else LONGEST_REPLY
-    return longest * choices(found), found.get("temperature") == 0 or found.get("seed") is not None
-
-
-def choices(settings: Mapping[str, Any]) -> int:
-    """How many answers are asked for in one call: each is paid for, though only the first is read."""
-    asked = settings.get("n")
-    return asked if type(asked) is int and asked > 1 else 1
+    longest = most_written(settings, dialect.limits) if "generate" in dialect.tasks else 0
+    return longest, found.get("temperature") == 0 or found.get("seed") is not None
 
 
 _SECRET = re.compile(
@@ -265,14 +252,12 @@ def seconds(config: Mapping[str, Any], id: str, name: str = "timeoutMs") -> floa
     """
     given = config.get(name) or 300_000
     try:
-        value = float(given) / 1000
-    except (TypeError, ValueError):
+        value = float(given)
+    except (TypeError, ValueError, OverflowError):
         value = 0.0
-    if not 0 < value < float("inf"):
-        raise UsageError(
-            f"provider '{id}': {name} is {given!r}", hint="It is a number of milliseconds."
-        )
-    return value
+    if value not in MILLISECONDS or not value:
+        raise UsageError(f"provider '{id}': {MILLISECONDS.problem(name, given) or f'{name} is 0'}")
+    return value / 1000
 
 
 def read_as(kind: type[T], decoder: msgspec.json.Decoder[T], body: bytes, what: str) -> T:

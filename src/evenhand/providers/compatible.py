@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from evenhand.core.ranges import NUMBER
 from evenhand.providers.chat import ChatProvider, Dialect, seconds
 from evenhand.providers.prices import price_of
 from evenhand.providers.servers import SERVERS, Server
@@ -120,6 +121,8 @@ def _environment(wanted: Wanted) -> dict[str, Any]:
             continue
         try:
             found[name] = kind(given)
+            if kind is not str and found[name] not in NUMBER:
+                raise ValueError(given)  # noqa: TRY301 (told like what is no number at all)
         except ValueError:
             raise wanted.refused(
                 f"cannot use {variable}={given!r}", "It is a number; or unset it."

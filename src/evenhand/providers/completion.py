@@ -52,6 +52,7 @@ DIALECT = Dialect(
     messages=_messages,
     settings=_settings,
     read=_read,
+    limits=("max_tokens",),
     rates=rates,
     chats=False,
 )

@@ -18,6 +18,7 @@ from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, CodeError
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
+from evenhand.core.ranges import WORKERS
 from evenhand.core.secrets import redacted
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference, split_reference
@@ -164,8 +165,8 @@ def _in_python(wanted: Wanted, path: Path) -> Ask:
     """Calls it in this process, or in processes of another interpreter where one is named."""
     limit_s = seconds(wanted.config, wanted.id, "timeout") if wanted.config.get("timeout") else None
     named = wanted.setting("workers", "PROMPTFOO_PYTHON_WORKERS")
-    if named and not (named.isdecimal() and int(named)):
-        raise wanted.refused(f"wants {named} workers", "It is a number from 1.")
+    if named and not (named.isascii() and named.isdecimal() and float(named) in WORKERS):
+        raise wanted.refused(f"wants {named:.60} workers", f"It is {WORKERS}.")
     python = another_python(wanted)
     if python:
         count = int(named or COUNT)

@@ -216,6 +216,7 @@ DIALECT = Dialect(
     messages=_messages,
     settings=_settings,
     read=_read,
+    limits=("maxOutputTokens", "max_output_tokens"),
     sampling="generationConfig",
     thought=_thought,
 )

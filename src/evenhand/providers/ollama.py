@@ -139,6 +139,7 @@ _CHAT = Dialect(
     settings=_settings,
     read=_read,
     sampling="options",
+    limits=("num_predict",),
     thought=_thought,
 )
 _COMPLETION = replace(_CHAT, messages=lambda messages: {"prompt": plain(messages)}, chats=False)

@@ -279,6 +279,7 @@ DIALECT = Dialect(
     settings=_settings,
     structured=_structured,
     read=_read,
+    limits=("max_tokens", "max_completion_tokens"),
     rates=rates,
     thought=_thought,
 )

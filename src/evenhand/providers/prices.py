@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from evenhand.core.errors import UsageError
 from evenhand.core.message import Usage
 from evenhand.core.provider import Price
 
 _AS_OF = "2025-11"
+_DEAREST = 1e9
+"""Dollars beyond which a number is no price: so that sums of them stay numbers."""
 
 # vendor → the beginning of a model's name → (in, out, cached in). The longest beginning wins.
 _TABLE: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
@@ -81,9 +84,12 @@ def price_of(vendor: str, model: str, config: Mapping[str, object]) -> Price | N
         vendor: As ids begin; empty for another address than the vendor's own, whose prices nobody knows.
         model: As asked for.
         config: `cost`, or `inputCost` and `outputCost`, in dollars per token.
+
+    Raises:
+        UsageError: One of these is not a price: a number from 0 on, and not infinite.
     """
-    both, dear_in, dear_out = (config.get(k) for k in ("cost", "inputCost", "outputCost"))
-    usd_in, usd_out = _number(dear_in, both), _number(dear_out, both)
+    both, usd_in, usd_out = (_dollars(config, key) for key in ("cost", "inputCost", "outputCost"))
+    usd_in, usd_out = (both if one is None else one for one in (usd_in, usd_out))
     if usd_in is not None and usd_out is not None:
         return Price(usd_in * 1e6, usd_out * 1e6, as_of="config")
     names = [name for name in _TABLE.get(vendor, {}) if model == name or _snapshot(model, name)]
@@ -97,7 +103,7 @@ def cost(price: Price | None, usage: Usage) -> float | None:
     """Dollars for this usage; None when the price or the usage is not known."""
     if price is None or usage.tokens_in is None or usage.tokens_out is None:
         return None
-    cached = usage.tokens_cached or 0
+    cached = min(usage.tokens_cached or 0, usage.tokens_in)  # a part of them, whatever is said
     usd_cached = price.usd_in if price.usd_cached is None else price.usd_cached
     fresh = usage.tokens_in - cached
     return (fresh * price.usd_in + cached * usd_cached + usage.tokens_out * price.usd_out) / 1e6
@@ -116,8 +122,26 @@ def _snapshot(model: str, name: str) -> bool:
     return (len(rest) > 4 and rest[1:5].isdecimal()) or rest == "-latest"
 
 
-def _number(*values: object) -> float | None:
-    for value in values:
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
-    return None
+def is_price(value: object) -> bool:
+    """Whether this can be a price: a number from 0 on. A negative one would make a budget grow with each call."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return 0 <= value <= _DEAREST
+
+
+def _dollars(config: Mapping[str, object], key: str) -> float | None:
+    """A price in a config, where it has one; a text stands for a number, as a variable's value does."""
+    given = value = config.get(key)
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            value = None
+    if not is_price(value):
+        raise UsageError(
+            f"{key} is {given!r}, which is no price",
+            hint="It is a number of US dollars per token, from 0 on: 0.000002 is $2 per million.",
+        )
+    return float(value)  # pyright: ignore[reportArgumentType] (a number, as has just been seen)

@@ -18,8 +18,11 @@ from evenhand.core.errors import BadRequest, TimedOut
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
+from evenhand.providers.chat import seconds
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.wanted import Wanted
+
+LIMIT_S = 60.0
 
 
 @dataclass(slots=True)
@@ -31,6 +34,7 @@ class ProcessProvider:
     command: str
     folder: Path
     config: Mapping[str, Any]
+    limit_s: float = LIMIT_S
     account: str = field(init=False, default="")
     paid: bool = field(init=False, default=True)
     tasks: frozenset[Task] = field(init=False, default=CHATS)
@@ -63,8 +67,7 @@ class ProcessProvider:
     async def send(self, request: Request, host: Host) -> Answer:
         del host
         started = time.perf_counter()
-        limit_s = float(self.config.get("timeout") or 60_000) / 1000
-        out = await printed_by(self.command, request.payload, self.folder, limit_s)
+        out = await printed_by(self.command, request.payload, self.folder, self.limit_s)
         if not out:
             raise BadRequest(
                 f"{self.command} printed nothing",
@@ -124,6 +127,8 @@ async def printed_by(command: str, arguments: Sequence[str], folder: Path, limit
 def make(wanted: Wanted) -> ProcessProvider:
     """A program, run in the folder that paths start from."""
     command = wanted.rest.strip()
+    config = wanted.config
+    limit_s = seconds(config, wanted.id, "timeout") if config.get("timeout") else LIMIT_S
     return ProcessProvider(
-        wanted.id, wanted.label or wanted.id, command, wanted.base, wanted.config
+        wanted.id, wanted.label or wanted.id, command, wanted.base, config, limit_s
     )

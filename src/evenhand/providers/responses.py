@@ -203,5 +203,6 @@ DIALECT = Dialect(
     messages=_messages,
     settings=_settings,
     read=_read,
+    limits=("max_output_tokens",),
     rates=rates,
 )

@@ -42,7 +42,7 @@ def http_client(
         library: The module that the client is to be of; None for `httpx2`, or `httpx` where there is none.
 
     Raises:
-        UsageError: Neither is installed.
+        UsageError: Neither is installed, or a price is none.
     """
     from evenhand.recording.transport import Transport  # noqa: PLC0415 (the engine, not wanted before)
 

@@ -16,7 +16,7 @@ from evenhand.core.errors import ProviderError, TimedOut
 from evenhand.core.message import CallRole
 from evenhand.engine.present import phase
 from evenhand.engine.trial import LiveTrial, present
-from evenhand.providers.app_call import AppCall, Prices, kind_of
+from evenhand.providers.app_call import AppCall, Prices, checked, kind_of
 from evenhand.providers.http import TIMEOUT_S
 from evenhand.recording.exchange import Exchange, Head, hop, hop_async, refuse_to_block
 
@@ -35,7 +35,7 @@ class Transport:
     ) -> None:
         self._through = through
         self._role: CallRole | None = role
-        self._prices = prices or {}
+        self._prices = checked(prices)
 
     def handle_request(self, request: Any) -> Any:
         """Sends a request of the client's."""
@@ -79,7 +79,7 @@ class AsyncTransport:
     ) -> None:
         self._through = through
         self._role: CallRole | None = role
-        self._prices = prices or {}
+        self._prices = checked(prices)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Sends a request of the client's."""

@@ -91,6 +91,16 @@ class JournaledCalls(Counts):
             ).fetchone()
         return most
 
+    def bills(self) -> list[tuple[str, int, float]]:
+        """Each provider, how many of its calls have a known cost, and the most by which one was above its bound."""
+        with readable(self.path):
+            return self._db.execute(
+                """
+                select provider, count(*), max(cost_usd - bound_usd) from call join reply on reply.call = call.id
+                where origin = 'provider' and cost_usd > 0 and bound_usd is not null group by provider
+                """
+            ).fetchall()
+
     def usage(self) -> list[Usage]:
         """What each model was asked in each role: subjects first, then judges."""
         found: dict[tuple[CallRole, str], Usage] = {}

@@ -67,6 +67,7 @@ class Journal:
         self.meta = meta
         self.resumed = False
         self.spent_usd = 0.0
+        self.bills: list[tuple[str, int, float]] = []
         self._lock = lock
         self._db = db
         self._secrets = secrets
@@ -183,7 +184,7 @@ class Journal:
                 self._recorded[trial, key, nth] = number
             self._answers[key, draw] = number
         self._in_doubt = run.in_doubt()
-        self.spent_usd = run.most_spent()
+        self.spent_usd, self.bills = run.most_spent(), run.bills()
 
     # What earlier sessions left
 

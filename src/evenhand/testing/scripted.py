@@ -26,6 +26,7 @@ class Scripted:
         paid: Whether its calls are journaled and counted, as a vendor's are.
         cost_usd: What each call costs.
         bound_usd: What it can cost at most.
+        hidden_usd: What may come on top where it does not keep to that.
         latency_s: Before each answer.
         tasks: What it can be asked for. Embeddings do not come from the replies: texts that share words lie close
             together. Labels and categories are a reply that is a JSON object, or one that names the only label.
@@ -40,6 +41,7 @@ class Scripted:
     deterministic: bool = True
     cost_usd: float | None = 0.0
     bound_usd: float | None = 0.0
+    hidden_usd: float = 0.0
     latency_s: float = 0.0
     tasks: frozenset[Task] = frozenset({"generate", "embed", "classify", "moderate"})
     asked: list[Prompt] = field(default_factory=list[Prompt])
@@ -62,6 +64,7 @@ class Scripted:
             deterministic=self.deterministic,
             tokens_in=len(prompt.text) // 4,
             cost_bound_usd=self.bound_usd,
+            cost_hidden_usd=self.hidden_usd,
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

@@ -129,7 +129,11 @@ def test_what_hangs_on_a_variable_is_left_to_the_run(tmp_path: Path, line: str):
             7,
             "a → b → c → a",
         ),
-        ("EvalSet('z', repeats=0, over={'tone': []})", 5, "less than 1; the axis 'tone' is []"),
+        (
+            "EvalSet('z', repeats=0, over={'tone': []})",
+            5,
+            "not a whole number from 1 to 1,000,000; the axis 'tone' is []",
+        ),
         ("EvalSet('z', over={'tone': 'kind'})", 5, "is 'kind', not a list"),
         ("EvalSet('z', over={'judge': ['a']})", 5, "cannot be called 'judge'"),
         ("EvalSet('z', tags='slow')", 5, "tags is 'slow', not a list"),

@@ -73,9 +73,11 @@ def test_a_run_is_read_by_any_thread(tmp_path: Path):
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"first": -1, "repeats": 0}, "run: first is -1, less than 1; repeats is 0, less than 1"),
+        ({"first": -1, "repeats": 0}, "run: first is -1, not a whole number .*; repeats is 0, not"),
         ({"concurrency": 0}, "concurrency is 0"),
-        ({"max_cost_usd": -1}, "max_cost_usd is -1, less than 0"),
+        ({"max_cost_usd": -1}, "max_cost_usd is -1, not a number of US dollars from 0"),
+        ({"max_cost_usd": float("nan")}, "max_cost_usd is nan"),
+        ({"repeats": 10**12}, "repeats is 1000000000000"),
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(how: dict[str, Any], says: str):

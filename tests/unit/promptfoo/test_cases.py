@@ -48,7 +48,7 @@ def told(test: OneTest) -> object:
 def problems(folder: Path, config: Mapping[str, object]) -> list[str]:
     """What is wrong with the tests of a config."""
     _, findings = read(folder, config)
-    return [str(problem) for problem in findings.problems]
+    return [str(problem) for problem in findings.problems + findings.broken_parts]
 
 
 def of_file(folder: Path, name: str, data: str | bytes) -> tuple[list[OneTest], list[str]]:
@@ -56,7 +56,8 @@ def of_file(folder: Path, name: str, data: str | bytes) -> tuple[list[OneTest], 
     (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
     tests, findings = read(folder, {"tests": name})
     return tests, [
-        str(problem).partition("/" + name)[2] or str(problem) for problem in findings.problems
+        str(problem).partition("/" + name)[2] or str(problem)
+        for problem in findings.problems + findings.broken_parts
     ]
 
 

@@ -138,7 +138,7 @@ def test_an_option_that_is_no_number_is_a_problem_at_its_place(tmp_path: Path) -
     """With the value that was given."""
     _, findings = read(tmp_path, "evaluateOptions:\n  repeat: often\n")
     assert str(findings.problems[0]).endswith(
-        "promptfooconfig.yaml:2:3: repeat is 'often', not a number"
+        "promptfooconfig.yaml:2:3: repeat is 'often', not a whole number from 1 to 1,000,000"
     )
 
 
@@ -237,7 +237,10 @@ def test_command_line_options_go_under_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ("{filterFirstN: many}", "filterFirstN is 'many', not a whole number"),
+        (
+            "{filterFirstN: many}",
+            "filterFirstN is 'many', not a whole number from 1 to 1,000,000,000",
+        ),
         ("{var: {z: 1}}", "var.z is 1, not text"),
         ("{description: [a]}", "description is ['a'], not text"),
         ("{filterRange: '5:2'}", "the range '5:2' holds nothing"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from evenhand.core.errors import ConfigError
 from evenhand.core.run import TrialResult
 from evenhand.engine import door
 from evenhand.engine.door import Settings
@@ -166,12 +167,15 @@ def test_one_column_is_said_before_and_an_error_then(tmp_path: Path):
 def test_what_is_wrong_with_a_contest_is_said_before(
     tmp_path: Path, assertion: dict[str, Any], said: str
 ):
-    """And is an error in its tests."""
-    trials = settled(tmp_path, [{"vars": {"t": "cat"}, "assert": [assertion, LONG]}], "0")
+    """And is an error in its tests, for which nobody is asked; others are run."""
+    broken = {"vars": {"t": "cat"}, "assert": [assertion, LONG]}
+    with pytest.raises(ConfigError, match=said):
+        settled(tmp_path, [broken])
+    trials = settled(tmp_path, [broken, best()])
     (problem,) = load(tmp_path, env={}).broken
     assert said in problem.what
-    if assertion["type"] == "select-best" and "value" not in assertion:
-        assert {t.outcome for t in trials} == {"error"}
+    assert [(t.outcome, t.calls) for t in trials[:3]] == [("error", 0)] * 3
+    assert "error" not in {t.outcome for t in trials[3:]}
 
 
 def test_max_score_alone_is_an_error(tmp_path: Path):

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.contest import Referee
-from evenhand.core.errors import ScoreError
+from evenhand.core.errors import Problem, ScoreError
 from evenhand.core.message import Task
 from evenhand.core.provider import Provider
+from evenhand.core.ranges import NOT_NEGATIVE
 from evenhand.documents.findings import At, Findings, did_you_mean
 from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
@@ -45,6 +46,7 @@ class Expected:
         excusing: The places of those that let the test pass when they fail: guardrails with `purpose: redteam`.
         types: The type of each; of a set, the types in it.
         contests: The assertions that compare the outputs of all columns.
+        problem: Why a test with all of this cannot come to a verdict; None where it may. Known once it was checked.
     """
 
     makes: tuple[Make, ...] = ()
@@ -53,6 +55,7 @@ class Expected:
     excusing: frozenset[int] = frozenset()
     types: tuple[str | tuple[str, ...], ...] = ()
     contests: tuple[Assertion, ...] = ()
+    problem: Problem | None = None
 
     def and_then(self, other: Expected) -> Expected:
         """Both, these first."""
@@ -64,6 +67,7 @@ class Expected:
             self.excusing | {count + place for place in other.excusing},
             self.types + other.types,
             self.contests + other.contests,
+            self.problem or other.problem,
         )
 
     def referees(self) -> list[Referee]:
@@ -130,9 +134,9 @@ class AssertionReader:
         name, _ = split(written)
         if name not in SUPPORTED:
             what, hint = unknown_type(written)
-            if check:
-                findings.broken(at("type"), what, hint)
-            return Expected((unsettled(written, ScoreError(what, hint=hint)),), types=(name,))
+            problem = findings.broken(at("type"), what, hint) if check else None
+            make = unsettled(written, ScoreError(what, hint=hint))
+            return Expected((make,), types=(name,), problem=problem)
         kind = kind_of(name)
         if check:
             if kind.negation == "ignored" and written != kind.name:
@@ -152,11 +156,13 @@ class AssertionReader:
         if kind.name == "assert-set":
             inside = self.expected(raw.get("assert"), options, at, check=check)
         assertion = self._assertion(kind, raw, options, at, inside)
+        problem = inside.problem
         if check:
-            for what, hint in problems(assertion):
-                findings.broken(at("value") if "value" in raw else at(), what, hint)
+            place = at("value") if "value" in raw else at()
+            found = [findings.broken(place, *wrong) for wrong in problems(assertion)]
+            problem = next(iter(found), problem)
         if kind.compares:
-            return Expected(contests=(assertion,))
+            return Expected(contests=(assertion,), problem=problem)
         if check and inside.contests:
             compared = inside.contests[0].type
             findings.hint(at(), f"'{compared}' in a set is not used", "Write it beside the set.")
@@ -169,6 +175,7 @@ class AssertionReader:
             frozenset({0} if is_set and assertion.weight == 0 else ()),
             frozenset({0} if blocks else ()),
             (tuple(map(_plain, inside.types)) if is_set else written,),
+            problem=problem,
         )
 
     def _assertion(
@@ -182,7 +189,7 @@ class AssertionReader:
         findings = self._findings
         weight, threshold = raw.get("weight"), raw.get("threshold")
         if weight is not None:
-            weight = number(weight, at("weight"), "weight", findings, 0)
+            weight = number(weight, at("weight"), "weight", findings, NOT_NEGATIVE)
         if threshold is not None:
             threshold = number(threshold, at("threshold"), "threshold", findings)
         return Assertion(

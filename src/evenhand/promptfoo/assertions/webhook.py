@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from evenhand.core.errors import CodeError
+from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.message import Prompt
+from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.score import Score
 from evenhand.javascript.wire import as_json
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell
 from evenhand.promptfoo.assertions.grading import wanted_text
-from evenhand.promptfoo.assertions.kind import Kind
+from evenhand.promptfoo.assertions.kind import Kind, Wrong
 from evenhand.providers.posted import TIMEOUT_S, PostedGrader
 
 GROUP = "your own code"
@@ -67,7 +68,22 @@ def _webhook(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 def _timeout_s() -> float:
     """What WEBHOOK_TIMEOUT says, in milliseconds there."""
     given = os.environ.get("WEBHOOK_TIMEOUT", "")
-    return int(given) / 1000 if given.isdecimal() else TIMEOUT_S
+    if not given.isdecimal():
+        return TIMEOUT_S
+    problem = MILLISECONDS.problem("WEBHOOK_TIMEOUT", float(given))
+    if problem:
+        raise ScoreError(problem)
+    return float(given) / 1000
+
+
+def _timed(assertion: Assertion) -> Wrong:
+    """What is wrong with the time that a webhook is given."""
+    del assertion
+    try:
+        _timeout_s()
+    except ScoreError as error:
+        return ((error.message, error.hint),)
+    return ()
 
 
 KINDS = (
@@ -79,5 +95,6 @@ KINDS = (
         "address",
         of_each_cell=True,
         negation="own",
+        check=_timed,
     ),
 )

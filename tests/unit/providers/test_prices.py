@@ -1,0 +1,75 @@
+"""Prices that somebody wrote: numbers that a budget can go by, or a message."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from evenhand import recording
+from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.message import Prompt, Usage
+from evenhand.core.provider import Price
+from evenhand.promptfoo.load import load
+from evenhand.providers.catalog import create
+from evenhand.providers.prices import cost, price_of
+
+NO_PRICES = [-0.0001, -1, math.nan, math.inf, -math.inf, 1e300, "free", "nan", True, [], {}]
+
+
+@pytest.mark.parametrize("key", ["cost", "inputCost", "outputCost"])
+@pytest.mark.parametrize("value", NO_PRICES, ids=repr)
+@pytest.mark.parametrize("id_", ["openai:m", "anthropic:m", "google:m", "ollama:m", "mistral:m"])
+def test_what_is_no_price_is_refused(id_, key, value, tmp_path):
+    """A negative one would make the budget larger with each call; NaN would switch it off."""
+    with pytest.raises(UsageError, match=f"{key} is .*, which is no price"):
+        create(id_, config={"cost": 0.1, key: value}, env={}, base=tmp_path)
+
+
+def test_a_price_may_be_written_as_text_and_may_be_0():
+    """As a variable's value is."""
+    assert price_of("", "m", {"cost": "0.000002"}) == Price(2.0, 2.0, as_of="config")
+    assert price_of("", "m", {"cost": 0}) == Price(0.0, 0.0, as_of="config")
+    assert price_of("", "m", {"cost": None}) is None
+
+
+def test_a_config_with_such_a_price_is_refused_with_its_line(tmp_path):
+    """Before anything is sent, beside whatever else is wrong."""
+    path = tmp_path / "promptfooconfig.yaml"
+    path.write_text(
+        "prompts: [hi]\n"
+        "providers:\n"
+        "  - id: openai:chat:a\n"
+        "    config: {cost: 0.1}\n"
+        "  - id: openai:chat:b\n"
+        "    config:\n"
+        "      inputCost: -1\n"
+        "tests: [{assert: [{type: contains, value: x}]}]\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load(path, env={"OPENAI_API_KEY": "k"})
+    (problem,) = caught.value.problems
+    assert (Path(problem.file).name, problem.line) == ("promptfooconfig.yaml", 5)
+    assert "inputCost is -1, which is no price" in problem.what
+
+
+@pytest.mark.parametrize("given", [(-1, 1), (1, math.nan), (1,), 5, "ab", (1, 2, 3)], ids=repr)
+def test_a_recording_client_takes_no_such_price_either(given):
+    """It is said where the client is made, not in a trial."""
+    for made in (recording.http_client, recording.async_http_client):
+        with pytest.raises(UsageError, match="that of 'm' is"):
+            made(prices={"m": given})
+
+
+def test_a_vendor_that_counts_more_cached_tokens_than_it_read_gives_no_money_back():
+    """Those that were cached are a part of those that were read."""
+    assert cost(Price(1e6, 1e6, 0.0), Usage(10, 1, 1_000_000)) == 1.0
+
+
+def test_a_bound_that_nobody_can_pay_is_a_number(tmp_path):
+    """So that sums of bounds stay numbers."""
+    model = create("openai:m", config={"cost": 1e9, "max_tokens": 10**18}, env={}, base=tmp_path)
+    bound = model.request(Prompt.of("x")).cost_bound_usd
+    assert bound is not None
+    assert 1e9 < bound < math.inf
