@@ -134,15 +134,19 @@ LOST = {
         "check() was never awaited",
     ),
     "a task that raises": (
-        "async def one(expect):\n"
-        "    async def bg():\n        await asyncio.sleep(0.05)\n        raise ValueError(expect)\n"
-        '    expect(True, "ok")\n    asyncio.create_task(bg())\n',
+        (
+            "async def one(expect):\n"
+            "    async def bg():\n        await asyncio.sleep(0.05)\n        raise ValueError(expect)\n"
+            '    expect(True, "ok")\n    asyncio.create_task(bg())\n'
+        ),
         "the task bg raised ValueError",
     ),
     "a thread that expects late": (
-        "def one(expect):\n"
-        '    def bg():\n        time.sleep(0.4)\n        expect(False, "late")\n'
-        '    expect(True, "ok")\n    threading.Thread(target=bg).start()\n',
+        (
+            "def one(expect):\n"
+            '    def bg():\n        time.sleep(0.4)\n        expect(False, "late")\n'
+            '    expect(True, "ok")\n    threading.Thread(target=bg).start()\n'
+        ),
         "expected after the trial had ended: late",
     ),
     "a label in place of a scorer": (
@@ -184,14 +188,18 @@ LOST = {
         "gave 3 without a verdict",
     ),
     "cancelling all tasks": (
-        'async def one(expect):\n    expect(True, "ok")\n    [t.cancel() for t in asyncio.all_tasks()]\n'
-        "    await asyncio.sleep(0)\n",
+        (
+            'async def one(expect):\n    expect(True, "ok")\n    [t.cancel() for t in asyncio.all_tasks()]\n'
+            "    await asyncio.sleep(0)\n"
+        ),
         "cancelled tasks of the run",
     ),
     "cancelling all tasks, later": (
-        'async def one(expect):\n    expect(True, "ok")\n'
-        "    asyncio.get_running_loop().call_later(\n"
-        "        0.02, lambda: [t.cancel() for t in asyncio.all_tasks()])\n    await asyncio.sleep(0.1)\n",
+        (
+            'async def one(expect):\n    expect(True, "ok")\n'
+            "    asyncio.get_running_loop().call_later(\n"
+            "        0.02, lambda: [t.cancel() for t in asyncio.all_tasks()])\n    await asyncio.sleep(0.1)\n"
+        ),
         "cancelled tasks of the run",
     ),
     "cancelling itself": (
@@ -199,8 +207,10 @@ LOST = {
         "cancelled the task that it runs in",
     ),
     "cancelling itself, and waiting": (
-        'async def one(expect):\n    expect(True, "ok")\n    asyncio.current_task().cancel()\n'
-        "    await asyncio.sleep(1)\n",
+        (
+            'async def one(expect):\n    expect(True, "ok")\n    asyncio.current_task().cancel()\n'
+            "    await asyncio.sleep(1)\n"
+        ),
         "one raised CancelledError",
     ),
     "a scorer that cancels its task": (
@@ -212,8 +222,10 @@ LOST = {
         "stopped the event loop",
     ),
     "sys.exit in a task": (
-        "async def one(expect):\n    async def bg():\n        sys.exit(3)\n"
-        '    expect(True, "ok")\n    asyncio.create_task(bg())\n    await asyncio.sleep(0.1)\n',
+        (
+            "async def one(expect):\n    async def bg():\n        sys.exit(3)\n"
+            '    expect(True, "ok")\n    asyncio.create_task(bg())\n    await asyncio.sleep(0.1)\n'
+        ),
         "the task bg raised SystemExit: 3",
     ),
     "os._exit": (
@@ -225,13 +237,17 @@ LOST = {
         "called os._exit(0)",
     ),
     "os._exit, caught": (
-        'def one(expect):\n    expect(True, "ok")\n'
-        "    try:\n        os._exit(0)\n    except BaseException:\n        pass\n",
+        (
+            'def one(expect):\n    expect(True, "ok")\n'
+            "    try:\n        os._exit(0)\n    except BaseException:\n        pass\n"
+        ),
         "called os._exit(0)",
     ),
     "swallowing its cancellation": (
-        'async def one(expect):\n    expect(True, "ok")\n    while True:\n'
-        "        try:\n            await asyncio.sleep(0.1)\n        except BaseException:\n            pass\n",
+        (
+            'async def one(expect):\n    expect(True, "ok")\n    while True:\n'
+            "        try:\n            await asyncio.sleep(0.1)\n        except BaseException:\n            pass\n"
+        ),
         "went on though it was cancelled",
     ),
 }
@@ -241,7 +257,7 @@ OTHER = '\n\n@evals.eval\nasync def two(expect):\n    await asyncio.sleep(0.02)\
 
 @pytest.mark.parametrize("name", LOST)
 def test_what_would_vanish_is_an_error_of_its_trial_in_words(name: str, tmp_path: Path):
-    """Whatever was expected, and would have gone unseen, leaves its trial without a verdict; its neighbour keeps its own."""
+    """Its trial has no verdict, and its neighbour keeps its own."""
     source, says = LOST[name]
     code, trials, _ = ran(source + OTHER, tmp_path, "--time-limit", "1.5")
     assert code == 3
@@ -252,12 +268,16 @@ def test_what_would_vanish_is_an_error_of_its_trial_in_words(name: str, tmp_path
 @pytest.mark.parametrize(
     "source",
     [
-        "async def one(expect):\n"
-        '    async def bg():\n        await asyncio.sleep(0.05)\n        expect(False, "late")\n'
-        '    expect(True, "ok")\n    asyncio.create_task(bg())\n',
+        (
+            "async def one(expect):\n"
+            '    async def bg():\n        await asyncio.sleep(0.05)\n        expect(False, "late")\n'
+            '    expect(True, "ok")\n    asyncio.create_task(bg())\n'
+        ),
         'async def one(expect):\n    expect(True, "ok")\n    asyncio.create_task(Holder(expect).later())\n',
-        'async def one(expect):\n    expect(True, "ok")\n'
-        '    asyncio.create_task(functools.partial(check, expect=expect)("x"))\n',
+        (
+            'async def one(expect):\n    expect(True, "ok")\n'
+            '    asyncio.create_task(functools.partial(check, expect=expect)("x"))\n'
+        ),
     ],
 )
 def test_a_task_that_expects_is_waited_for(source: str, tmp_path: Path):
@@ -321,7 +341,7 @@ def test_what_is_awaited_cancelled_and_forked_in_order_is_no_problem(tmp_path: P
 
 @pytest.mark.parametrize("how", ["def", "async def"])
 def test_a_forked_child_that_comes_back_ends_and_holds_nothing_of_the_run(how: str, tmp_path: Path):
-    """Neither does it go on with the run, nor does one that lives on keep the lock, or whoever reads stdout, waiting."""
+    """It does not go on with the run, and whoever reads stdout does not wait for one that lives on."""
     source = (
         f'{how} one(expect):\n    expect(True, "ok")\n'
         "    pid = os.fork()\n    if pid:\n        os.waitpid(pid, 0)\n\n\n"

@@ -177,8 +177,10 @@ def test_a_test_that_expects_nothing_is_warned_of(run: Run):
             "now() was never awaited",
         ),
         (
-            'async def test_bot(expect):\n    expect(True, "ok")\n'
-            "    task = asyncio.create_task(later(expect))\n",
+            (
+                'async def test_bot(expect):\n    expect(True, "ok")\n'
+                "    task = asyncio.create_task(later(expect))\n"
+            ),
             "the task later was still running when the test ended",
         ),
         (

@@ -81,7 +81,8 @@ class Breadcrumbs:
         if self._fatal is not None:
             faulthandler.disable()
             self._fatal.close()
-        for kind in (".running", ".fatal", ".deaths"):
+        self._path.unlink(missing_ok=True)
+        for kind in (".fatal", ".deaths"):
             self._path.with_suffix(kind).unlink(missing_ok=True)
 
 

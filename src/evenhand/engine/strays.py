@@ -107,7 +107,8 @@ async def threads_over(limit_s: float, known: Collection[threading.Thread]) -> N
         if trial is not None and trial.over:
             waited[id(thread)] = thread, trial
     for thread, trial in waited.values():
-        while thread.is_alive() and time.monotonic() < end:
+        # Nothing tells when a thread of others ends.
+        while thread.is_alive() and time.monotonic() < end:  # noqa: ASYNC110 (see above)
             await asyncio.sleep(0.01)
         if thread.is_alive():
             trial.blame(

@@ -595,7 +595,7 @@ async def test_the_columns_of_a_case_are_compared_with_each_other(tmp_path: Path
     trials = await ran(evals, tmp_path)
     assert [(t.case, t.output, t.outcome) for t in trials] == [
         *[("a", "no", "fail"), ("a", "yes", "pass")] * 2,
-        *[("b", "no", "pass"), ("b", "yes", "pass")] * 2,
+        *[("b", "no", "not_applicable"), ("b", "yes", "not_applicable")] * 2,
     ]
     assert [o.name for o in trials[0].outcomes] == ["longest"]
     assert trials[0].reason == "2 of [2, 3]"

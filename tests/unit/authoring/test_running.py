@@ -173,10 +173,10 @@ def test_what_was_asked_is_kept_with_the_run(tmp_path: Path):
     assert found.meta.variants[0].where == f"{__file__}:{eval_['line']}"
 
 
-def test_an_eval_that_expects_nothing_passes_with_a_warning_and_is_an_error_when_strict(
+def test_an_eval_that_expects_nothing_has_no_verdict_and_is_an_error_when_strict(
     tmp_path: Path,
 ):
-    """Named once with its line, for all of its cases; strict, it has no verdict."""
+    """Named once with its line, for all of its cases: it could not have failed."""
     evals = EvalSet("empty", data=[{"id": "a"}, {"id": "b"}])
 
     @evals.eval
@@ -193,7 +193,7 @@ def test_an_eval_that_expects_nothing_passes_with_a_warning_and_is_an_error_when
 
     with run(evals, home=tmp_path) as found:
         report = " ".join(str(found).split())
-        assert [row["outcome"] for row in found.rows()] == ["pass", "pass", "error"] * 2
+        assert [row["outcome"] for row in found.rows()] == ["not_applicable", "pass", "error"] * 2
     assert report.count("expects nothing") == 1
     assert f"test_running.py:{evals.evals[0].first}: empty: silent expects nothing:" in report
     with run(evals, home=tmp_path, strict=True) as found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ def notes(tmp_path: Path) -> Path:
 def _with_threads(path: Path) -> None:
     """Has each word be of a thread of its own, as in a run."""
     data = path.read_bytes()
-    own = f"{__import__('threading').get_ident():x}".encode()
+    own = f"{threading.get_ident():x}".encode()
     parts = [data[i : i + 256] for i in range(0, len(data), 256)]
     for i, part in enumerate(parts):
         if part.startswith(own):
@@ -66,4 +66,4 @@ def test_a_run_that_ends_in_order_leaves_no_notes(notes: Path):
     assert (word.text, word.trial) == ("of another version", -1)
     assert not to_set_aside(notes, [word])
     Breadcrumbs(notes, 1).close()
-    assert os.listdir(notes.parent) == []
+    assert not list(notes.parent.iterdir())

@@ -82,7 +82,7 @@ async def test_evals_that_expect_nothing_are_named_once(make_run: Make, monkeypa
         for i in range(8)
     ]
     monkeypatch.chdir("/")
-    said = "it passes whatever happens; --strict makes that an error"
+    said = "there is no verdict then; --strict makes that an error"
     assert warnings(await make_run(trials, variants)) == [
         f"x/shop_evals.py:12: shop: silent expects nothing: {said}"
     ]
