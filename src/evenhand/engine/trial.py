@@ -122,6 +122,7 @@ class LiveTrial:
         "_settled",
         "_shared",
         "asker",
+        "compared",
         "home",
         "limit_s",
         "log",
@@ -159,6 +160,8 @@ class LiveTrial:
         self.home: Home | None = None
         self.own: OwnCalls | None = None  # made when the application asks a model by itself
         self.over = False
+        self.compared: Sequence[int] = ()
+        """The places of the trials that it is compared with, its own among them, while that is done in its name."""
         self.limit_s: float | None = None
         """Seconds that it may take; None for as long as it does."""
         self.out_of_time = ""
