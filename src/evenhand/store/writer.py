@@ -100,14 +100,18 @@ class Writer:
 
     def gone(self) -> StoreError | None:
         """What to say where the run file is no longer at its place; None where it is."""
-        for path, identity in self._files:
-            if identity is not None and _identity(path) != identity:
-                return StoreError(
-                    f"{path} is gone: it was moved or deleted while the run was being written",
-                    hint="No more calls were sent. Move it back and `evenhand resume`; if it was deleted, start again "
-                    "with `evenhand run`.",
-                )
-        return None
+        missing = [
+            path for path, identity in self._files if identity not in (None, _identity(path))
+        ]
+        if not missing:
+            return None
+        way = "Move it back and `evenhand resume`; if it was deleted, start again with `evenhand run`."
+        if self._path not in missing:
+            way = "`evenhand resume` goes on with what the run file holds."
+        return StoreError(
+            f"{missing[0]} is gone: it was moved or deleted while the run was being written",
+            hint=f"No more calls were sent. {way}",
+        )
 
     def end(self, *rows: tuple[int, Row]) -> None:
         """Writes what was spooled, and these rows, from the thread that asks.
