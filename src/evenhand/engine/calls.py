@@ -3,7 +3,8 @@
 How this works: a call is answered by the first of these that can.
 
 1. The journal, when this run is being resumed: a reply received before the interruption is read again by the very code
-   that read it the first time, found by (trial, request, n-th identical request in that trial).
+   that read it the first time, found by (trial, request, n-th identical request in that trial). It answers for trials
+   that had a verdict and are settled again, too, and for a contest under whichever of its trials it was asked.
 2. The cache, across runs, by (request, draw). The draw says which of several answers to the same request is meant:
    repeat 0 and repeat 1 are two draws, and so are the first and second identical request of one trial. What is sampled
    (no temperature 0, no seed) is never shared between cases. Of an embedding and its like there is one draw only.
@@ -93,7 +94,8 @@ class CallDesk:
         if self._replaying:
             recorded = self._journal.recorded(trial.step.index, request.key, nth)
             if recorded is not None:
-                return self._replayed(provider, recorded, "journal")
+                paid = recorded.origin == "provider"  # by this trial: its cost is the trial's
+                return self._replayed(provider, recorded, "journal" if paid else "cache")
         # What is measured rather than said is the same every time: there is but one draw of it.
         draw = f"{trial.repeat}.{nth}" if prompt.task == "generate" else "0.0"
         if not request.deterministic:
@@ -108,6 +110,11 @@ class CallDesk:
             cost_bound_usd=request.cost_bound_usd,
             draw=draw,
         )
+        if trial.compared and self._replaying:
+            # What is asked of a contest is asked in the name of one of its trials, not always of the same.
+            found = self._journal.compared(trial.compared, request.key, nth)
+            if found is not None:
+                return self._taken(start, provider, found.body, found.latency_s)
         if self._cache is None:
             return (await self._pay(start, provider, request))[0]
         return await self._shared(self._cache, start, provider, request)
@@ -121,10 +128,7 @@ class CallDesk:
             # The answer to another trial of this run, which the cache had no time to keep.
             found = self._journal.answered(request.key, draw)
         if found is not None:
-            end = CallEnd(body=found.body, origin="cache", latency_s=found.latency_s)
-            reply = self._replayed(provider, end, "cache")
-            self._journal.note(start, _ended(end.body, reply, attempts=0, wasted=0))
-            return reply
+            return self._taken(start, provider, found.body, found.latency_s)
         name = (request.key, draw)
         flight = self._under_way.get(name)
         if flight is not None and not flight.task.cancelling():
@@ -137,6 +141,15 @@ class CallDesk:
         self._under_way[name] = flight
         flight.task.add_done_callback(lambda done: self._landed(name, done))
         return (await flight.landed())[0]
+
+    def _taken(
+        self, start: CallStart, provider: Provider, body: bytes, latency_s: float | None
+    ) -> Reply:
+        """An answer that another trial paid for, in this run or before."""
+        end = CallEnd(body=body, origin="cache", latency_s=latency_s)
+        reply = self._replayed(provider, end, "cache")
+        self._journal.note(start, _ended(body, reply, attempts=0, wasted=0))
+        return reply
 
     def _landed(self, name: tuple[str, str], task: asyncio.Task[_Paid]) -> None:
         flight = self._under_way.get(name)

@@ -93,6 +93,7 @@ class Contests:
         ]
         contestants = [_as_before(result, contest) for result in entrants]
         current.set(carrier.log)
+        carrier.compared = range(contest.first, contest.first + contest.size)
         columns = await asyncio.gather(
             *(_compared(referee, contestants, contest, carrier) for referee in contest.referees)
         )

@@ -106,6 +106,8 @@ class Runner:
         self._under_way = 0
         self._planned = plan.size
         self._kept: OrderedDict[int, Any] = OrderedDict()
+        self._again: set[int] = set()
+        self._done_again = self._asked_anew = 0
         self._unheard_since: float | None = None
         self._started_at = self._turned_at = time.monotonic()
         self._trial_limit_s: float | None = None
@@ -143,6 +145,8 @@ class Runner:
             await self._home.close()
             if self._order is not None:
                 self._order.finish()
+        if self._done_again:
+            self._note(_done_again(self._done_again, self._asked_anew))
         return self._ending
 
     def _steps(self, *, alone: bool | None = None) -> Iterator[Step]:
@@ -152,17 +156,21 @@ class Runner:
             alone: Only the steps that say so, or that do not.
         """
         settled = self._journal.settled()
-        again: set[int] = set()
+        again = self._again
         compared: list[Step] = []
         seen = 0
         for step in self._plan.steps():
             contest = step.contest
             is_open = step.index not in settled
-            if not is_open and step.after:
-                is_open = any(i in again or i not in settled for i in step.after)
+            if step.after:
+                if not is_open and self._rests_on_others(step):
+                    is_open = True
+                    if step.index not in again:
+                        again.add(step.index)
+                        self._planned += 1
+                        self._journal.again(step.index)
                 if is_open:
-                    again.add(step.index)
-                    self._journal.again(step.index)
+                    self._journal.follow(step.index, step.after)
             if contest is None:
                 if is_open and (alone is None or step.alone is alone):
                     yield step
@@ -175,6 +183,13 @@ class Runner:
                     self._contests.open(contest, compared)
                     yield from compared
                 compared, seen = [], 0
+
+    def _rests_on_others(self, step: Step) -> bool:
+        """Whether one of those that it comes after has, or will have, another result than when it was settled."""
+        settled = self._journal.settled()
+        return any(i in self._again or i not in settled for i in step.after) or self._journal.stale(
+            step.index, step.after
+        )
 
     async def _walk(self, steps: Iterator[Step], count: int) -> None:
         agenda = Agenda(steps)
@@ -241,6 +256,9 @@ class Runner:
         for result in settled:
             kept = await self._journal.settle(result)
             self._counts[kept.outcome] += 1
+            if kept.index in self._again:
+                self._done_again += 1
+                self._asked_anew += kept.calls - kept.cached
             if self._order is not None:
                 self._order.end(kept.index, kept)
         if not settled and step.contest is None and self._order is not None:
@@ -278,7 +296,7 @@ class Runner:
             result = trial.corrected(problems)
             if result is None:
                 continue
-            self._journal.correct(result.index)
+            self._journal.again(result.index)
             try:
                 await self._journal.settle(result)
             except StoreError as error:
@@ -464,3 +482,19 @@ class Runner:
                 seconds=time.monotonic() - self._started_at,
             )
         )
+
+
+def _done_again(trials: int, calls: int) -> str:
+    """What to say of trials that had a verdict and were settled once more."""
+    what = (
+        "1 trial that comes after one in error was"
+        if trials == 1
+        else f"{trials:,} trials that come after one in error were"
+    )
+    if not calls:
+        return f"{what} settled again from the replies in the run file; no call was paid for twice"
+    new = "1 call" if calls == 1 else f"{calls:,} calls"
+    return (
+        f"{what} settled again; {new} among theirs had not been answered before, "
+        "as an earlier answer has changed: these were sent"
+    )

@@ -127,6 +127,7 @@ class LiveTrial:
         "_tasks",
         "abandon",
         "asker",
+        "compared",
         "home",
         "late",
         "limit_s",
@@ -176,6 +177,8 @@ class LiveTrial:
         """Told, from any thread, of what comes to light once it is settled."""
         self.result: TrialResult | None = None
         """What it came to, once it is settled."""
+        self.compared: Sequence[int] = ()
+        """The places of the trials that it is compared with, its own among them, while that is done in its name."""
         self.limit_s: float | None = None
         """Seconds that it may take; None for as long as it does."""
         self.out_of_time = ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import cast
+from types import NoneType
+from typing import Any
 
 from evenhand.core.message import CallRole
 from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallRecord, CallStart, TrialResult
@@ -47,13 +48,29 @@ class JournaledCalls(Counts):
                 cached += 1
         return calls
 
-    def answers(self) -> Iterator[tuple[int, int, str, int, str]]:
-        """The calls that were answered, as (id, trial, key, nth, draw)."""
+    def answers(self) -> Iterator[tuple[int, str, str]]:
+        """The calls that were answered, as (id, key, draw)."""
         with readable(self.path):
-            yield from self._db.execute(
-                "select call.id, trial, key, nth, draw from call join reply on reply.call = call.id where error = ''"
+            for row in self._db.execute(
+                "select call.id, key, draw from call join reply on reply.call = call.id where error = ''"
                 " order by call.id"
-            )
+            ):
+                yield sound(row, _ANSWER)
+
+    def answer(self, trial: int, key: str, nth: int, before: int) -> CallEnd | None:
+        """The last answer to the n-th such request of this trial, among the calls whose ids are below `before`."""
+        with readable(self.path):
+            row = self._db.execute(
+                f"select {_CALL_COLUMNS} from {_CALLS} where call.trial = ? and call.key = ? and call.nth = ?"  # noqa: S608 (fixed text)
+                " and call.id < ? and reply.error = '' order by call.id desc limit 1",
+                (trial, key, nth, before),
+            ).fetchone()
+            return call_record(row).end if row else None
+
+    def last_call(self) -> int:
+        """The highest id of a call; 0 where there is none."""
+        with readable(self.path):
+            return self._db.execute("select coalesce(max(id), 0) from call").fetchone()[0]
 
     def call(self, number: int) -> CallRecord | None:
         """The call with this id."""
@@ -62,7 +79,7 @@ class JournaledCalls(Counts):
                 f"select {_CALL_COLUMNS} from {_CALLS} where call.id = ?",  # noqa: S608 (fixed text)
                 (number,),
             ).fetchone()
-        return call_record(row) if row else None
+            return call_record(row) if row else None
 
     def in_doubt(self) -> list[CallRecord]:
         """The calls that were begun and have no end."""
@@ -180,10 +197,32 @@ _CALL_COLUMNS = (
 )
 
 
+_Types = tuple[type | tuple[type, ...], ...]
+_INT, _FLOAT = (int, NoneType), (float, NoneType)
+_START: _Types = (int, str, int, str, str, bytes, _FLOAT, str)
+_END: _Types = (bytes, str, _FLOAT, _INT, _INT, _FLOAT, str, int, int, str, bytes)
+_ANSWER: _Types = (int, str, str)
+
+
+def sound(row: tuple[Any, ...], types: _Types) -> tuple[Any, ...]:
+    """The row, if its columns are of these types: SQLite takes any value for any column.
+
+    Raises:
+        ValueError: One is not; the file is damaged.
+    """
+    if not all(map(isinstance, row, types)):
+        raise ValueError(f"a row holds what its table does not: {row!r:.200}")
+    return row
+
+
 def call_record(row: tuple[object, ...]) -> CallRecord:
-    """A call from the columns above."""
-    start = CallStart(*row[:8])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] (columns in field order)
+    """A call from the columns above.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    start = CallStart(*sound(row[:8], _START))
     if row[8] is None:
         return CallRecord(start, None)
-    end = CallEnd(*row[8:18], message=read_text(cast(bytes, row[18])))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] (columns in field order)
-    return CallRecord(start, end)
+    *end, message = sound(row[8:], _END)
+    return CallRecord(start, CallEnd(*end, message=read_text(message)))

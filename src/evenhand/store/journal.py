@@ -1,7 +1,8 @@
 """The one writer of a run file: every call before it is sent, every reply before anybody sees it, every result.
 
-The first write that fails is the last: money must not be spent on replies that cannot be kept. From then on `begin`
-raises, so nothing more is sent; what was received is held in memory and written once more when the run ends.
+After the first write that fails, `begin` raises, so nothing more is sent: money must not be spent on replies that
+cannot be kept. What is in flight is still written when it comes, into room that was set aside for it (see `room`); what
+finds none is held in memory, and written once more when the run ends.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 import os
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
 from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets, known
+from evenhand.store.earlier import Earlier, Settled
 from evenhand.store.encoding import keep, read_result, write_text
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
@@ -33,54 +36,31 @@ GIVEN_UP = "given-up"
 """In place of an error's slug: the run was stopped before the call was sent, or between two attempts."""
 
 
-class Settled:
-    """The trials that need no more work: a bit for each place in the plan."""
-
-    def __init__(self, size: int) -> None:
-        self._bits = bytearray(size // 8 + 1)
-        self._count = 0
-
-    def __contains__(self, index: int) -> bool:
-        return (
-            bool(self._bits[index >> 3] & 1 << (index & 7))
-            if index >> 3 < len(self._bits)
-            else False
-        )
-
-    def __len__(self) -> int:
-        return self._count
-
-    def add(self, index: int) -> None:
-        """Marks a place."""
-        if index not in self and index >> 3 < len(self._bits):
-            self._bits[index >> 3] |= 1 << (index & 7)
-            self._count += 1
-
-
 class Journal:
     """Writes one run file. Made by `create` or `reopen`, ended by `finish`."""
 
     def __init__(
-        self, path: Path, meta: RunMeta, lock: Lock, db: sqlite3.Connection, secrets: Secrets
+        self,
+        path: Path,
+        meta: RunMeta,
+        lock: Lock,
+        db: sqlite3.Connection,
+        secrets: Secrets,
+        earlier: Earlier | None = None,
     ) -> None:
         self.path = path
         self.meta = meta
-        self.resumed = False
-        self.spent_usd = 0.0
-        self.bills: list[tuple[str, int, float]] = []
+        self.resumed = earlier is not None
+        earlier = earlier or Earlier(meta.planned)
+        self.spent_usd, self.bills = earlier.spent_usd, earlier.bills
         self._lock = lock
         self._db = db
         self._secrets = secrets
         self._writer = Writer(path, db, secrets)
-        self._next_call = 1
+        self._next_call = earlier.next_call
         self._pending = 0
-        self._takes: dict[int, int] = {}
-        self._settled = Settled(meta.planned)
-        self._earlier: RunFile | None = None
+        self._earlier = earlier
         self._reader: RunFile | None = None
-        self._recorded: dict[tuple[int, str, int], int] = {}
-        self._answers: dict[tuple[str, str], int] = {}
-        self._in_doubt: list[CallRecord] = []
         self._scales: dict[tuple[int, str], Scale] = {}
 
     @classmethod
@@ -136,75 +116,57 @@ class Journal:
             StoreError: It cannot be read or written, or another process is writing it.
         """
         with RunFile.open(path) as run:
-            meta = run.meta
+            meta = replace(run.meta, status="running", finished_at=None, message="")
         lock: Lock | None = None
+        earlier: Earlier | None = None
+        db: sqlite3.Connection | None = None
         try:
             lock = Lock(lock_of(path), f"run {meta.id}")
+            earlier = Earlier.read(path, meta, anew=anew)
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
-            meta = replace(meta, status="running", finished_at=None, message="")
             db.execute("update run set meta = ? where id = ?", (encode(meta), meta.id))
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, StoreError) as error:
+            for opened in (earlier, db):
+                if opened is not None:
+                    opened.close()
             if lock is not None:
                 lock.release()
-            raise StoreError(f"{path} cannot be written: {error}") from error
-        except StoreError:
-            if lock is not None:
-                lock.release()
-            raise
-        known.learn_environment(os.environ)
-        journal = cls(path, meta, lock, db, known)
-        try:
-            journal._remember(anew=anew)
-        except (StoreError, sqlite3.Error) as error:
-            with contextlib.suppress(StoreError):
-                journal.close()
             if isinstance(error, StoreError):
                 raise
-            raise StoreError(
-                f"{path} cannot be read: {error}",
-                hint="It is damaged. Other runs are not affected.",
-            ) from error
-        return journal
-
-    def _remember(self, *, anew: bool) -> None:
-        """What earlier sessions left: settled trials, replies of those that are not, calls without an end."""
-        self.resumed = True
-        self._earlier = run = RunFile.open(self.path)
-        for index, take, outcome in self._db.execute("select idx, take, outcome from latest"):
-            if outcome == "error":
-                self._takes[index] = take + 1
-            else:
-                self._settled.add(index)
-        self._next_call = self._db.execute("select coalesce(max(id), 0) + 1 from call").fetchone()[
-            0
-        ]
-        for number, trial, key, nth, draw in run.answers():
-            if trial not in self._settled and not (anew and trial in self._takes):
-                self._recorded[trial, key, nth] = number
-            self._answers[key, draw] = number
-        self._in_doubt = run.in_doubt()
-        self.spent_usd, self.bills = run.most_spent(), run.bills()
+            raise StoreError(f"{path} cannot be written: {error}") from error
+        known.learn_environment(os.environ)
+        return cls(path, meta, lock, db, known, earlier)
 
     # What earlier sessions left
 
     def settled(self) -> Settled:
         """The trials that have a verdict, or to which nothing applied; those that ended in an error have not."""
-        return self._settled
+        return self._earlier.settled
 
     def recorded(self, trial: int, key: str, nth: int) -> CallEnd | None:
-        """The reply that an earlier session of this run received to the n-th such request of this trial."""
-        return self._read(self._recorded.get((trial, key, nth)))
+        """The reply that an earlier session of this run received to the n-th such request of this trial.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        return self._earlier.recorded(trial, key, nth)
+
+    def compared(self, trials: Sequence[int], key: str, nth: int) -> CallEnd | None:
+        """The same for any of these trials, which are compared with each other.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        return self._earlier.compared(trials, key, nth)
 
     def answered(self, key: str, draw: str) -> CallEnd | None:
-        """The reply that an earlier session received to this draw of the request, for whichever trial."""
-        return self._read(self._answers.get((key, draw)))
+        """The reply that an earlier session received to this draw of the request, for whichever trial.
 
-    def _read(self, number: int | None) -> CallEnd | None:
-        if number is None or self._earlier is None:
-            return None
-        record = self._earlier.call(number)
-        return record.end if record else None
+        Raises:
+            StoreError: It cannot be read.
+        """
+        return self._earlier.answered(key, draw)
 
     def result(self, index: int) -> TrialResult | None:
         """The result of this trial, as far as it is on disk: an earlier session's, or one of some time ago.
@@ -216,19 +178,22 @@ class Journal:
             self._reader = RunFile.open(self.path)
         return self._reader.trial(index)
 
+    def stale(self, index: int, after: Sequence[int]) -> bool:
+        """Whether this trial rests on one, of those that it comes after, that has another result by now."""
+        return self._earlier.takes.stale(index, after)
+
     def again(self, index: int) -> None:
         """A trial that has a verdict is to be settled once more: what it was made from is no longer so."""
-        self._takes[index] = self._db.execute(
-            "select coalesce(max(take), -1) + 1 from trial where idx = ?", (index,)
-        ).fetchone()[0]
+        self._earlier.takes.again(index)
 
-    def correct(self, index: int) -> None:
-        """A trial that this session has settled is to be settled once more."""
-        self._takes[index] = self._takes.get(index, 0) + 1
+    def follow(self, index: int, after: Sequence[int]) -> None:
+        """A trial is to be settled after these, and rests on what they come to."""
+        takes = self._earlier.takes
+        takes.follow(index, after, first=index not in self.settled() and not takes.in_error(index))
 
     def in_doubt(self) -> list[CallRecord]:
         """The calls that earlier sessions began and whose end nobody knows."""
-        return self._in_doubt
+        return self._earlier.in_doubt
 
     # Writing
 
@@ -288,13 +253,14 @@ class Journal:
         clean = self._secrets.without(data)
         if clean is not data:
             kept, data = read_result(clean), clean
-        row = self._trial_row(kept, data)
         self._note_scales(kept)
-        if self._writer.failed is not None:
-            self._writer.spool.append((TRIAL, row))
-            raise self._writer.failed
+        take = self._earlier.takes.next(kept.index)
+        if self._earlier.takes.begins_above(kept.index):
+            self._writer.put(TRIAL, _trial_row(kept, 0, data))  # every trial has a take 0
+        row = _trial_row(kept, take, data)
+        self._earlier.takes.stored(kept.index, take)
         self._pending += 1
-        if self._pending < BACKLOG:
+        if self._pending < BACKLOG and self._writer.failed is None:
             self._writer.put(TRIAL, row)
             return kept
         await self._writer.durable(TRIAL, row)
@@ -337,50 +303,55 @@ class Journal:
         for reader in (self._earlier, self._reader):
             if reader is not None:
                 reader.close()
-        error: Exception | None = None
+        writer = self._writer
+        error: Exception | None = writer.gone()
         try:
             ending: tuple[int, Row] = (META, (encode(self.meta), self.meta.id))
-            if self._writer.spool:
-                self._writer.end(ending)
-            elif self._writer.failed is not None:
-                with contextlib.suppress(sqlite3.Error):  # nothing is lost but how it ended
-                    self._writer.end(ending)
+            if writer.spool or writer.failed is not None:
+                writer.end(ending)
             self._db.execute("pragma wal_checkpoint(truncate)")
             with contextlib.suppress(
                 sqlite3.Error
             ):  # somebody is reading it: the files beside it stay
                 self._db.execute("pragma journal_mode = delete")
         except Exception as failure:  # noqa: BLE001 (as above: whatever it is, it is said, and the lock is let go)
-            error = failure
+            # Where nothing is lost but how it ended, and why it stopped has been said, there is no more to say.
+            if writer.failed is None or any(kind != META for kind, _ in writer.spool):
+                error = error or failure
         with contextlib.suppress(sqlite3.Error):
             self._db.close()
         self._lock.release()
+        if isinstance(error, StoreError):
+            raise error
         if error is not None:
-            kept = len(self._writer.spool)
+            lost = sum(kind in (REPLY, TRIAL) for kind, _ in writer.spool)
             raise StoreError(
                 f"{self.path} could not be written to its end: {error}",
-                hint=f"{kept} replies and results are lost; free some space and `evenhand resume`.",
+                hint=f"{lost} replies and results are lost; free some space and `evenhand resume`."
+                if lost
+                else f"Nothing is lost: the rest is in {self.path.name}-wal beside it. Free some space and "
+                "`evenhand resume`.",
             ) from error
 
-    def _trial_row(self, result: TrialResult, data: bytes) -> Row:
-        return (
-            result.index,
-            self._takes.get(result.index, 0),
-            result.case
-            if result.case.isascii()
-            else result.case.encode("ascii", "backslashreplace").decode(),
-            result.variant,
-            result.repeat,
-            result.outcome,
-            result.score,
-            result.latency_s,
-            result.calls,
-            result.cached,
-            result.cost_usd,
-            result.tokens_in,
-            result.tokens_out,
-            data,
-        )
+
+def _trial_row(result: TrialResult, take: int, data: bytes) -> Row:
+    case = result.case
+    return (
+        result.index,
+        take,
+        case if case.isascii() else case.encode("ascii", "backslashreplace").decode(),
+        result.variant,
+        result.repeat,
+        result.outcome,
+        result.score,
+        result.latency_s,
+        result.calls,
+        result.cached,
+        result.cost_usd,
+        result.tokens_in,
+        result.tokens_out,
+        data,
+    )
 
 
 def _remedy(error: Exception) -> str:

@@ -103,7 +103,14 @@ def readable(path: Path) -> Iterator[None]:
     """Turns what SQLite and the decoder say of a damaged file into one message."""
     try:
         yield
-    except (sqlite3.Error, msgspec.MsgspecError, ValueError, TypeError) as error:
+    except (
+        sqlite3.Error,
+        msgspec.MsgspecError,
+        ValueError,
+        TypeError,
+        OverflowError,
+        LookupError,
+    ) as error:
         raise StoreError(
             f"{path} cannot be read: {error}",
             hint="It is damaged or not a run file. Other runs are not affected.",

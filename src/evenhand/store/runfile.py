@@ -10,9 +10,11 @@ from typing import cast
 from evenhand.core.encoding import decode
 from evenhand.core.label import Label, LabelValue
 from evenhand.core.run import TrialResult
-from evenhand.store.calls import JournaledCalls
+from evenhand.store.calls import JournaledCalls, sound
 from evenhand.store.encoding import read_result, read_text
 from evenhand.store.opened import readable
+
+_TAKE = (int, int, str)
 
 
 class RunFile(JournaledCalls):
@@ -34,6 +36,12 @@ class RunFile(JournaledCalls):
             )
             for (result,) in rows:
                 yield read_result(result)
+
+    def takes(self) -> Iterator[tuple[int, int, str]]:
+        """The settled trials as (place in the plan, take, outcome): of each, the take that counts."""
+        with readable(self.path):
+            for row in self._db.execute("select idx, take, outcome from latest"):
+                yield sound(row, _TAKE)
 
     def results(self) -> Iterator[bytes]:
         """The settled trials in the plan's order, each as the JSON that was kept; four times as fast as `trials`."""

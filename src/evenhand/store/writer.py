@@ -3,21 +3,27 @@
 How this works: the loop's thread puts rows on a queue; a writer thread takes all that is there, writes it in one
 transaction, syncs it to disk (WAL, synchronous=FULL), and then wakes everybody whose row was in it, all with one
 message to the loop. The more callers wait, the more rows share a sync, so the cost of a call falls as the load grows.
+
+Once a transaction has failed, no call is begun any more. The room that was set aside for what is in flight is given up,
+and replies and results are still written, each as it comes; what cannot be is spooled, and tried again at the end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import os
 import queue
 import sqlite3
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from evenhand.core.errors import StoreError
 from evenhand.core.secrets import Secrets
+from evenhand.store.room import Room
 
 CALL, REPLY, TRIAL, SCALE, META = range(5)
 
@@ -49,7 +55,7 @@ class Writer:
         secrets: What no row may hold. Results come without already.
 
     Attributes:
-        failed: Why nothing is written any more; None while all is well.
+        failed: Why no call is begun any more; None while all is well.
         spool: What could not be written, in its order.
     """
 
@@ -57,8 +63,12 @@ class Writer:
         self.failed: StoreError | None = None
         self.spool: list[tuple[int, Row]] = []
         self._path = path
+        self._log = Path(f"{path}-wal")
         self._db = db
         self._secrets = secrets
+        self._files = [(each, _identity(each)) for each in (path, self._log)]
+        self._room = Room(path.parent)
+        self._in_flight = 0
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._write, name="evenhand-journal", daemon=True)
@@ -74,9 +84,7 @@ class Writer:
         Raises:
             StoreError: It cannot be written now. But for a call that was not sent, it is spooled.
         """
-        if self.failed is not None:
-            if kind != CALL:
-                self.spool.append((kind, row))
+        if self.failed is not None and kind == CALL:
             raise self.failed
         loop = self._loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
@@ -89,17 +97,43 @@ class Writer:
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """Writes what is in the queue, and ends the thread."""
+        """Writes what is in the queue, ends the thread, and gives up the room set aside."""
         self._queue.put(None)
         self._thread.join()
+        self._room.give_up()
+
+    def gone(self) -> StoreError | None:
+        """What to say where the run file is no longer at its place; None where it is."""
+        missing = [
+            path for path, identity in self._files if identity not in (None, _identity(path))
+        ]
+        if not missing:
+            return None
+        way = "Move it back and `evenhand resume`; if it was deleted, start again with `evenhand run`."
+        if self._path not in missing:
+            way = "`evenhand resume` goes on with what the run file holds."
+        return StoreError(
+            f"{missing[0]} is gone: it was moved or deleted while the run was being written",
+            hint=f"No more calls were sent. {way}",
+        )
 
     def end(self, *rows: tuple[int, Row]) -> None:
         """Writes what was spooled, and these rows, from the thread that asks.
 
         Raises:
-            sqlite3.Error: They cannot be written, even now; the spool stays.
+            sqlite3.Error: They cannot be written, even now; what is left stays in the spool.
         """
-        self.store([(kind, row, None) for kind, row in (*self.spool, *rows)])
+        items: list[_Item] = [(kind, row, None) for kind, row in (*self.spool, *rows)]
+        try:
+            self.store(items)
+        except sqlite3.Error:
+            self.spool = []
+            for item in items:  # where there is no room for all, there may be for some
+                try:
+                    self.store([item])
+                except sqlite3.Error:
+                    self.spool.append(item[:2])
+            raise
         self.spool.clear()
 
     def _write(self) -> None:
@@ -116,22 +150,63 @@ class Writer:
             last = item is None
             if not items:
                 continue
-            error: StoreError | None = self.failed
-            if error is None:
+            if self.failed is None:
                 try:
+                    self._look_first(items)
                     self.store(items)
                 except Exception as failure:  # noqa: BLE001 (a writer that died would leave everybody waiting)
-                    error = self.failed = self._explain(failure)
-            if error is not None:
-                # A call that somebody waits to send is not sent, and so leaves no row; one only noted keeps its own.
-                self.spool.extend(
-                    (kind, row) for kind, row, future in items if kind != CALL or future is None
-                )
-            waiting = [future for _, _, future in items if future is not None]
-            if waiting and self._loop is not None:
-                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    self._loop.call_soon_threadsafe(_wake, waiting, error)
+                    self.failed = self._explain(failure)
+                    self._room.give_up()
+                else:
+                    self._tell([future for _, _, future in items], None)
+                    items = []
+                    continue
+            self._save(items)
             items = []
+
+    def _save(self, items: Sequence[_Item]) -> None:
+        """Writes what was received, though no call may be begun any more."""
+        # A call that somebody waits to send is not sent, and so leaves no row; one only noted keeps its own.
+        unsent = [future for kind, _, future in items if kind == CALL and future is not None]
+        received = [item for item in items if item[0] != CALL or item[2] is None]
+        error: StoreError | None = None
+        if received:
+            try:
+                self.store(received)
+            except Exception:  # noqa: BLE001 (as above; why is known)
+                error = self.failed
+                self.spool.extend((kind, row) for kind, row, _ in received)
+        self._tell([future for _, _, future in received], error)
+        self._tell(unsent, self.failed)
+
+    def _tell(
+        self, futures: Sequence[asyncio.Future[None] | None], error: StoreError | None
+    ) -> None:
+        waiting = [future for future in futures if future is not None]
+        if waiting and self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                self._loop.call_soon_threadsafe(_wake, waiting, error)
+
+    def _look_first(self, items: Sequence[_Item]) -> None:
+        """Before anything is written: is the file still there, and is there room for the replies to new calls?
+
+        Raises:
+            StoreError: It is gone.
+            OSError: There is no such room.
+        """
+        gone = self.gone()
+        if gone is not None:
+            raise gone
+        began = sum(kind == CALL for kind, _, _ in items)
+        if not began:
+            return
+        ended = sum(kind == REPLY for kind, _, _ in items)
+        needed = self._room.needed(self._in_flight + began - ended)
+        self._room.hold(needed)
+        if not self._room.under_limit(_size(self._log), needed):
+            self._db.execute("pragma wal_checkpoint(truncate)")
+            if not self._room.under_limit(_size(self._log), needed):
+                raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
     def store(self, items: Sequence[_Item]) -> None:
         """Writes rows in one transaction."""
@@ -157,6 +232,10 @@ class Writer:
             with contextlib.suppress(sqlite3.Error):
                 db.execute("rollback")
             raise
+        replies = by_kind.get(REPLY, ())
+        self._in_flight += len(by_kind.get(CALL, ())) - len(replies)
+        for row in replies:
+            self._room.learn(len(cast("bytes", row[-1])))
 
     def _clean(self, row: Row) -> Row:
         """The row without secrets: here all is written."""
@@ -166,10 +245,29 @@ class Writer:
         return tuple(without(value) if isinstance(value, bytes) else value for value in row)
 
     def _explain(self, error: Exception) -> StoreError:
+        if isinstance(error, StoreError):
+            return error
+        why = error.strerror if isinstance(error, OSError) else error
         return StoreError(
-            f"{self._path} cannot be written: {error}",
+            f"{self._path} cannot be written: {why}",
             hint="Nothing more is sent. Free some space and `evenhand resume`: what was received is not paid again.",
         )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from any other; None where there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 (with each sync: three times as fast)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _wake(waiting: list[asyncio.Future[None]], error: StoreError | None) -> None:

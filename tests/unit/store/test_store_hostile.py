@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -665,19 +667,29 @@ async def test_a_plan_read_by_the_same_process_that_writes_it_is_alive(tmp_path:
         assert not run.alive
 
 
-async def test_a_run_that_cannot_be_remembered_is_let_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update trial set idx = -100000",
+        "update trial set idx = 100000",
+        "update trial set idx = 'x' || idx",
+        "update trial set take = 'x'",
+        "update trial set outcome = x'ff'",
+        "drop table reply",
+        "drop view latest",
+    ],
+)
+async def test_a_run_that_cannot_be_remembered_is_refused_in_words_and_let_go(
+    damage: str, tmp_path: Path
 ):
-    """Damage that shows only once its calls are read is told in the same words."""
-    import sqlite3
-
+    """Damage that shows only once its calls and results are read."""
     journal = Journal.create(tmp_path / "runs", meta())
+    await journal.end(await journal.begin(start(0)), CallEnd(b"answer", "provider"))
+    await journal.settle(TrialResult(0, "case", 0, 0, "pass", 1.0))
     await journal.finish("interrupted")
-
-    def broken(self: Journal, *, anew: bool) -> None:
-        raise sqlite3.DatabaseError("database disk image is malformed")
-
-    monkeypatch.setattr(Journal, "_remember", broken)
-    with pytest.raises(StoreError, match="cannot be read: database disk image is malformed"):
+    with contextlib.closing(sqlite3.connect(journal.path)) as db:
+        db.execute(damage)
+        db.commit()
+    with pytest.raises(StoreError, match="cannot be read"):
         Journal.reopen(journal.path)
     assert locks(tmp_path) == []

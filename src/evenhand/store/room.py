@@ -1,0 +1,111 @@
+"""Room on the disk for what is in flight: set aside before a call is sent, given up when the disk is full.
+
+How this works: a nameless file holds the room. It vanishes with the process, however that ends. What is in flight when
+the disk fills up is written into the room that the file gives back. How much that takes is reckoned from what has been
+written so far: each call in flight may bring a reply and a result, each in a transaction of its own.
+
+A limit on the size of files (`ulimit -f`) is held to in the same way: what is in flight has to fit under it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+import tempfile
+from pathlib import Path
+from typing import IO
+
+PAGES = 24_000
+"""Bytes that a reply and its result take in the write-ahead log beside their texts: the pages of tables and indexes."""
+COPIES = 3
+"""How often an answer is written: as it came, in the trial's result, and in the cache."""
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_WAY = frozenset({errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL})
+_STRIDE = 1 << 16
+
+
+class Room:
+    """Holds room in a folder for so many replies.
+
+    Args:
+        folder: On the disk that has to have the room.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file: IO[bytes] | None = None
+        self._held = 0
+        self._replies = 0
+        self._bytes = 0
+        self._largest = 0
+        limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+        self._limit = None if limit == resource.RLIM_INFINITY else limit
+
+    def learn(self, size: int) -> None:
+        """A reply of so many bytes was written: others may be as long."""
+        self._replies += 1
+        self._bytes += size
+        self._largest = max(self._largest, size)
+
+    def needed(self, calls: int) -> int:
+        """The bytes that the replies and results of so many calls in flight may take; 0 for none."""
+        if calls <= 0:
+            return 0
+        mean = self._bytes // self._replies if self._replies else 0
+        return calls * (PAGES + COPIES * mean) + COPIES * self._largest
+
+    def under_limit(self, written: int, needed: int) -> bool:
+        """Whether a file of so many bytes may grow by so many."""
+        return self._limit is None or written + needed <= self._limit
+
+    def hold(self, size: int) -> None:
+        """Sets aside so many bytes at least.
+
+        Raises:
+            OSError: The disk has no such room.
+        """
+        if size <= self._held or self._limit is not None:
+            return
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 (held until it is given up)
+            try:
+                _allocate(self._file, self._held, 2 * size)
+                self._held = 2 * size
+            except OSError as error:
+                if error.errno not in _NO_ROOM:
+                    raise
+                _allocate(self._file, self._held, size)
+                self._held = size
+        except OSError as error:
+            if error.errno in _NO_ROOM:
+                raise
+
+    def give_up(self) -> None:
+        """Gives the room back, for what is to be written now."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.truncate(
+                    0
+                )  # at once, even where a child of this process holds the file, too
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._file = None
+        self._held = 0
+
+
+def _allocate(file: IO[bytes], start: int, end: int) -> None:
+    """Makes the file take the blocks from `start` to `end` on the disk."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file.fileno(), start, end - start)
+        except OSError as error:
+            if error.errno not in _NO_WAY:
+                raise
+        else:
+            return
+    file.seek(start)  # macOS, and file systems that cannot: blocks that are written are there
+    for place in range(start, end, _STRIDE):
+        file.write(bytes(min(_STRIDE, end - place)))
