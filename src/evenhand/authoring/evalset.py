@@ -174,6 +174,11 @@ class EvalSet:
 
         return add if function is None else add(function)
 
+    @property
+    def compares(self) -> bool:
+        """Whether the outputs of every case's columns are compared with each other."""
+        return not callable(self._compare) and bool(self._compare)
+
     def referees(self, case: Case) -> Sequence[Referee]:
         """Who compares the outputs of this case's columns."""
         return self._compare(case) if callable(self._compare) else self._compare

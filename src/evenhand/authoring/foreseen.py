@@ -12,14 +12,15 @@ import ast
 import difflib
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evenhand.authoring.evalset import GIVEN, EvalSet
+from evenhand.authoring.evalset import GIVEN, Eval, EvalSet
 from evenhand.authoring.expect import wants_none
 from evenhand.authoring.models import Models
-from evenhand.core.errors import EvenhandError, Problem
+from evenhand.core.errors import AuthError, EvenhandError, Problem
 from evenhand.core.reading import reading
 from evenhand.scorers.judging import NAME_A_JUDGE
 
@@ -49,39 +50,100 @@ _LOOKS = (
 _AWAIT = "Write await expect.now(…), in an async def; or expect(…), which waits for nothing."
 
 
-def problems_of(evals: EvalSet, models: Models) -> list[Problem]:
-    """All that is wrong with a set's evals and fixtures, in the order of its file."""
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What is wrong with a set.
+
+    Attributes:
+        whole: With all of it: none of its evals can be run.
+        evals: With each of its evals and the fixtures that it needs, by its name.
+        others: With fixtures that no eval needs.
+    """
+
+    whole: Sequence[Problem]
+    evals: Mapping[str, Sequence[Problem]]
+    others: Sequence[Problem] = ()
+
+    @property
+    def problems(self) -> list[Problem]:
+        """All of it, each once."""
+        each = [problem for found in self.evals.values() for problem in found]
+        told = {str(problem): problem for problem in (*self.whole, *each, *self.others)}
+        return list(told.values())
+
+
+def foreseen(evals: EvalSet, models: Models, chosen: Sequence[Eval]) -> Foreseen:
+    """All that can be known to be wrong with a set's evals and fixtures.
+
+    Args:
+        chosen: The evals that are to be run: only these can lack a key.
+    """
     there = evals.names(judged=models.judged)
     if not evals.evals:
         what = f"EvalSet {evals.name!r} has no evals"
-        return [
-            Problem(str(evals.path), evals.line, 0, what, "Write @evals.eval above a function.")
-        ]
+        hint = "Write @evals.eval above a function."
+        return Foreseen([Problem(str(evals.path), evals.line, 0, what, hint)], {})
     found = [*evals.doubles]
     if evals.data is not None and not evals.data:
         what = f"the data of EvalSet {evals.name!r} holds no cases"
         found.append(
             Problem(str(evals.path), evals.line, 0, what, "Without data=, an eval is run once.")
         )
-    for eval_ in evals.evals:
-        place = (str(eval_.path), eval_.first)
-        found += unprovided(there, eval_.name, eval_.parameters.values(), *place)
-        if _yields(eval_.function):
-            what = f"{eval_.name} has a yield, so that calling it runs none of it"
-            found.append(Problem(*place, 0, what, "A fixture may yield; an eval expects."))
-        found += _expected(eval_.function, models, *place)
+    fixtures: dict[str, list[Problem]] = {}
     for name, function in evals.fixtures.items():
         code = inspect.unwrap(function).__code__
         place = (code.co_filename, code.co_firstlineno)
-        found += unprovided(there, name, inspect.signature(function).parameters.values(), *place)
+        fixtures[name] = [
+            *unprovided(there, name, inspect.signature(function).parameters.values(), *place)
+        ]
         if name in evals.over or name in GIVEN:
             what = f"a fixture cannot be called '{name}', which evals are given already"
             found.append(Problem(*place, 0, what, "Rename it."))
         circle = _circle(name, evals.fixtures)
         if circle:
             what = f"fixtures ask for each other in a circle: {' → '.join(circle)}"
-            found.append(Problem(*place, 0, what, "Let one of them do without."))
+            fixtures[name].append(Problem(*place, 0, what, "Let one of them do without."))
+    by_eval: dict[str, list[Problem]] = {}
+    needed = set[str]()
+    for eval_ in evals.evals:
+        place = (str(eval_.path), eval_.first)
+        by_eval[eval_.name] = wrong = [
+            *unprovided(there, eval_.name, eval_.parameters.values(), *place)
+        ]
+        if _yields(eval_.function):
+            what = f"{eval_.name} has a yield, so that calling it runs none of it"
+            wrong.append(Problem(*place, 0, what, "A fixture may yield; an eval expects."))
+        asked = asked_of(evals, eval_)
+        if "judge" in asked:
+            wrong += _keyless(models, models.judge, *place)
+        wrong += _expected(eval_.function, models, *place)
+        for name in asked & fixtures.keys():
+            wrong += fixtures[name]
+        needed |= asked
+        if eval_ not in chosen:
+            wrong[:] = [problem for problem in wrong if problem.slug != AuthError.slug]
+    others = [problem for name in fixtures.keys() - needed for problem in fixtures[name]]
+    return Foreseen(found, by_eval, others)
+
+
+def asked_of(evals: EvalSet, eval_: Eval) -> set[str]:
+    """All that an eval and the fixtures that it needs ask for, by name."""
+    names = list(eval_.parameters)
+    found = set[str]()
+    while names:
+        name = names.pop()
+        if name not in found:
+            found.add(name)
+            if name in evals.fixtures:
+                names += inspect.signature(evals.fixtures[name]).parameters
     return found
+
+
+def _keyless(models: Models, given: object, path: str, line: int) -> Iterator[Problem]:
+    """That a model that is asked in this line lacks its key."""
+    wrong = models.keyless(given)
+    if wrong is not None:
+        yield Problem(path, line, 0, *wrong, AuthError.slug)
 
 
 def unprovided(
@@ -169,16 +231,22 @@ def plain(
             if wrong is not None:
                 told.add(model.id)
                 yield Problem(path, line, 0, wrong.message, wrong.hint)
+            elif models is not None:
+                yield from _keyless(models, model.id, path, line)
         called = node.func
         at_once = isinstance(called, ast.Attribute) and called.attr == "now"
         if isinstance(called, ast.Attribute) and at_once:
             called = called.value
         if isinstance(called, ast.Name) and called.id == "expect":
             what, hint = _undecided(node, known, at_once=at_once)
-            nobody = models is not None and not models.judged and _NOBODY not in told
-            if not what and nobody and _wants(node, known):
+            judge = _judge(node, known)
+            if not what and models is not None and judge is None and _NOBODY not in told:
                 told.add(_NOBODY)
-                what, hint = "a judge is wanted, and nobody is named to judge", NAME_A_JUDGE
+                if not models.judged:
+                    what, hint = "a judge is wanted, and nobody is named to judge", NAME_A_JUDGE
+                yield from _keyless(models, models.judge, path, line)
+            elif models is not None and isinstance(judge, str):
+                yield from _keyless(models, judge, path, line)
             if node in unawaited:
                 what, hint = "expect.now(…) is not awaited, and so nothing is expected", _AWAIT
                 yield Problem(path, line, 0, what, hint)
@@ -242,18 +310,20 @@ def _scorer(call: ast.Call, known: Known) -> Any:
     return scorer
 
 
-def _wants(call: ast.Call, known: Known) -> bool:
-    """Whether what is expected asks a judge, and names none."""
+def _judge(call: ast.Call, known: Known) -> object:
+    """Whom an expectation asks: the judge that its scorer names, None for whoever judges, `_UNKNOWN` for nobody."""
     if len(call.args) < 2:
-        return False
+        return _UNKNOWN
     asked = known.quiet(call.args[1])
     if asked is _UNKNOWN and isinstance(call.args[1], ast.Call):
         asked = known.quiet(call.args[1].func)
         if any(keyword.arg in ("judge", None) for keyword in call.args[1].keywords):
-            return False
+            return _UNKNOWN
     if getattr(asked, "may_ask_nobody", False):  # it hangs on what it is given
-        return False
-    return hasattr(asked, "judged_by") and (isinstance(asked, type) or asked.judge is None)
+        return _UNKNOWN
+    if not hasattr(asked, "judged_by"):
+        return _UNKNOWN
+    return None if isinstance(asked, type) else asked.judge
 
 
 class Known:

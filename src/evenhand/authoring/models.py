@@ -10,7 +10,7 @@ from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.project import judge_for
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.provider import Provider
-from evenhand.providers.catalog import create
+from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing
 
 
 class Models:
@@ -60,6 +60,19 @@ class Models:
         except UsageError as error:
             return error
         return None
+
+    def keyless(self, given: object) -> tuple[str, str] | None:
+        """What to say, and to do, of a model that cannot be asked for want of a key; None for one that can.
+
+        Args:
+            given: Its id, or a provider; None, and what nobody knows, lack no key.
+        """
+        if isinstance(given, str):
+            given = None if self.wrong(given) else self(given)
+        key = key_missing(cast("Provider", given)) if given is not None else ""
+        if not key:
+            return None
+        return NO_KEY.format(cast("Provider", given).id), SET_KEY.format(key)
 
     @property
     def made(self) -> Sequence[Provider]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
-from evenhand.authoring.foreseen import problems_of
+from evenhand.authoring.foreseen import asked_of, foreseen
 from evenhand.authoring.models import Models
 from evenhand.authoring.own_code import files_of
 from evenhand.authoring.own_data import data_of
@@ -18,9 +18,15 @@ from evenhand.authoring.selected import cases_of, column_left, wanted
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import CodeError, ConfigError, NothingSelected, Problem
+from evenhand.core.errors import AuthError, CodeError, ConfigError, NothingSelected, Problem
 from evenhand.core.expect import share_passed
-from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
+from evenhand.core.plan import (
+    CallEstimate,
+    RunOptions,
+    Selection,
+    Step,
+    refuse_if_nothing_is_left,
+)
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
@@ -36,6 +42,8 @@ class Column:
     variant: Variant
     body: EvalBody
     models: Models
+    problem: Problem | None = None
+    """Why none of its trials can come to a verdict; None where they may."""
 
 
 @dataclass(slots=True)
@@ -165,6 +173,7 @@ class EvalPlan:
                             judge=column.body.judge,
                             models=column.models,
                             contest=contest,
+                            problem=column.problem,
                         )
                         index += 1
 
@@ -227,16 +236,18 @@ def plan_of(
     selection = selection or Selection()
     problems: list[Problem] = [] if broken is None else broken
     ready: list[tuple[EvalSet, Sequence[Eval], Models]] = []
+    blocked: dict[str, Problem] = {}
     taken: dict[str, Eval] = {}
     for evals in dict.fromkeys(sets):
         chosen = [e for e in evals.evals if wanted(e, evals, names, tag, lines)]
         models = Models(evals, env)
-        wrong = [*problems_of(evals, models), *_taken(evals, taken)]
+        known = foreseen(evals, models, chosen)
+        wrong = [*known.whole, *_taken(evals, taken)]
         wrong += models.problems if chosen else []
-        told = set(map(str, problems))
-        problems += [problem for problem in wrong if str(problem) not in told]
+        _tell([*wrong, *known.problems], problems)
         if chosen and not wrong:
             ready.append((evals, chosen, models))
+            blocked |= {_name(evals, n): found[0] for n, found in known.evals.items() if found}
     if problems and (broken is None or not ready):
         raise ConfigError(problems)
     several = len(ready) > 1
@@ -245,12 +256,22 @@ def plan_of(
     count = itertools.count()
     for evals, chosen, models in ready:
         made = [
-            replace(column, variant=replace(column.variant, index=next(count)))
+            replace(
+                column,
+                variant=replace(column.variant, index=next(count)),
+                problem=blocked.get(column.variant.eval) or _keyless(evals, column),
+            )
             for column in _columns(evals, chosen, models, several=several)
             if left(column.variant)
         ]
+        lonely = _lonely(evals, made)
+        if lonely is not None:
+            made = [replace(column, problem=column.problem or lonely) for column in made]
+        _tell([column.problem for column in made if column.problem], problems)
         if made:
             columns.append((evals, made))
+    if problems and broken is None:
+        raise ConfigError(problems)
     cases = {id(evals): cases_of(evals, selection) for evals, _ in columns}
     title = title or (f"{len(ready)} eval sets" if several else "".join(s.name for s, _ in columns))
     plan = EvalPlan(
@@ -269,7 +290,37 @@ def plan_of(
         raise NothingSelected(
             "the selection leaves no eval to run", hint=f"There are: {there or 'none'}."
         )
+    refuse_if_nothing_is_left(plan, problems)
     return plan
+
+
+def _tell(found: Sequence[Problem], problems: list[Problem]) -> None:
+    """Adds problems that are not among these yet."""
+    told = set(map(str, problems))
+    for problem in found:
+        if str(problem) not in told:
+            told.add(str(problem))
+            problems.append(problem)
+
+
+def _keyless(evals: EvalSet, column: Column) -> Problem | None:
+    """That a column's eval asks for the model, which lacks its key; None where it has one, or is not asked for."""
+    body = column.body
+    wrong = column.models.keyless(body.model)
+    if wrong is None or "model" not in asked_of(evals, body.eval):
+        return None
+    return Problem(str(evals.path), evals.line, 0, *wrong, AuthError.slug)
+
+
+def _lonely(evals: EvalSet, columns: Sequence[Column]) -> Problem | None:
+    """That outputs are to be compared of which there can be no two; None where there can, or for other sets."""
+    left = sum(column.problem is None for column in columns)
+    if not evals.compares or left > 1 or not columns:
+        return None
+    what = f"EvalSet {evals.name!r} compares the outputs of its columns, of which fewer than two can be asked"
+    return Problem(
+        str(evals.path), evals.line, 0, what, "Add an eval or an axis; or leave out compare=."
+    )
 
 
 def _columns(
@@ -288,7 +339,7 @@ def _columns(
                 model.label if model is not None else "",
                 provider_id=model.id if model is not None else "",
                 axes={name: _label(value) for name, value in axes.items()},
-                eval=f"{evals.name}: {eval_.name}",
+                eval=_name(evals, eval_.name),
                 where=f"{eval_.path}:{eval_.first}",
             )
             yield Column(variant, EvalBody(evals, eval_, others, model, models.judge), models)
@@ -297,11 +348,16 @@ def _columns(
 def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:
     """Evals whose name, with their set's, another one has already: nobody could tell them apart."""
     for eval_ in evals.evals:
-        name = f"{evals.name}: {eval_.name}"
+        name = _name(evals, eval_.name)
         earlier = taken.setdefault(name, eval_)
         if earlier is not eval_:
             what = f"'{name}' is there already, in {earlier.path}:{earlier.first}"
             yield Problem(str(eval_.path), eval_.first, 0, what, "Rename the eval, or its set.")
+
+
+def _name(evals: EvalSet, eval_: str) -> str:
+    """An eval's name, with its set's: no two have the same."""
+    return f"{evals.name}: {eval_}"
 
 
 def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

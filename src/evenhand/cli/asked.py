@@ -140,7 +140,8 @@ class Asked:
             return self._evals(selection)
         prompts = self._prompts()
         if prompts is not None:
-            return self._registry(*prompts, selection), []
+            plan = self._registry(*prompts, selection)
+            return plan, list(plan.broken)
         return self._configs(selection, prepare=prepare)
 
     def _given(self) -> dict[str, object]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import Problem, UsageError
 from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.documents.tree import Document, read_document
 from evenhand.registry.assertions import AssertionReader, Judges, Lend, Make
@@ -67,6 +67,7 @@ class EvalCase:
         makes: What its assertions expect.
         rubric: What a judge rates the output by; empty for nobody.
         hooks: Whether guard.sh and verify.sh take part.
+        problem: Why it cannot come to a verdict, as far as its files say; None where it may.
     """
 
     name: str
@@ -79,6 +80,7 @@ class EvalCase:
     hooks: bool
     tags: tuple[str, ...]
     place: Place
+    problem: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +208,16 @@ class _Reader:
         found: list[EvalCase] = []
         lines: dict[str, int] = {}
         for i, item in enumerate(cast("list[object]", given)):
-            case = self._case(item, i)
-            if case is None:
+            if not isinstance(item, Mapping):
+                what = f"a case is {item!r}, not names with values"
+                self._problem(("cases", i), what, "Write - name: …")
                 continue
+            with self._findings.apart() as problems:
+                case = self._case(cast("Mapping[str, Any]", item), i)
+            if problems:
+                case = replace(case, problem=problems[0])
+            if not case.name:
+                self._problem(("cases", i), "a case has no name", "Write - name: …")
             line = case.place.found().line
             if case.name in lines:
                 what = f"the name '{case.name}' is taken already, in line {lines[case.name]}"
@@ -217,16 +226,10 @@ class _Reader:
             found.append(case)
         return found
 
-    def _case(self, item: object, i: int) -> EvalCase | None:
+    def _case(self, case: Mapping[str, Any], i: int) -> EvalCase:
         at = ("cases", i)
-        if not isinstance(item, Mapping):
-            self._problem(at, f"a case is {item!r}, not names with values", "Write - name: …")
-            return None
-        case = cast("Mapping[str, Any]", item)
         self._known(case, _CASE, *at)
         name = str(case.get("name") if case.get("name") is not None else "").strip()
-        if not name:
-            self._problem(at, "a case has no name", "Write - name: …")
         rubric = self._text(case, "rubric", *at)
         judging, model = self._judging(case, *at), self._text(case, "model", *at) or self._model
         judges = Judges(judging.model or self._judge, model, self._prices)
@@ -298,11 +301,15 @@ class _Reader:
 
     def _inputs_from(self, folder: str, place: Place) -> Mapping[str, object]:
         """The inputs in a folder's inputs.yml, read once however many cases share it."""
-        if folder not in self._inputs_read:
-            path = self._assertions.file(f"{folder}/{INPUTS}", place)
-            wanted = path if self._with_inputs else None
-            self._inputs_read[folder] = read_inputs(wanted, self._findings) if wanted else {}
-        return self._inputs_read[folder]
+        if folder in self._inputs_read:
+            return self._inputs_read[folder]
+        before = len(self._findings.problems)
+        path = self._assertions.file(f"{folder}/{INPUTS}", place)
+        wanted = path if self._with_inputs else None
+        found = read_inputs(wanted, self._findings) if wanted else {}
+        if len(self._findings.problems) == before:  # what is wrong concerns each case that has them
+            self._inputs_read[folder] = found
+        return found
 
     def _triggering(self) -> Triggering | None:
         if self._said.get("triggering") is None:

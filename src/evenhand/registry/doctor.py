@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evenhand.core.errors import EvenhandError, Problem
+from evenhand.core.errors import AuthError, EvenhandError, Problem
 from evenhand.documents.findings import Findings, Place
 from evenhand.registry.assertions import Lend
 from evenhand.registry.cases import read_eval
@@ -102,7 +102,9 @@ def _looked(prompt: PromptFolder, findings: Findings, lend: Lend) -> Looked:
             findings.hint(place, f"is {prompt.meta.status}, and {said}", "; ".join(stands.missing))
     except EvenhandError as error:
         findings.problem(Place(prompt.path), error.message, error.hint)
-    problems, warnings = _unique(findings.problems), sorted(findings.hints)
+    # That a key is not set here says nothing of the prompt.
+    parts = [problem for problem in findings.broken_parts if problem.slug != AuthError.slug]
+    problems, warnings = _unique([*findings.problems, *parts]), sorted(findings.hints)
     return Looked(prompt.id, problems, warnings, stands, prompt.meta.status)
 
 

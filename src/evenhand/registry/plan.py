@@ -13,7 +13,13 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import NothingSelected, Problem
 from evenhand.core.expect import share_passed
 from evenhand.core.message import Prompt
-from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
+from evenhand.core.plan import (
+    CallEstimate,
+    RunOptions,
+    Selection,
+    Step,
+    refuse_if_nothing_is_left,
+)
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings, Place
@@ -33,6 +39,7 @@ class RegistryPlan:
     """What prompt directories come to. Implements `evenhand.core.plan.Plan`.
 
     Attributes:
+        broken: What keeps cases and queries from a verdict: these are errors, and all else is run.
         told: Once it has run: a line on each prompt, for people.
     """
 
@@ -43,6 +50,7 @@ class RegistryPlan:
     variables: Mapping[str, object]
     offline: bool
     hints: Sequence[Problem] = ()
+    broken: Sequence[Problem] = ()
     told: list[str] = field(default_factory=list[str])
     _fingerprint: str = ""
 
@@ -130,7 +138,14 @@ class RegistryPlan:
                 body = self._body(suite, case)
                 for repeat in range(self._repeats(suite.eval)):
                     yield Step(
-                        index, row, variant, repeat, body, rule=share_passed, judge=body.judge
+                        index,
+                        row,
+                        variant,
+                        repeat,
+                        body,
+                        rule=share_passed,
+                        judge=body.judge,
+                        problem=suite.refuses(case, self.models),
                     )
                     index += 1
             for query in suite.queries:
@@ -140,7 +155,14 @@ class RegistryPlan:
                 row, variant = self._row(suite, query), suite.variants[-1]
                 for repeat in range(self._repeats(suite.eval)):
                     yield Step(
-                        index, row, variant, repeat, body, rule=share_passed, judge=suite.router
+                        index,
+                        row,
+                        variant,
+                        repeat,
+                        body,
+                        rule=share_passed,
+                        judge=suite.router,
+                        problem=suite.refuses(query, self.models),
                     )
                     index += 1
 
@@ -263,9 +285,21 @@ def load(
     if not suites:
         raise NothingSelected("the selection leaves no case to run")
     set_columns(suites)
-    return RegistryPlan(
-        library, suites, models, selection, variables or {}, offline, findings.hints
+    for suite in suites:
+        for item in (*suite.cases, *suite.queries):
+            findings.break_off(*filter(None, [suite.refuses(item, models)]))
+    plan = RegistryPlan(
+        library,
+        suites,
+        models,
+        selection,
+        variables or {},
+        offline,
+        findings.hints,
+        sorted(findings.broken_parts),
     )
+    refuse_if_nothing_is_left(plan, plan.broken)
+    return plan
 
 
 def _count(

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evenhand.core.case import Case, case_id
+from evenhand.core.errors import Problem
 from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider
 from evenhand.core.selecting import condition_of, pattern_of, says, taken
 from evenhand.core.variant import Variant
-from evenhand.documents.findings import Findings
+from evenhand.documents.findings import Findings, Place, problem_at
+from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
 from evenhand.registry.cases import EvalCase, EvalFile
 from evenhand.registry.content import Content, content_of
 from evenhand.registry.models import Models, model_id
@@ -84,6 +86,18 @@ class Suite:
         """Who judges a case; None where nobody is named at all."""
         return models(case.judging.model) if case.judging.model else self.judge
 
+    def refuses(self, item: EvalCase | Query, models: Models) -> Problem | None:
+        """Why a case or a query cannot come to a verdict; None where it may."""
+        if isinstance(item, Query):
+            place = self.eval.triggering.place if self.eval.triggering else Place(self.eval.path)
+            return _lacking(self.router, place)
+        if item.problem is not None:
+            return item.problem
+        judge = self.judge_of(item, models) if item.rubric.strip() else None
+        return _lacking(models(item.model, item.timeout_s), item.place) or _lacking(
+            judge, item.place
+        )
+
     def select(self, selection: Selection, case: str) -> None:
         """Leaves what is selected.
 
@@ -156,6 +170,14 @@ def suite_of(
         router = _judge(found.triggering.judge or default, prompt, found, models, findings)
     content = content_of(prompt, found)
     return Suite(prompt, found, found.cases, queries, judge, router, content)
+
+
+def _lacking(model: Provider | None, place: Place) -> Problem | None:
+    """That a model cannot be asked, for want of a key; None where it can."""
+    key = key_missing(model) if model is not None else ""
+    if model is None or not key:
+        return None
+    return problem_at(place, NO_KEY.format(model.id), SET_KEY.format(key), "auth")
 
 
 def _judge(

@@ -217,9 +217,10 @@ def test_an_eval_that_wants_a_judge_where_nobody_is_named_is_told_once(
         """
     file.write_text(textwrap.dedent(text), "utf-8")
     sets = find([str(file)]).sets
-    assert plan_of(sets, env={"EVENHAND_JUDGE": "openai:x"}).size == 1
+    key = {"OPENAI_API_KEY": "k"}
+    assert plan_of(sets, env={"EVENHAND_JUDGE": "openai:x", **key}).size == 1
     if not wants:
-        assert plan_of(sets, env={}).size == 1
+        assert plan_of(sets, env=key).size == 1
         return
     with pytest.raises(ConfigError) as caught:
         plan_of(sets, env={})
@@ -236,7 +237,8 @@ def test_an_eval_may_ask_for_the_judge_of_the_project(tmp_path: Path):
     @evals.eval
     def only(judge: Any, expect: Any) -> None: ...
 
-    assert plan_of([evals], env={"EVENHAND_JUDGE": "openai:x"}).providers[0].id == "openai:x"
+    env = {"EVENHAND_JUDGE": "openai:x", "OPENAI_API_KEY": "k"}
+    assert plan_of([evals], env=env).providers[0].id == "openai:x"
     with pytest.raises(ConfigError, match="asks for 'judge', which nothing provides") as caught:
         plan_of([evals], env={})
     hint = caught.value.problems[0].hint

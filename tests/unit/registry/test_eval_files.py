@@ -12,7 +12,7 @@ def told(shelf, text: str) -> str:
     shelf.add("greet", eval=text)
     findings = Findings()
     read_eval(shelf.read(), findings)
-    return "\n".join(map(str, findings.problems))
+    return "\n".join(map(str, findings.problems + findings.broken_parts))
 
 
 def test_an_eval_is_read(shelf):

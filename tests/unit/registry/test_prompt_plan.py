@@ -605,12 +605,15 @@ cases:
 def test_a_price_is_said_in_the_defaults(shelf):
     """In the words of a config: a model without a known price has one, for estimates and `--max-cost`."""
     shelf.add("greet", eval=PRICED.replace("PRICE", "{cost: 0.000002}"))
-    plan = load(shelf.library, ["greet"], env={})
+    plan = load(shelf.library, ["greet"], env={"OPENAI_API_KEY": "k"})
     (row,) = plan.estimate()
     assert row.cost_usd is not None
     assert row.cost_usd > row.tokens_in * 0.000002
     shelf.add("greet", eval=EVAL_WITHOUT_PRICE)
-    assert [row.cost_usd for row in load(shelf.library, ["greet"], env={}).estimate()] == [None]
+    assert [
+        row.cost_usd
+        for row in load(shelf.library, ["greet"], env={"OPENAI_API_KEY": "k"}).estimate()
+    ] == [None]
 
 
 EVAL_WITHOUT_PRICE = PRICED.replace(PRICED.splitlines(keepends=True)[2], "")
