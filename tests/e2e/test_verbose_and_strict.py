@@ -47,9 +47,9 @@ tests:
 
 HEADS = [
     "✓ answers · a   score 1 · trial 0",
-    "✓ is_silent · a   trial 1",
+    "– is_silent · a   trial 1",
     "✗ answers · b   score 0.5 · trial 2",
-    "✓ is_silent · b   trial 3",
+    "– is_silent · b   trial 3",
 ]
 
 

@@ -62,10 +62,13 @@ class Breadcrumbs:
 
     def write(self, slot: int, text: str, trial: int = -1, *, waits: bool = False) -> None:
         """Notes what the current thread is running; an empty text for nothing."""
-        line = f"{threading.get_ident():x}\t{trial}\t{waits:d}\t{text}" if text else ""
-        data = line.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0")
         # Closed while an abandoned thread was still running; or a thread more than there are slots, as some wait.
         with contextlib.suppress(ValueError, IndexError):
+            if not text:
+                self._map[slot * SLOT] = 0
+                return
+            line = f"{threading.get_ident():x}\t{trial}\t{waits:d}\t{text}"
+            data = line.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0")
             self._map[slot * SLOT : (slot + 1) * SLOT] = data
 
     def note_end(self, what: str) -> None:
@@ -92,8 +95,8 @@ def last_words(path: Path) -> list[Word]:
         data = path.read_bytes()
     except OSError:
         return []
-    slots = (data[i : i + SLOT].rstrip(b"\0") for i in range(0, len(data), SLOT))
-    return [_word(slot.decode("utf-8", "replace")) for slot in slots if slot]
+    slots = (data[i : i + SLOT].rstrip(b"\0") for i in range(0, len(data), SLOT) if data[i])
+    return [_word(slot.decode("utf-8", "replace")) for slot in slots]
 
 
 def _word(line: str) -> Word:

@@ -1,17 +1,21 @@
 """Who cancelled a task: the run, or the user's code that runs in it.
 
-The tasks of a run count what its user's code does to them, in `by_user` (see `tasks`).
+What a trial's code does to the task that it runs in is its own error, and has to be undone: the task goes on to the
+next trial. `tasks` notes such cancellations here.
 """
 
 from __future__ import annotations
 
 import asyncio
 
+by_users: dict[asyncio.Task[object], int] = {}
+"""How often each task was cancelled by the user's code that runs in it, as far as that was not taken back."""
+
 
 def cancelled_by_run() -> bool:
     """Whether it is the run that cancelled the current task, rather than the user's code."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > getattr(task, "by_user", 0)
+    return task is not None and task.cancelling() > by_users.get(task, 0)
 
 
 async def undo_own_cancel() -> bool:
@@ -20,15 +24,15 @@ async def undo_own_cancel() -> bool:
     Raises:
         CancelledError: The run has cancelled it as well.
     """
-    task = asyncio.current_task()
-    if task is None or not getattr(task, "by_user", 0):
+    task = asyncio.current_task() if by_users else None
+    if task is None or task not in by_users:
         return False
     pending = False
     try:
         await asyncio.sleep(0)
     except asyncio.CancelledError:
         pending = True
-    while getattr(task, "by_user", 0):
+    while task in by_users:
         task.uncancel()
     if task.cancelling():
         raise asyncio.CancelledError

@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import contextvars
 import difflib
+import functools
 import hashlib
 import heapq
 import importlib.util
@@ -40,24 +41,19 @@ from evenhand.engine.capture import captured, current, user_code
 from evenhand.engine.neighbours import look_first_in
 from evenhand.engine.place import is_users
 from evenhand.engine.process import end_if_forked
+from evenhand.engine.time_limit import TimeLimit
 from evenhand.engine.trial import present
 
 T = TypeVar("T")
 
 THREADS = 16
 ABANDONED = 20
-GRACE_S = 5.0
 WAITING = 64
 """Async functions under way that are noted in the breadcrumbs."""
 HINT_LIMIT = 4096
 
 _here = threading.local()
 """In a thread of ours: `at`, the host that it works for and the job that it is at."""
-
-_timer: contextvars.ContextVar[tuple[asyncio.AbstractEventLoop, asyncio.Timeout] | None] = (
-    contextvars.ContextVar("evenhand_timer", default=None)
-)
-"""What ends the async function that is under way, and the loop that it is on."""
 
 
 @dataclass(slots=True)
@@ -72,16 +68,6 @@ class _Job:
     started_at: float = 0.0
     left_behind: bool = False
     waits: bool = False
-
-
-@dataclass(slots=True)
-class _Awaited:
-    """An async function that is under way, and what looks after it once its time is up."""
-
-    name: str
-    limit_s: float
-    timer: asyncio.Timeout
-    check: asyncio.TimerHandle = field(init=False)
 
 
 @dataclass(slots=True)
@@ -200,36 +186,31 @@ class CodeHost:
 
     async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
         # Awaited in this very task: in one of its own, sys.exit() would stop the loop.
-        loop = asyncio.get_running_loop()
-        timer = asyncio.timeout(limit_s)
         slot = self._noted(name)
-        call = _Awaited(name, limit_s, timer)
-        call.check = loop.call_later(limit_s + _grace(limit_s), self._leave_if_stuck, call)
-        token = _timer.set((loop, timer))
+        limit = TimeLimit(limit_s, functools.partial(self._leave_behind, name, limit_s))
         try:
             with user_code():
-                async with timer:
-                    result = await awaitable
+                result = await awaitable
         except GeneratorExit:
             raise
         except BaseException as error:
-            if isinstance(error, TimeoutError) and timer.expired():
-                raise self._too_long(name, limit_s) from None
-            # What a model that the run lent has raised is its own error, not one of the code that asked.
-            if isinstance(error, EvenhandError):
-                raise
-            if isinstance(error, asyncio.CancelledError) and cancelled_by_run():
-                raise
+            limit.end()
+            by_run = isinstance(error, asyncio.CancelledError) and cancelled_by_run()
             await undo_own_cancel()
+            # What a model that the run lent has raised is its own error, not one of the code that asked.
+            if by_run or isinstance(error, EvenhandError):
+                raise
+            if limit.expired and isinstance(error, asyncio.CancelledError):
+                raise self._too_long(name, limit_s) from None
             raise _code_error(name, error) from error
         else:
+            limit.end()
             if await undo_own_cancel():
                 raise _cancelled_itself(name)
             return result
         finally:
+            limit.end()
             end_if_forked(name)
-            call.check.cancel()
-            _timer.reset(token)
             if slot >= 0 and self.crumbs is not None:
                 self.crumbs.write(slot, "")
                 self._free_slots.append(slot)
@@ -243,16 +224,11 @@ class CodeHost:
         self.crumbs.write(slot, text, -1 if trial is None else trial.step.index, waits=True)
         return slot
 
-    def _leave_if_stuck(self, call: _Awaited) -> None:
-        """Gives up an async function that goes on though it was cancelled: its task is left behind."""
-        loop, when = asyncio.get_running_loop(), call.timer.when()
-        if when is None or when > loop.time():  # it waits for another trial, and its limit with it
-            again = (when or loop.time() + call.limit_s) + _grace(call.limit_s)
-            call.check = loop.call_at(again, self._leave_if_stuck, call)
-            return
+    def _leave_behind(self, name: str, limit_s: float) -> None:
+        """Gives up an async function that goes on though it was cancelled."""
         trial = present.get()
         if trial is not None and trial.abandon is not None:
-            trial.abandon(self._too_long(call.name, call.limit_s, swallows=True))
+            trial.abandon(self._too_long(name, limit_s, swallows=True))
 
     def _submit(
         self, function: Callable[..., Any], args: tuple[object, ...], name: str, limit_s: float
@@ -409,25 +385,6 @@ def waiting(give_up: Callable[[], object]) -> Iterator[None]:
             loop.call_soon_threadsafe(host.wait, -1)
 
 
-@contextlib.contextmanager
-def waiting_on_loop() -> Iterator[None]:
-    """The same for an async function: while it waits, its time limit does."""
-    loop = asyncio.get_running_loop()
-    whose, timer = _timer.get() or (None, None)
-    when = timer.when() if timer is not None and whose is loop else None
-    if timer is None or when is None:
-        yield
-        return
-    since = loop.time()
-    with contextlib.suppress(RuntimeError):  # it is over already
-        timer.reschedule(None)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(RuntimeError):
-            timer.reschedule(when + loop.time() - since)
-
-
 def _run(job: _Job) -> object:
     try:
         with user_code():
@@ -473,11 +430,6 @@ def _cancelled_itself(name: str) -> CodeError:
         f"{name} cancelled the task that it runs in",
         hint="To give up early, return, or raise an exception.",
     )
-
-
-def _grace(limit_s: float) -> float:
-    """Seconds that an async function has to end in, once it was cancelled."""
-    return min(GRACE_S, limit_s)
 
 
 def _user_frame(error: BaseException) -> str:

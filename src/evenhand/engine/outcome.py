@@ -18,7 +18,6 @@ from evenhand.core.errors import (
 from evenhand.core.expect import Expectation, outcome_of
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Score, Verdict
-from evenhand.engine.cancelling import cancelled_by_run
 
 ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
 """What a user's function may raise. An interrupt is not its own to raise."""
@@ -113,7 +112,8 @@ def is_final(error: BaseException) -> bool:
     A CancelledError does where the run cancelled this task; one that user code let out of itself is just an error.
     """
     if isinstance(error, asyncio.CancelledError):
-        return asyncio.current_task() is None or cancelled_by_run()
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
     return isinstance(error, (BudgetStop, StoreError)) or (
         isinstance(error, ProviderError) and error.fatal
     )

@@ -22,7 +22,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
 from evenhand.core.plan import Plan, Step
@@ -32,13 +32,13 @@ from evenhand.engine.agenda import Agenda
 from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
-from evenhand.engine.code import GRACE_S
 from evenhand.engine.contest import Contests
 from evenhand.engine.limits import Limits
 from evenhand.engine.order import InOrder, Tell
 from evenhand.engine.present import Home
 from evenhand.engine.strays import tell_of_the_unawaited, threads_over
 from evenhand.engine.tasks import OwnTask, leave_behind
+from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.store.journal import Journal
 
@@ -224,6 +224,7 @@ class Runner:
             seat.set_result(None)
 
     async def _work(self, agenda: Agenda) -> None:
+        worker = cast("asyncio.Task[None]", asyncio.current_task())
         while not self._draining:
             step = await agenda.next()
             if step is None or self._draining:
@@ -231,24 +232,24 @@ class Runner:
             self._under_way += 1
             if self._order is not None:
                 self._order.begin(step.index)
-            await self._one(step, agenda)
-            if asyncio.current_task() not in self._seats:  # it was stuck, and another took its seat
+            await self._one(step, agenda, worker)
+            if worker not in self._seats:  # it was stuck, and another took its seat
                 return
             if time.monotonic() - self._turned_at > TURN_S:
                 # Trials that wait for nothing would keep signals, progress and everybody else waiting.
                 await asyncio.sleep(0)
                 self._turned_at = time.monotonic()
 
-    async def _one(self, step: Step, agenda: Agenda) -> None:
+    async def _one(self, step: Step, agenda: Agenda, worker: asyncio.Task[None]) -> None:
         """Settles a step and stores what it came to."""
         try:
-            settled = await self._settle(step, agenda)
-            if asyncio.current_task() in self._seats:
+            settled = await self._settle(step, agenda, worker)
+            if worker in self._seats:
                 await self._store(step, settled)
         except StoreError as error:
             self._halt("stopped", error)
         finally:
-            if asyncio.current_task() in self._seats:
+            if worker in self._seats:
                 self._under_way -= 1
                 agenda.done(step)
 
@@ -303,14 +304,15 @@ class Runner:
                 self._halt("stopped", error)
             self._note(f"{trial.step.case}: {problems[0].message}. {problems[0].hint}")
 
-    async def _settle(self, step: Step, agenda: Agenda) -> Sequence[TrialResult]:
+    async def _settle(
+        self, step: Step, agenda: Agenda, worker: asyncio.Task[None]
+    ) -> Sequence[TrialResult]:
         """The results to store; none where others have to be waited for, or the run has to end before there is one."""
         trial = LiveTrial(step, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(step.case))
         trial.home = self._home
         trial.late = self._note_late
         self._limit(trial)
-        worker = asyncio.current_task()
         trial.abandon = functools.partial(self._abandon, worker, trial, agenda)
         if isinstance(worker, OwnTask):
             worker.trial = trial
@@ -341,14 +343,14 @@ class Runner:
 
     def _abandon(
         self,
-        worker: asyncio.Task[None] | None,
+        worker: asyncio.Task[None],
         trial: LiveTrial,
         agenda: Agenda,
         error: CodeError,
     ) -> None:
         """Settles a trial whose code does not end, and leaves its task behind."""
-        seat = self._seats.pop(worker, None) if worker is not None else None
-        if worker is None or seat is None:
+        seat = self._seats.pop(worker, None)
+        if seat is None:
             return
         leave_behind(worker)
         self._sit(seat, self._instead(trial, agenda, error))

@@ -78,8 +78,10 @@ def strays_told(*, warn: bool = False) -> Iterator[None]:
 
 
 def tell_of_the_unawaited() -> None:
-    """Finds the coroutines that were never run and are still held by something: called at the end of a run."""
-    gc.collect()
+    """Finds the coroutines that were never run and are still held by something, if only by each other.
+
+    Called at the end of a run.
+    """
     for thing in gc.get_objects():
         if type(thing) is not CoroutineType:
             continue

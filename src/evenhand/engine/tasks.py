@@ -2,8 +2,7 @@
 
 How this works: everything async of a run shares one loop, the user's code too. Tasks are made by a factory of ours.
 Those of the run are `OwnTask`s: they know on which trial they are at work, and another trial's code cannot cancel them.
-What a trial does to the task that it runs in is its own error, and is undone: `by_user` counts such cancellations, so
-that they are not taken for the run's. A task that user code starts belongs to its trial, which waits for it, if it was
+What a trial does to the task that it runs in is its own error, and is undone (see `cancelling`). A task that user code starts belongs to its trial, which waits for it, if it was
 given the trial's `expect`; all others are plain ones, and the application's own business.
 
 The loop does not stop because user code says `loop.stop()`, or because a task of the user's ends with SystemExit.
@@ -18,6 +17,7 @@ from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
 from evenhand.core.errors import CodeError
+from evenhand.engine.cancelling import by_users
 from evenhand.engine.capture import in_user_code
 from evenhand.engine.place import users_line
 from evenhand.engine.strays import holds
@@ -34,11 +34,9 @@ class OwnTask(asyncio.Task[T]):
 
     Attributes:
         trial: The trial that it is at work on.
-        by_user: How many of its cancellations came from that trial's code, and were not taken back.
     """
 
     trial: LiveTrial | None = None
-    by_user: int = 0
 
     def cancel(self, msg: Any | None = None) -> bool:
         """Cancels it, unless code of another trial asks for that."""
@@ -49,12 +47,15 @@ class OwnTask(asyncio.Task[T]):
             )
             return False
         if caller is not None:
-            self.by_user += 1
+            by_users[self] = by_users.get(self, 0) + 1
         return super().cancel(msg)
 
     def uncancel(self) -> int:
         """Takes one cancellation back."""
-        self.by_user = max(0, self.by_user - 1)
+        if by_users.get(self, 0) > 1:
+            by_users[self] -= 1
+        else:
+            by_users.pop(self, None)
         return super().uncancel()
 
 

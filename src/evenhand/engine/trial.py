@@ -352,12 +352,12 @@ class LiveTrial:
         error: TrialError | None,
     ) -> TrialResult:
         settled = len(outcomes)
-        if (
-            error is None
-        ):  # recorded by another thread, in the very moment in which the others were settled
+        if error is None:
+            # Recorded by another thread, in the very moment in which the others were settled.
             self.problems += map(too_late, self._expectations[settled:])
         self._closed = self.over = True
-        verdict, outcomes = with_problems(verdict, outcomes, self.problems)
+        if self.problems:
+            verdict, outcomes = with_problems(verdict, outcomes, self.problems)
         # What the code did wrong comes first: the rest may have come of it.
         error = error or problem_of(verdict, (*outcomes[settled:], *outcomes[:settled]))
         self.result = self._result(output, outcomes, verdict, error)

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from weakref import WeakSet
 
 from evenhand.core.errors import CodeError
-from evenhand.engine.code import THREADS, waiting, waiting_on_loop
+from evenhand.engine.code import THREADS, waiting
+from evenhand.engine.time_limit import waiting_on_loop
 from evenhand.isolation.kept import holder
 
 PLAIN = THREADS - 1

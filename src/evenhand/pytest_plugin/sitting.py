@@ -40,12 +40,13 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
-from evenhand.engine.code import GRACE_S, CodeHost
+from evenhand.engine.code import CodeHost
 from evenhand.engine.door import CEILING, START
 from evenhand.engine.limits import Limits
 from evenhand.engine.outcome import checked_outcome, error_outcome, raise_if_final, trial_error
 from evenhand.engine.present import Home
 from evenhand.engine.strays import holds, threads_over
+from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import Asker, LiveTrial, task_name, too_late
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create

@@ -298,7 +298,7 @@ async def test_notes_of_what_runs_are_written_by_thread_and_gone_at_the_end(tmp_
         await task
         assert last_words(crumbs) == []
     assert not crumbs.exists()
-    host._crumbs.write(0, "too late")  # a thread that was left behind may still try
+    host.crumbs.write(0, "too late")  # a thread that was left behind may still try
 
 
 async def test_a_thread_that_comes_back_after_the_end_disturbs_nobody(gate):

@@ -1,0 +1,93 @@
+"""The time that an async function of the user's has.
+
+How this works: it is awaited on the task of whoever calls it, which is cancelled when the time is up, as
+`asyncio.timeout` does. A function may catch that and go on. Some seconds later whoever looks after it is told, and can
+leave it behind. One timer serves for both, as it is started for each call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+
+GRACE_S = 5.0
+
+_under_way: ContextVar[TimeLimit | None] = ContextVar("evenhand_time_limit", default=None)
+"""The limit of the async function that is under way."""
+
+
+class TimeLimit:
+    """Seconds from now on for what the current task awaits.
+
+    Args:
+        seconds: How many.
+        stuck: Called where it goes on for some seconds more, though it was cancelled.
+
+    Attributes:
+        expired: The time is up.
+    """
+
+    __slots__ = (
+        "_ended",
+        "_handle",
+        "_loop",
+        "_stuck",
+        "_task",
+        "_token",
+        "_when",
+        "expired",
+        "seconds",
+    )
+
+    def __init__(self, seconds: float, stuck: Callable[[], None]) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 (it is awaited)
+        self.seconds = seconds
+        self.expired = self._ended = False
+        self._task, self._stuck = task, stuck
+        self._loop = asyncio.get_running_loop()
+        self._when = self._loop.time() + seconds
+        self._handle = self._loop.call_at(self._when, self._up)
+        self._token = _under_way.set(self)
+
+    def end(self) -> None:
+        """What was awaited has ended. Takes back the cancellation, where the time was up. Again, it does nothing."""
+        if self._ended:
+            return
+        self._ended = True
+        self._handle.cancel()
+        _under_way.reset(self._token)
+        if self.expired:
+            self._task.uncancel()
+
+    def _up(self) -> None:
+        self.expired = True
+        self._task.cancel()
+        self._handle = self._loop.call_later(min(GRACE_S, self.seconds), self._stuck)
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Inside, the time does not count."""
+        if self.expired or self._loop is not asyncio.get_running_loop():
+            yield
+            return
+        self._handle.cancel()
+        since = self._loop.time()
+        try:
+            yield
+        finally:
+            self._when += self._loop.time() - since
+            self._handle = self._loop.call_at(self._when, self._up)
+
+
+@contextlib.contextmanager
+def waiting_on_loop() -> Iterator[None]:
+    """Around what an async function waits for until another trial is done: while it waits, its time limit does."""
+    limit = _under_way.get()
+    if limit is None:
+        yield
+        return
+    with limit.paused():
+        yield
