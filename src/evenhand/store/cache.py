@@ -230,9 +230,9 @@ class Cache:
     def _give_up(self, error: Exception) -> None:
         if not self._broken:
             self._broken = True
-            self._warn(
-                f"going on without the cache: {self.path}: {error}; `evenhand cache clear` makes a new one"
-            )
+            full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+            way = "free some space" if full else "`evenhand cache clear` makes a new one"
+            self._warn(f"going on without the cache: {self.path}: {error}; {way}")
         self._reader = None
 
     @contextlib.contextmanager

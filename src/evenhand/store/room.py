@@ -1,8 +1,8 @@
 """Room on the disk for what is in flight: set aside before a call is sent, given up when the disk is full.
 
 How this works: a nameless file holds the room. It vanishes with the process, however that ends. What is in flight when
-the disk fills up is written into the room that the file gives back. How much that takes is reckoned from what has been
-written so far: each call in flight may bring a reply and a result, each in a transaction of its own.
+the disk fills up is written into the room that the file gives back. How much that takes is reckoned from the replies
+that have come so far: each call in flight will have one, and each trial a result, each in a transaction of its own.
 
 A limit on the size of files (`ulimit -f`) is held to in the same way: what is in flight has to fit under it.
 """
@@ -17,10 +17,10 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-PAGES = 24_000
-"""Bytes that a reply and its result take in the write-ahead log beside their texts: the pages of tables and indexes."""
-COPIES = 3
-"""How often an answer is written: as it came, in the trial's result, and in the cache."""
+CALL_PAGES, REPLY_PAGES, RESULT_PAGES = 12_000, 16_000, 20_000
+"""Bytes of the write-ahead log that a row of each kind takes at most beside its texts: pages of tables and indexes."""
+COPIES = 2
+"""How often an answer is written: with a reply, to the cache too; with a result, as what was made of it, too."""
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_WAY = frozenset({errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL})
 _STRIDE = 1 << 16
@@ -49,36 +49,39 @@ class Room:
         self._bytes += size
         self._largest = max(self._largest, size)
 
-    def needed(self, calls: int) -> int:
-        """The bytes that the replies and results of so many calls in flight may take; 0 for none."""
-        if calls <= 0:
-            return 0
-        mean = self._bytes // self._replies if self._replies else 0
-        return calls * (PAGES + COPIES * mean) + COPIES * self._largest
+    def needed(self, new: int, in_flight: int, trials: int) -> int:
+        """The bytes that are still to be written.
 
-    def under_limit(self, written: int, needed: int) -> bool:
-        """Whether a file of so many bytes may grow by so many."""
-        return self._limit is None or written + needed <= self._limit
+        Args:
+            new: Calls that are about to be begun.
+            in_flight: Calls without a reply, these among them.
+            trials: Those that have begun calls and no result yet.
+        """
+        text = COPIES * (self._bytes // self._replies) if self._replies else 0
+        replies, results = in_flight * (REPLY_PAGES + text), trials * (RESULT_PAGES + text)
+        return new * CALL_PAGES + replies + results + 2 * COPIES * self._largest
 
-    def hold(self, size: int) -> None:
+    def hold(self, size: int, *, beside: int = 0) -> None:
         """Sets aside so many bytes at least.
 
+        Args:
+            beside: The length of the file that is to grow by them.
+
         Raises:
-            OSError: The disk has no such room.
+            OSError: The disk has no such room, or the file may not grow so long.
         """
-        if size <= self._held or self._limit is not None:
+        if self._limit is not None:
+            if beside + size > self._limit:
+                raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+            return
+        if size <= self._held:
             return
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 (held until it is given up)
-            try:
-                _allocate(self._file, self._held, 2 * size)
-                self._held = 2 * size
-            except OSError as error:
-                if error.errno not in _NO_ROOM:
-                    raise
-                _allocate(self._file, self._held, size)
-                self._held = size
+            size += -size % _STRIDE
+            _allocate(self._file, self._held, size)
+            self._held = size
         except OSError as error:
             if error.errno in _NO_ROOM:
                 raise
@@ -87,9 +90,8 @@ class Room:
         """Gives the room back, for what is to be written now."""
         if self._file is not None:
             with contextlib.suppress(OSError):
-                self._file.truncate(
-                    0
-                )  # at once, even where a child of this process holds the file, too
+                # At once, even where a child of this process holds the file, too.
+                self._file.truncate(0)
             with contextlib.suppress(OSError):
                 self._file.close()
             self._file = None

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import os
 import queue
 import sqlite3
@@ -68,7 +67,8 @@ class Writer:
         self._secrets = secrets
         self._files = [(each, _identity(each)) for each in (path, self._log)]
         self._room = Room(path.parent)
-        self._in_flight = 0
+        self._in_flight = 0  # calls without a reply
+        self._under_way: set[object] = set()  # trials that have begun calls and have no result
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._write, name="evenhand-journal", daemon=True)
@@ -197,16 +197,18 @@ class Writer:
         gone = self.gone()
         if gone is not None:
             raise gone
-        began = sum(kind == CALL for kind, _, _ in items)
-        if not began:
+        new = sum(kind == CALL for kind, _, _ in items)
+        if not new:
             return
-        ended = sum(kind == REPLY for kind, _, _ in items)
-        needed = self._room.needed(self._in_flight + began - ended)
-        self._room.hold(needed)
-        if not self._room.under_limit(_size(self._log), needed):
-            self._db.execute("pragma wal_checkpoint(truncate)")
-            if not self._room.under_limit(_size(self._log), needed):
-                raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        trials = len(self._under_way | {row[1] for kind, row, _ in items if kind == CALL})
+        needed = self._room.needed(new, self._in_flight + new, trials)
+        try:
+            self._room.hold(needed, beside=_size(self._log))
+        except OSError:
+            with contextlib.suppress(sqlite3.Error):
+                # What the log holds takes far less in the run file, where there is room for that.
+                self._db.execute("pragma wal_checkpoint(truncate)")
+            self._room.hold(needed, beside=_size(self._log))
 
     def store(self, items: Sequence[_Item]) -> None:
         """Writes rows in one transaction."""
@@ -232,8 +234,10 @@ class Writer:
             with contextlib.suppress(sqlite3.Error):
                 db.execute("rollback")
             raise
-        replies = by_kind.get(REPLY, ())
-        self._in_flight += len(by_kind.get(CALL, ())) - len(replies)
+        calls, replies = by_kind.get(CALL, ()), by_kind.get(REPLY, ())
+        self._in_flight += len(calls) - len(replies)
+        self._under_way.update(row[1] for row in calls)
+        self._under_way.difference_update(row[0] for row in by_kind.get(TRIAL, ()))
         for row in replies:
             self._room.learn(len(cast("bytes", row[-1])))
 
