@@ -105,7 +105,10 @@ def config(**more: Any) -> dict[str, Any]:
         ({"commandLineOptions": {"filterSample": 10**30}}, "filterSample is 1000"),
         ({"commandLineOptions": {"filterSampleSeed": 10**30}}, "filterSampleSeed is 1000"),
         ({"commandLineOptions": {"filterRange": f"0:{10**30}"}}, "is not a range"),
-        ({"providers": [{"id": "echo", "delay": float("inf")}]}, "delay of provider echo is '.inf'"),
+        (
+            {"providers": [{"id": "echo", "delay": float("inf")}]},
+            "delay of provider echo is '.inf'",
+        ),
         (
             {"providers": [{"id": "openai:m", "config": {"timeoutMs": float("nan")}}]},
             "timeoutMs is '.nan'",
