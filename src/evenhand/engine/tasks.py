@@ -2,8 +2,9 @@
 
 How this works: everything async of a run shares one loop, the user's code too. Tasks are made by a factory of ours.
 Those of the run are `OwnTask`s: they know on which trial they are at work, and another trial's code cannot cancel them.
-What a trial does to the task that it runs in is its own error, and is undone (see `cancelling`). A task that user code starts belongs to its trial, which waits for it, if it was
-given the trial's `expect`; all others are plain ones, and the application's own business.
+What a trial does to the task that it runs in is its own error, and is undone (see `cancelling`). A task that user code
+starts belongs to its trial, which waits for it, if it was given the trial's `expect`; all others are plain ones, and
+the application's own business.
 
 The loop does not stop because user code says `loop.stop()`, or because a task of the user's ends with SystemExit.
 """
