@@ -129,6 +129,18 @@ async def test_after_a_process_has_died_another_answers(tmp_path, other):
     assert provider.reply(answer.body).text == "live"
 
 
+@pytest.mark.parametrize(
+    "body", ["    helper()\n    return p\n", "    x = helper()\n    return p\n"]
+)
+async def test_a_process_of_its_own_tells_what_is_never_awaited(tmp_path, other, body):
+    """As a function in the run's own process does."""
+    (tmp_path / "bot.py").write_text(f"async def helper(): pass\ndef call_api(p, o, c):\n{body}")
+    provider = create("python:bot.py", config={"pythonExecutable": other}, env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open(), pytest.raises(BadRequest, match=r"helper\(\) was never awaited"):
+        await provider.send(provider.request(Prompt.of("hello")), host)
+
+
 async def test_workers_bound_what_runs_at_once_in_this_process(tmp_path):
     """A function that is not safe in threads says workers: 1."""
     (tmp_path / "bot.py").write_text(

@@ -137,7 +137,8 @@ class MaxScore:
 
     def _score(self, contestant: TrialResult) -> float:
         summed = weights = 0.0
-        for types, outcome in zip(self.types, contestant.outcomes, strict=True):
+        # What the trial's code did wrong stands behind its assertions, and has no type.
+        for types, outcome in zip(self.types, contestant.outcomes, strict=False):
             parts = cast("Sequence[Mapping[str, Any]]", outcome.metadata.get("components") or ())
             if isinstance(types, str):
                 scored = [(types, outcome.score, outcome.outcome)]
