@@ -121,7 +121,8 @@ class TestReader:
             test = self._test(row)
             if self._checking:
                 self._look_at_texts(test, row.at)
-        test.problem = test.expected.problem or next(iter((*unread, *problems)), None)
+        hopeless = test.expected.hopeless(test.threshold, scored=bool(test.scoring))
+        test.problem = next(iter((*unread, *problems)), hopeless)
         return test
 
     def _look_at_texts(self, test: Test, at: At) -> None:
