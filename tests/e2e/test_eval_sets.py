@@ -426,8 +426,14 @@ def test_what_is_wrong_is_told_with_its_lines_and_the_rest_runs(folder: Path):
     text = text.replace("import EvalSet\n", "import EvalSet\nfrom evenhand.scorers import Rating\n")
     (folder / "evals" / "one_evals.py").write_text(text, "utf-8")
     done = run("run", "evals", "other", "--json", cwd=folder)
-    assert done.returncode == 2
-    assert trials(done) == [("is_there", "two", "pass")]
+    assert done.returncode == 3
+    assert [(name, outcome) for name, _, outcome in trials(done)] == [
+        ("one: holds", "pass"),
+        ("one: misses", "error"),
+        ("one: holds", "pass"),
+        ("one: misses", "error"),
+        ("two: is_there", "pass"),
+    ]
     told = [line for line in done.stderr.splitlines() if ".py:" in line]
     assert [line.split(": ")[0] for line in told] == [
         "evals/one_evals.py:18",

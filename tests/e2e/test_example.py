@@ -134,11 +134,14 @@ def test_a_judge_that_answers_in_prose_is_an_error_and_no_score(folder: Path):
     assert done.returncode == 3
 
 
-def test_without_a_key_it_stops_at_once_and_says_which(folder: Path):
-    """Neither key nor --offline: out at once, naming the variable to set."""
-    done = run("run", cwd=folder)
-    assert done.returncode == 3
-    assert "ANTHROPIC_API_KEY" in done.stdout + done.stderr
+@pytest.mark.parametrize("verb", ["run", "check"])
+def test_without_a_key_it_is_refused_at_once_and_says_which(folder: Path, verb: str):
+    """Neither key nor --offline: nothing is sent, and no run is begun; the variable to set is named."""
+    done = run(verb, cwd=folder)
+    assert done.returncode == 2
+    assert "ANTHROPIC_API_KEY" in done.stderr
+    assert "nothing was sent" in done.stderr
+    assert not (folder / ".evenhand").exists()
 
 
 def test_a_new_folder_runs_offline(tmp_path: Path):

@@ -49,7 +49,7 @@ def _print_as_python(config: Path) -> int:
     from evenhand.promptfoo.as_python import as_python  # noqa: PLC0415 (seldom)
     from evenhand.promptfoo.load import load  # noqa: PLC0415 (seldom)
 
-    file = as_python(load(config))
+    file = as_python(load(config, to_run=False))
     with printing():
         click.echo(file.text, nl=False)
     for what in file.left:

@@ -44,6 +44,7 @@ def load(
     env: Mapping[str, str] | None = None,
     overrides: Overrides | None = None,
     prepare: bool = True,
+    to_run: bool = True,
 ) -> PromptfooPlan:
     """The plan of a promptfoo config.
 
@@ -55,6 +56,7 @@ def load(
             and those that are named.
         overrides: What goes over what the config says.
         prepare: Call the extensions that are called before all tests, and may change them.
+        to_run: Refuse it where no test is left that can come to a verdict.
 
     Raises:
         ConfigError: What is wrong with the config and the files that it names: all of it.
@@ -108,7 +110,8 @@ def load(
         sorted(findings.broken_parts),
         Around(hooks, config, models) if hooks.hooks else None,
     )
-    refuse_if_nothing_is_left(plan, plan.broken)
+    if to_run:
+        refuse_if_nothing_is_left(plan, plan.broken)
     return plan
 
 

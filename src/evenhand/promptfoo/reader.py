@@ -131,7 +131,8 @@ class TestReader:
             self._can_be_kept(test.variables, row.at) and self._few_enough(test, row.at)
         ):
             return None
-        test.problem = test.expected.problem or next(iter((*unread, *problems)), None)
+        hopeless = test.expected.hopeless(test.threshold, scored=bool(test.scoring))
+        test.problem = next(iter((*unread, *problems)), hopeless)
         return test
 
     def _look_at_texts(self, test: Test, at: At) -> None:

@@ -262,3 +262,53 @@ def test_so_is_one_whose_output_others_are_given(tmp_path: Path, fake: FakeProvi
         ("error", 0),
     ]
     assert '"pass":true' in trials[2].prompt.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome"),
+    [
+        ({"threshold": 0.5}, "pass"),
+        ({"threshold": 0.9}, "error"),
+        ({}, "error"),
+        ({"assertScoringFunction": "file://score.py"}, "error"),
+    ],
+    ids=str,
+)
+def test_what_a_threshold_can_do_without_is_no_reason_not_to_ask(
+    more: dict[str, Any], outcome: str, tmp_path: Path, fake: FakeProvider
+) -> None:
+    """A test that can pass, whatever its broken assertion would have said, is run."""
+    (tmp_path / "score.py").write_text("def get_score(scores, context): return 1\n")
+    keyless = {"type": "llm-rubric", "value": "x", "provider": model(fake, "")}
+    test = {"vars": {"x": "1"}, "assert": [GOOD, keyless], **more}
+    (trial, _) = ran(tmp_path, planned(tmp_path, fake, tests=[test, fine()]))
+    assert trial.outcome == outcome
+    assert (trial.calls > 0) is (outcome == "pass")
+
+
+@pytest.mark.parametrize(
+    ("assertions", "runs"),
+    [
+        ([GOOD, {"type": "regex", "value": "((", "weight": 0}], True),
+        ([GOOD, {"type": "regex", "value": "((", "weight": 1}], False),
+        ([{"type": "assert-set", "threshold": 0.5, "assert": [GOOD, {"type": "regex"}]}], True),
+        ([{"type": "assert-set", "assert": [GOOD, {"type": "regex"}]}], False),
+        ([{"type": "assert-set", "assert": [{"type": "regex"}], "weight": 0}, GOOD], False),
+        (
+            [
+                {"type": "guardrails", "config": {"purpose": "redteam"}},
+                {"type": "regex", "value": "(("},
+            ],
+            True,
+        ),
+    ],
+    ids=str,
+)
+def test_nor_is_what_takes_no_part_in_the_verdict(
+    assertions: list[Any], runs: bool, tmp_path: Path, fake: FakeProvider
+) -> None:
+    """Weight 0, and a set that needs only some of its own. It is said all the same."""
+    plan = planned(tmp_path, fake, tests=[{"vars": {"x": "1"}, "assert": assertions}, fine()])
+    assert plan.broken
+    (trial, _) = ran(tmp_path, plan)
+    assert (trial.calls == 1) is runs

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.errors import EvenhandError, ScoreError
+from evenhand.core.errors import AuthError, EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Task
 from evenhand.core.score import Score
@@ -24,6 +24,7 @@ from evenhand.promptfoo.assertions.kind import Kind
 from evenhand.promptfoo.assertions.kinds import kind_of
 from evenhand.promptfoo.template import has_tags, render
 from evenhand.promptfoo.transform import split_reference, transformed
+from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
 from evenhand.scorers.code import called
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
@@ -123,12 +124,12 @@ def prepared(assertion: Assertion) -> Make:
     """
     kind = kind_of(assertion.type)
     assertion = _without_secrets(assertion)
-    for what, hint in lacks(assertion):
-        return unsettled(assertion.written, ScoreError(what, hint=hint))
+    for what, hint, *_ in lacks(assertion):
+        return unsettled(assertion.written, ScoreError(what, hint=hint), assertion.weight)
     try:
         fixed = fixed_scorer(assertion)
     except EvenhandError as error:
-        return unsettled(assertion.written, error)
+        return unsettled(assertion.written, error, assertion.weight)
     metric = assertion.metric
     metric_tags = has_tags(metric)
     weight, transform = assertion.weight, assertion.transform
@@ -178,15 +179,19 @@ class Broken:
         return self.name
 
 
-def unsettled(name: str, error: EvenhandError) -> Make:
+def unsettled(name: str, error: EvenhandError, weight: float = 1.0) -> Make:
     """Makes an expectation that is an error whatever the output is."""
-    return lambda cell: Expectation(cell.output, Broken(name, error))
+    return lambda cell: Expectation(cell.output, Broken(name, error), weight=weight)
 
 
-def lacks(assertion: Assertion) -> list[tuple[str, str]]:
-    """What an assertion cannot do without and does not have: (what, what to do)."""
+Lack = tuple[str, str] | tuple[str, str, str]
+"""What is wrong, what to do, and the error's slug where it is not `config`."""
+
+
+def lacks(assertion: Assertion) -> list[Lack]:
+    """What an assertion cannot do without and does not have."""
     kind, value = kind_of(assertion.type), assertion.value
-    found: list[tuple[str, str]] = []
+    found: list[Lack] = []
     if not (kind.optional or assertion.rubric_prompt) and (
         value is None or (value == "" and kind.name not in _TAKES_EMPTY)
     ):
@@ -202,6 +207,11 @@ def lacks(assertion: Assertion) -> list[tuple[str, str]]:
         found.append(_nobody(assertion, kind.asks))
     if kind.embeds and assertion.embedder is None:
         found.append(_nobody(assertion, "embed"))
+    for model in (assertion.judge, assertion.embedder):
+        key = key_missing(model) if model is not None else ""
+        if model is not None and key:
+            what = f"'{assertion.written}' asks {model.id}, and {NO_KEY.format(model.id)}"
+            found.append((what, SET_KEY.format(key), AuthError.slug))
     return found
 
 

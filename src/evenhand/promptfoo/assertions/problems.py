@@ -5,22 +5,18 @@ from __future__ import annotations
 from evenhand.core.errors import EvenhandError
 from evenhand.promptfoo.assertions.assertion import Assertion
 from evenhand.promptfoo.assertions.kinds import kind_of
-from evenhand.promptfoo.assertions.preparing import fixed_scorer, items_of, lacks
+from evenhand.promptfoo.assertions.preparing import Lack, fixed_scorer, items_of, lacks
 from evenhand.promptfoo.chat import unfillable
 from evenhand.promptfoo.code_files import file_problems, transform_problems
 from evenhand.promptfoo.template import check as check_template
 from evenhand.promptfoo.template import has_tags
-from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
-
-Wrong = tuple[str, str] | tuple[str, str, str]
-"""What is wrong, what to do, and the error's slug where it is not `config`."""
 
 
-def problems(assertion: Assertion) -> list[Wrong]:
+def problems(assertion: Assertion) -> list[Lack]:
     """What keeps an assertion from a verdict, as far as can be seen before anything runs."""
     kind, value = kind_of(assertion.type), assertion.value
     lacking = lacks(assertion)
-    found: list[Wrong] = [*lacking]
+    found: list[Lack] = [*lacking]
     written = [assertion.metric]
     if kind.tags:
         written += [v for v in (value, *items_of(value)) if isinstance(v, str)]
@@ -28,11 +24,6 @@ def problems(assertion: Assertion) -> list[Wrong]:
     wrong = unfillable(assertion.rubric_prompt) if assertion.rubric_prompt else None
     if wrong:
         found.append((f"rubricPrompt: {wrong}", ""))
-    for model in (assertion.judge, assertion.embedder):
-        key = key_missing(model) if model is not None else ""
-        if model is not None and key:
-            what = f"'{assertion.written}' asks {model.id}, and {NO_KEY.format(model.id)}"
-            found.append((what, SET_KEY.format(key), "auth"))
     if not lacking:
         try:
             fixed_scorer(assertion)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -14,8 +14,10 @@ from evenhand.core.errors import Problem, ScoreError
 from evenhand.core.message import Task
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import NOT_NEGATIVE
+from evenhand.core.score import Outcome
 from evenhand.documents.findings import At, Findings, did_you_mean
 from evenhand.documents.tree import read_document, read_text
+from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
 from evenhand.promptfoo.assertions.contests import referee
 from evenhand.promptfoo.assertions.kind import Kind
@@ -46,7 +48,9 @@ class Expected:
         excusing: The places of those that let the test pass when they fail: guardrails with `purpose: redteam`.
         types: The type of each; of a set, the types in it.
         contests: The assertions that compare the outputs of all columns.
-        problem: Why a test with all of this cannot come to a verdict; None where it may. Known once it was checked.
+        weights: The weight of each.
+        broken: What is wrong with those that cannot be settled, by their places. Known once they were checked.
+        problem: Why nothing can be decided at all: a contest cannot be held, or a file not be read.
     """
 
     makes: tuple[Make, ...] = ()
@@ -55,6 +59,8 @@ class Expected:
     excusing: frozenset[int] = frozenset()
     types: tuple[str | tuple[str, ...], ...] = ()
     contests: tuple[Assertion, ...] = ()
+    weights: tuple[float, ...] = ()
+    broken: Mapping[int, Problem] = field(default_factory=dict[int, Problem])
     problem: Problem | None = None
 
     def and_then(self, other: Expected) -> Expected:
@@ -67,8 +73,37 @@ class Expected:
             self.excusing | {count + place for place in other.excusing},
             self.types + other.types,
             self.contests + other.contests,
+            self.weights + other.weights,
+            {**self.broken, **{count + place: what for place, what in other.broken.items()}},
             self.problem or other.problem,
         )
+
+    def hopeless(self, threshold: float | None, *, scored: bool = False) -> Problem | None:
+        """Why a test that expects all of this cannot pass, whatever the answer is; None where it may.
+
+        What is broken weighs what it weighs: it need not matter where a mean has to reach a threshold.
+
+        Args:
+            threshold: The test's.
+            scored: A function of the user's says what they come to. It is asked only where all are settled.
+        """
+        if self.problem is not None or not self.broken:
+            return self.problem
+        first = self.broken[min(self.broken)]
+        if scored:
+            return first
+        if self.excusing - self.broken.keys():  # one of these lets the test pass by failing
+            return None
+        rule = verdict_rule(threshold, self.binding)
+        verdict = rule(
+            [
+                Outcome("", "error", None, weight=weight)
+                if place in self.broken
+                else Outcome("", "pass", 1.0, weight=weight)
+                for place, weight in enumerate(self.weights)
+            ]
+        )
+        return first if verdict.outcome == "error" else None
 
     def referees(self) -> list[Referee]:
         """Who compares the outputs of all columns. As in promptfoo, one of each type does: the first."""
@@ -136,7 +171,8 @@ class AssertionReader:
             what, hint = unknown_type(written)
             problem = findings.broken(at("type"), what, hint) if check else None
             make = unsettled(written, ScoreError(what, hint=hint))
-            return Expected((make,), types=(name,), problem=problem)
+            broken = {} if problem is None else {0: problem}
+            return Expected((make,), types=(name,), weights=(1.0,), broken=broken)
         kind = kind_of(name)
         if check:
             if kind.negation == "ignored" and written != kind.name:
@@ -156,7 +192,7 @@ class AssertionReader:
         if kind.name == "assert-set":
             inside = self.expected(raw.get("assert"), options, at, check=check)
         assertion = self._assertion(kind, raw, options, at, inside)
-        problem = inside.problem
+        problem = inside.hopeless(assertion.threshold)
         if check:
             place = at("value") if "value" in raw else at()
             found = [findings.broken(place, *wrong) for wrong in problems(assertion)]
@@ -175,7 +211,8 @@ class AssertionReader:
             frozenset({0} if is_set and assertion.weight == 0 else ()),
             frozenset({0} if blocks else ()),
             (tuple(map(_plain, inside.types)) if is_set else written,),
-            problem=problem,
+            weights=(assertion.weight,),
+            broken={} if problem is None else {0: problem},
         )
 
     def _assertion(
