@@ -51,6 +51,16 @@ async def numbers():
 
 
 @evals.fixture
+async def endless():
+    yield 1
+    while True:
+        try:
+            await asyncio.sleep(0.1)
+        except BaseException:
+            pass
+
+
+@evals.fixture
 def forgetful(expect):
     check("x", expect)
     return 1
@@ -243,6 +253,19 @@ LOST = {
         ),
         "called os._exit(0)",
     ),
+    "a task that swallows its cancellation": (
+        (
+            "async def one(expect):\n    async def bg():\n        while True:\n"
+            "            try:\n                await asyncio.sleep(0.1)\n"
+            "            except BaseException:\n                expect\n"
+            '    expect(True, "ok")\n    asyncio.create_task(bg())\n'
+        ),
+        "bg, left running by the eval, took longer",
+    ),
+    "a tear-down that swallows its cancellation": (
+        'def one(expect, endless):\n    expect(True, "ok")\n',
+        "tear-down of endless took longer than 1.5 s, went on though it was cancelled",
+    ),
     "swallowing its cancellation": (
         (
             'async def one(expect):\n    expect(True, "ok")\n    while True:\n'
@@ -328,6 +351,8 @@ def two(expect):
     process.start()
     process.join()
     expect(process.exitcode == 0, "a child ends as ever")
+    with context.Pool(2) as pool:  # ends its children by a signal, which is none to the run
+        expect(pool.map(abs, [-1, -2]) == [1, 2], "a pool")
     expect(asyncio.run(asyncio.sleep(0, 3)) == 3, "a loop of its own")
 """
 
@@ -410,6 +435,7 @@ tests:
         ("    return lambda: True\n", "returned"),
         ("    os._exit(0)\n", "called os._exit(0)"),
         ("    sys.exit(0)\n", "SystemExit"),
+        ("    pid = os.fork()\n    if pid: os.waitpid(pid, 0)\n    return 'x'\n", "returned"),
     ],
 )
 @pytest.mark.parametrize("how", ["def", "async def"])
@@ -423,3 +449,16 @@ def test_a_grader_that_forgets_to_await_or_leaves_has_no_verdict(
     done, document = evenhand("run", cwd=tmp_path)
     assert done.returncode == 3, done.stderr
     assert says in problem(document["trials"][0])
+
+
+def test_a_provider_that_swallows_its_cancellation_is_left_behind(tmp_path: Path):
+    """The time limit holds, and the run ends."""
+    (tmp_path / "bot.py").write_text(
+        "import asyncio\nasync def call_api(prompt, options, context):\n    while True:\n"
+        "        try: await asyncio.sleep(0.1)\n        except BaseException: pass\n"
+    )
+    config = "prompts: [hello]\nproviders: ['python:bot.py']\ntests: [{vars: {a: 1}}]\n"
+    (tmp_path / "promptfooconfig.yaml").write_text(config)
+    done, document = evenhand("run", "--time-limit", "1", cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert "went on though it was cancelled" in problem(document["trials"][0])

@@ -18,6 +18,7 @@ import contextlib
 import functools
 import os
 import posix
+import signal
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -133,6 +134,11 @@ def _in_child() -> None:
     if not _process.users or os.getpid() == _process.pid:
         return
     _process.child = True
+    # A signal to the child would wake the loop of the run, which would take it for its own.
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in {*_numbers_of(_files), *_given_up}:
         with contextlib.suppress(OSError):

@@ -22,6 +22,7 @@ from evenhand.engine.cancelling import by_users
 from evenhand.engine.capture import in_user_code
 from evenhand.engine.place import users_line
 from evenhand.engine.strays import holds
+from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import LiveTrial, present, task_error
 
 T = TypeVar("T")
@@ -133,6 +134,7 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
                 # A task of the user's ended with SystemExit, or the loop was stopped: neither is the end of the run.
                 if loop.is_closed():
                     raise
+        runner.run(_leave_the_rest())
         return task.result()
 
 
@@ -145,6 +147,20 @@ def leave_behind(task: asyncio.Task[Any]) -> None:
     import ctypes  # noqa: PLC0415 (seldom)
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(task))
+
+
+async def _leave_the_rest() -> None:
+    """Cancels all that is still under way on the loop, and leaves behind what goes on all the same."""
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:
+        task.cancel()
+    if rest:
+        await asyncio.wait(rest, timeout=GRACE_S)
+    for task in rest:
+        if not task.done():
+            leave_behind(task)
+    if left_behind:  # closing what they hold cannot work, and would be told of
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
 
 
 async def _awaited(task: asyncio.Task[T]) -> T:
