@@ -28,14 +28,22 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _outlived(code: int) -> int:
-    """Waits for threads that user code left running, as Python would; what they still expect cannot be recorded."""
+    """Waits for threads that user code left running, as Python would; what they still expect cannot be recorded.
+
+    Those of thread pools wait for work until the interpreter ends, which tells them to.
+    """
     threading = sys.modules.get("threading")
     runner = sys.modules.get("evenhand.engine.runner")
     if threading is None or runner is None:
         return code
+    pools = getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", {})
     try:
         for thread in threading.enumerate():
-            if thread is not threading.current_thread() and not thread.daemon:
+            if (
+                thread is not threading.current_thread()
+                and not thread.daemon
+                and thread not in pools
+            ):
                 thread.join()
     except KeyboardInterrupt:
         return code
