@@ -108,7 +108,8 @@ def settled(folder: Path, *paths: str) -> dict[tuple[str, str, int], list[tuple[
     """What a run of these comes to: for each case, model and repeat, what its prompts come to.
 
     The score of a trial of an eval set is the share of its expectations that passed; what promptfoo calls its score is
-    the mean of theirs, or 0 for who lost a contest: of contestants the verdict alone is looked at.
+    the mean of theirs, or 0 for who lost a contest: of contestants the verdict alone is looked at. A test without
+    assertions passes in promptfoo; an eval that expects nothing has no verdict.
     """
     offline = ["--offline"] if (folder / "offline.jsonl").is_file() else []
     result = CliRunner().invoke(
@@ -125,7 +126,9 @@ def settled(folder: Path, *paths: str) -> dict[tuple[str, str, int], list[tuple[
                 score = weighted_mean([one for one in trial.outcomes if one.weight > 0])
             if score is None or trial.outcome == "error" or trial.before is not None:
                 score = 1.0
-            cell = (trial.outcome, round(score, 9), repr(trial.output))
+            unasked = trial.outcome == "not_applicable" and not trial.outcomes
+            outcome = "pass" if unasked else trial.outcome
+            cell = (outcome, round(score, 9), repr(trial.output))
             found.setdefault((trial.case, variant.model, trial.repeat), []).append(cell)
     return {key: sorted(cells) for key, cells in found.items()}
 

@@ -21,6 +21,9 @@ VECTORS = Path(__file__).parents[3] / "shared" / "vectors" / "promptfoo"
 ON_PURPOSE = {
     **dict.fromkeys((483, 503, 513, 533, 543), "meteor"),
     **dict.fromkeys((809, 810), "judge replies"),  # {}
+    **dict.fromkeys(
+        (119, 122, 718, 719, 731), "unknown types"
+    ),  # a pattern, and code, that nobody can read
     797: "judge replies",  # more words after the verdict, and a score off the scale
 }
 """Vectors whose verdict is another one here, by the deviation that says why."""

@@ -27,10 +27,11 @@ class Agenda:
         self._aside: dict[int, list[Step]] = {}
         self._waiting = 0
         self._callers: list[asyncio.Future[None]] = []
+        self._ended = False
 
     async def next(self) -> Step | None:
         """The next step, once there is one that need not wait; None when there will be no more."""
-        while True:
+        while not self._ended:
             if self._ready:
                 return self._ready.popleft()
             if self._waiting < ASIDE:
@@ -45,6 +46,12 @@ class Agenda:
             caller: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._callers.append(caller)
             await caller
+        return None
+
+    def end(self) -> None:
+        """Hands out no more: whoever waits for a step is told that there is none."""
+        self._ended = True
+        self._wake()
 
     def done(self, step: Step) -> None:
         """Lets those go on that waited for this one, settled or not."""
@@ -53,11 +60,13 @@ class Agenda:
             self._waiting -= 1
             if not self._set_aside(follower):
                 self._ready.append(follower)
-        if self._callers:
-            for caller in self._callers:
-                if not caller.done():
-                    caller.set_result(None)
-            self._callers.clear()
+        self._wake()
+
+    def _wake(self) -> None:
+        for caller in self._callers:
+            if not caller.done():
+                caller.set_result(None)
+        self._callers.clear()
 
     def _set_aside(self, step: Step) -> bool:
         for index in step.after:

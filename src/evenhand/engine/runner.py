@@ -100,6 +100,7 @@ class Runner:
         self._seats: dict[asyncio.Task[None], asyncio.Future[None]] = {}
         self._stopping = False
         self._late: list[tuple[LiveTrial, CodeError]] = []
+        self._agenda: Agenda | None = None
         self._home: Home | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
@@ -192,7 +193,9 @@ class Runner:
         )
 
     async def _walk(self, steps: Iterator[Step], count: int) -> None:
-        agenda = Agenda(steps)
+        agenda = self._agenda = Agenda(steps)
+        if self._draining:
+            agenda.end()
         loop = asyncio.get_running_loop()
         seats: list[asyncio.Future[None]] = [loop.create_future() for _ in range(count)]
         for seat in seats:
@@ -387,7 +390,7 @@ class Runner:
             self._ending = Ending(status, str(error))
             if isinstance(error, ProviderError):
                 self._stop()  # nothing that is under way can do better
-        self._draining = True
+        self._begin_nothing_more()
 
     def _drain(self, number: int, limit_s: float) -> None:
         self._unheard_since = None
@@ -402,8 +405,13 @@ class Runner:
         self._note(f"finishing {trials} under way (at most {limit_s:.0f} s){again}")
         self._deadline = asyncio.get_running_loop().call_later(limit_s, self._stop)
 
-    def _interrupted(self, number: int) -> None:
+    def _begin_nothing_more(self) -> None:
         self._draining = True
+        if self._agenda is not None:
+            self._agenda.end()  # workers may be waiting for steps that come after others
+
+    def _interrupted(self, number: int) -> None:
+        self._begin_nothing_more()
         if self._ending.status == "finished":
             name = signal.Signals(number).name
             self._ending = Ending("interrupted", f"interrupted by {name}", number)

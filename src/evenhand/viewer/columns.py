@@ -14,6 +14,7 @@ from evenhand.report.grid import row_case
 from evenhand.report.outcome import UNSURE
 from evenhand.report.triggers import TRIGGERING
 from evenhand.scorers.triggers import MEASURES
+from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile, metric_sign, warning_sign
 from evenhand.viewer.shapes import Block, Row
 
@@ -103,13 +104,18 @@ def parts(run: RunFile) -> Iterator[Part]:
     Raises:
         StoreError: The file cannot be read.
     """
-    trials = map(_read, run.results())
+    trials = _trials_of(run)
     rows: dict[str, int] = {}
     numbers = {case: n for n, case in enumerate(run.cases(), 1)} if run.narrowed else {}
     part = _made(islice(trials, FIRST), rows, numbers)
     while part.places:
         yield part
         part = _made(islice(trials, BLOCK), rows, numbers)
+
+
+def _trials_of(run: RunFile) -> Iterator[_Trial]:
+    with readable(run.path):
+        yield from map(_read, run.results())
 
 
 def _read(result: bytes) -> _Trial:
