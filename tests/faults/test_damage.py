@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from tests.faults.conftest import Folder
 
 from evenhand.testing import FakeProvider, Rule, Script
 
-DAMAGES = int(os.environ.get("EVENHAND_TEST_DAMAGES", "12"))
+DAMAGES = int(os.environ.get("DAMAGES", "5"))
 QUIET = ("--no-progress", "--no-table")
 PAGE = 4096
 VERBS = (
@@ -58,7 +56,7 @@ def damaged(data: bytes, draw: random.Random) -> bytes:
 
 @pytest.mark.timeout(1200)
 def test_a_damaged_run_file_is_refused_in_words_and_never_with_a_traceback(
-    serve: Callable[..., FakeProvider], folder: Callable[..., Folder], tmp_path: Path
+    serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
     """Conversations, comparisons, judges and errors: each reader of each damaged file ends as it may end."""
     judge = Rule(model="judge", reply={"reason": "so", "pass": True, "score": 1})
@@ -83,9 +81,8 @@ def test_a_damaged_run_file_is_refused_in_words_and_never_with_a_traceback(
     assert evals.run("run", *QUIET, "--no-cache").returncode == 3
     (path,) = (evals.home / "runs").glob("*.db")
     whole = path.read_bytes()
-    seed = os.environ.get("EVENHAND_TEST_SEED", "damage")
+    seed = os.environ.get("DAMAGE_SEED", "damage")
     draw = random.Random(seed)
-    ends: dict[str, int] = {}
     for number in range(DAMAGES):
         shutil.rmtree(evals.home)
         path.parent.mkdir(parents=True)
@@ -97,6 +94,3 @@ def test_a_damaged_run_file_is_refused_in_words_and_never_with_a_traceback(
             assert ended.returncode in (0, 1, 2, 3), what
             if verb[0] != "show" and ended.returncode == 3:
                 assert ended.stderr or ended.stdout, what
-            key = f"{verb[0]} {verb[-1]} → {ended.returncode}"
-            ends[key] = ends.get(key, 0) + 1
-    assert sum(ends.values()) > 0, json.dumps(ends, ensure_ascii=False)

@@ -175,3 +175,18 @@ def test_steps_that_stand_alone_come_first_and_one_by_one(runs: Any) -> None:
     assert body.begun[:2] == [5, 15]
     assert sorted(body.begun) == list(range(20))
     assert [trial.output for trial in runs.trials()] == [str(n) for n in range(20)]
+
+
+async def test_whoever_waits_for_a_step_is_told_when_no_more_are_handed_out():
+    """The run is ending: one that comes after a step under way is not begun, and nobody waits for it."""
+    plan = linked(3, None, after=lambda n: (n - 1,) if n else ())
+    order = Agenda(iter(list(plan.steps())))
+    first = await order.next()
+    waiting = asyncio.ensure_future(order.next())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    order.end()
+    assert await waiting is None
+    assert first is not None
+    order.done(first)
+    assert await order.next() is None
