@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -168,3 +169,42 @@ def test_honest_prices_are_never_passed(
             more = limit * 1.5
             evals.run("resume", "--max-cost", str(more), "-j", wanted, "--no-progress")
             assert served.billed_usd <= more + 1e-9, (number, limit, wanted)
+
+
+@pytest.mark.parametrize("hidden", [0, 400])
+def test_an_applications_own_calls_stay_within_the_budget(
+    hidden: int,
+    vendor: Callable[..., Vendor],
+    serve: Callable[..., FakeProvider],
+    folder: Callable[..., Any],
+) -> None:
+    """By the SDK of the vendor, sixteen at once, with two limits in one body; also with hidden reasoning."""
+    served = vendor(lambda body: allowed(body) + hidden)
+    evals = folder(serve())
+    (evals.path / "own_evals.py").write_text(
+        textwrap.dedent(f"""\
+        from evenhand import EvalSet, recording
+        from openai import OpenAI
+
+        evals = EvalSet("own", data=[{{"id": str(i)}} for i in range(60)])
+        client = OpenAI(
+            base_url={served.url!r},
+            api_key="k",
+            http_client=recording.http_client(prices={{"m": (100, 100)}}),
+        )
+
+
+        @evals.eval
+        def asks(case, expect):
+            said = client.chat.completions.create(
+                model="m",
+                messages=[{{"role": "user", "content": case.id}}],
+                max_tokens=5,
+                max_completion_tokens=100,
+            )
+            expect(bool(said.choices), "answers")
+        """)
+    )
+    ended = evals.run("run", "own_evals.py", "--max-cost", "0.5", "-j", "16", *QUIET)
+    assert ended.returncode == 4, ended.stderr
+    assert 0.3 < served.billed_usd <= 0.5

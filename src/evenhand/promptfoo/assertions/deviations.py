@@ -18,9 +18,10 @@ DEVIATIONS: Mapping[str, str] = {
     "written as a literal outside of them.",
     "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
-    "unknown types": "An unknown assertion type, an invalid pattern, schema or template, code that cannot be read "
-    "and a missing value are found when the file is read: its tests are errors, and no model is asked for them. "
-    "promptfoo asks, and fails them.",
+    "unknown types": "An unknown assertion type, an invalid pattern or schema, a missing value, file or key, and a "
+    "template or transform that does not parse are found when the files are read. They are reported with "
+    "their lines, and a test that cannot pass because of them is an error without a call; all other tests "
+    "are run. Where no test is left, nothing is sent.",
     "traces": "Spans are those that the provider returns in metadata.trace, or that the test's metadata has; nothing "
     "listens for OpenTelemetry.",
     "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
