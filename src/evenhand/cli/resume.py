@@ -19,8 +19,8 @@ def resume(run: str | None, **said: Any) -> int:
     """Go on with RUN (an id, the start of one, or a file; by default the latest), or redo its errors.
 
     Trials with a verdict are left alone, unless they come after one in error, as in a conversation. Replies that were
-    received are read from the run's file, not asked for again. Calls that were in flight when a run was killed may have been charged
-    for: they are counted, with what they can have cost at most.
+    received are read from the run's file, not asked for again. Calls that were in flight when a run was killed may have
+    been charged for: they are counted, with what they can have cost at most.
     """
     return gone_on(run, Session.of(said))
 
