@@ -139,7 +139,7 @@ def of_tests(name: str, content: str | bytes) -> Files:
                 )
                 + "a40: x\n"
             ),
-            "$ref stand for more than 2,000,000 values",
+            "$ref stand for more than 200,000 values",
         ),
         (
             {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evenhand.cli.streams import tell
 
-FIRST_S = 4.0
+FIRST_S = 8.0
 AGAIN_S = 15.0
 
 

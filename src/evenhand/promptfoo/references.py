@@ -9,8 +9,8 @@ from typing import cast
 from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.documents.tree import Document, read_document
 
-MOST = 2_000_000
-"""Values that a config may come to once its references are written out."""
+MOST = 200_000
+"""Values that the references of a config may stand for, all together."""
 
 
 class References:
@@ -37,8 +37,9 @@ class References:
         return self._replaced(value, self._document)
 
     def _replaced(self, value: object, home: Document) -> object:
-        self._size += 1
-        if self._size > MOST:
+        if self._under_way:
+            self._size += 1
+        if self._under_way and self._size > MOST:
             if self._size == MOST + 1:
                 self._findings.problem(
                     Place(self._document.file), f"its $ref stand for more than {MOST:,} values"
