@@ -6,6 +6,7 @@ import json
 import random
 import re
 import shutil
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -34,6 +35,8 @@ class Shape:
     trials: int = CALLS
     flags: tuple[str, ...] = ("--no-cache",)
     config: dict[str, Any] = field(default_factory=dict)
+    verdict: Any = field(default_factory=lambda: {"reason": "so", "pass": True, "score": 1})
+    """What the judge replies."""
 
 
 SHAPES = {
@@ -53,6 +56,7 @@ SHAPES = {
             "providers": [MODEL, {**MODEL, "id": "openai:chat:gpt-4o"}],
             "defaultTest": {"assert": [{**RUBRIC, "type": "select-best"}, {"type": "max-score"}]},
         },
+        verdict="1",
     ),
 }
 
@@ -67,7 +71,7 @@ def test_a_killed_run_resumes_to_the_same_results_and_pays_for_no_reply_twice(
     What is asked twice was in flight at a kill, and is reported as in doubt, with the most that it can have cost.
     """
     shape = SHAPES[name]
-    judge = Rule(model="judge", reply={"reason": "so", "pass": True, "score": 1})
+    judge = Rule(model="judge", reply=shape.verdict)
     fake = serve(Script([judge]), latency_ms=5)
     evals = folder(fake)
     evals.write(shape.rows, **{"providers": [MODEL], **shape.config})
@@ -145,21 +149,21 @@ def test_a_run_killed_while_it_starts_leaves_nothing_behind_that_stops_the_next(
 def test_code_that_takes_the_process_down_is_named_on_resume(
     serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
-    """A grader that ends the process instead of returning, where a variable says so."""
+    """A grader that aborts: its trial is set aside with the name of the grader, the others go on, no call is repeated."""
     fake = serve(Script())
     evals = folder(fake)
     lines = (
         "import os",
         "def get_assert(output, context):",
         "    if 'DIE' in os.environ:",
-        "        os._exit(9)",
+        "        os.abort()",
         "    return True",
     )
     (evals.path / "grader.py").write_text("\n".join(lines))
     evals.write(3, defaultTest={"assert": [{"type": "python", "value": "file://grader.py"}]})
     died = evals.run("run", *QUIET, "--no-cache", "-j", "1", env={"DIE": "1"})
-    assert died.returncode == 9
+    assert died.returncode == -signal.SIGABRT
     resumed = evals.run("resume", *QUIET)
-    assert resumed.returncode == 1, resumed.stderr
+    assert resumed.returncode == 3, resumed.stderr
     assert "died while running grader.py:get_assert" in resumed.stderr
     assert (fake.ledger.total, fake.ledger.repeated) == (3, 0)
