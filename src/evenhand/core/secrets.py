@@ -42,6 +42,7 @@ _LOOKS_DRAWN = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w+/=]{24,}")
 """Letters and digits in one long piece, as they are drawn for keys."""
 
 LONG = 16
+MIDDLING = 12
 SHORT = 8
 _DIFFERENT = 6
 _CLASSES = (
@@ -82,14 +83,16 @@ def is_secret_name(name: str) -> bool:
 def is_telling(value: str) -> bool:
     """Whether a secret's value can be told from ordinary text, so that it can be taken out of it.
 
-    It is in one piece and has 16 characters or more, six of them different; or 8 or more of three kinds (small
-    letters, capitals, digits, signs other than `-_./:`). `test`, `1234` and `localhost` are not.
+    It is in one piece and has 16 characters or more, six of them different; or 12 or more that mix two kinds (small
+    letters, capitals, digits, signs other than `-_./:`); or 8 or more that mix three. `test`, `1234` and `localhost`
+    are not.
     """
     if len(value) < SHORT or any(char.isspace() for char in value):
         return False
     if len(value) >= LONG:
         return len(set(value)) >= _DIFFERENT
-    return sum(bool(kind.search(value)) for kind in _CLASSES) >= 3
+    kinds = sum(bool(kind.search(value)) for kind in _CLASSES)
+    return kinds >= (2 if len(value) >= MIDDLING else 3)
 
 
 class Secrets:

@@ -14,7 +14,7 @@ from evenhand.core.secrets import HIDDEN, Secrets, is_telling
 
 @pytest.mark.parametrize(
     "value",
-    ["test", "1234", "k", "true", "localhost", "", "two words", "0" * 40, "12345678901", "gpt-5-mini", "hunter2"],
+    ["test", "1234", "k", "true", "localhost", "", "two words", "0" * 40, "12345678901", "gpt-5-mini", "hunter2", "production"],
 )  # fmt: skip
 def test_a_short_or_common_value_is_not_telling(value: str) -> None:
     """It would be found in ordinary text."""
@@ -22,10 +22,11 @@ def test_a_short_or_common_value_is_not_telling(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["Tr0ub4dor", "sk-0123456789abcdef", "correct-horse-battery", "pä$$W0rd"]
+    "value",
+    ["Tr0ub4dor", "sk-0123456789abcdef", "correct-horse-battery", "pä$$W0rd", "hdrsecret998877"],
 )
 def test_a_long_or_mixed_value_is_telling(value: str) -> None:
-    """16 characters, or 8 of three kinds."""
+    """16 characters, or 12 of two kinds, or 8 of three."""
     assert is_telling(value)
 
 
