@@ -1,4 +1,4 @@
-// Builds the page into the Python package: one script and one style sheet.
+// Builds what the Python package has from npm: the viewer's page, the libraries that are copied, and their licences.
 //
 //   node build.mjs           writes them
 //   node build.mjs --check   says whether what lies there was built from this source, and exits with 1 if not
@@ -7,13 +7,18 @@ import { build } from "esbuild";
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { COPIED, copies, licence } from "./libraries.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
-const OUT = join(HERE, "../src/evenhand/viewer/static");
-const MOST = 100_000; // bytes of both files, gzipped
+const MODULES = join(HERE, "node_modules");
+const PACKAGE = join(HERE, "../src/evenhand");
+const PAGE = join(PACKAGE, "viewer/static");
+const LIBRARIES = join(PACKAGE, "javascript/libraries");
+const LICENCES = join(HERE, "../licenses");
+const MOST = 100_000; // bytes of the page's files, gzipped
 
 const SHARED = {
   absWorkingDir: HERE,
@@ -21,41 +26,64 @@ const SHARED = {
   jsx: "automatic",
   jsxImportSource: "preact",
   charset: "utf8",
-  legalComments: "none",
+  legalComments: "none", // the banner names the packages, and their licences ship beside the page
   logLevel: "warning",
 };
 
-async function page() {
-  const made = await build({
-    ...SHARED,
-    entryPoints: { app: "src/main.tsx" },
-    outdir: OUT,
-    format: "iife",
-    minify: true,
-    target: ["chrome110", "firefox113", "safari16.4"],
-    write: false,
+const OPTIONS = {
+  ...SHARED,
+  entryPoints: { app: "src/main.tsx" },
+  outdir: PAGE,
+  format: "iife",
+  minify: true,
+  target: ["chrome110", "firefox113", "safari16.4"],
+  write: false,
+};
+
+// The packages whose code is in the page.
+async function bundled() {
+  const { metafile } = await build({ ...OPTIONS, metafile: true });
+  const names = Object.keys(metafile.inputs).map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
+  return [...new Set(names.filter((name) => name !== undefined))].sort();
+}
+
+async function files() {
+  const inPage = await Promise.all((await bundled()).map((name) => licence(MODULES, name)));
+  const copied = await Promise.all(COPIED.map((name) => licence(MODULES, name)));
+  const named = inPage.map(({ name, version, license, text }) => {
+    const whose = text.match(/^Copyright \(c\) .+$/m)?.[0] ?? "";
+    return ` * ${name} ${version}, ${license}. ${whose}`;
   });
-  return made.outputFiles.map((file) => [file.path, file.contents]);
+  const banner = { js: `/* This page contains, with their licences in Evenhand's package:\n${named.join("\n")}\n */` };
+  const { outputFiles } = await build({ ...OPTIONS, banner });
+  return [
+    ...outputFiles.map(({ path, contents }) => [path, contents]),
+    ...(await copies(MODULES)).map(([path, text]) => [join(LIBRARIES, path), Buffer.from(text)]),
+    ...[...inPage, ...copied].map(({ name, version, license, text }) => [
+      join(LICENCES, `${name.replaceAll("/", "-")}.txt`),
+      Buffer.from(`${name} ${version} (${license})\n\n${text.trimEnd()}\n`),
+    ]),
+  ];
 }
 
 async function write() {
-  const files = await page();
-  await mkdir(OUT, { recursive: true });
+  for (const folder of [PAGE, LIBRARIES, LICENCES]) await rm(folder, { recursive: true, force: true });
   let size = 0;
-  for (const [path, contents] of files) {
+  for (const [path, contents] of await files()) {
+    await mkdir(dirname(path), { recursive: true });
     await writeFile(path, contents);
-    size += gzipSync(contents).length;
+    if (dirname(path) === PAGE) size += gzipSync(contents).length;
   }
-  console.log(`${files.length} files, ${size.toLocaleString("en")} bytes gzipped`);
+  console.log(`the page: ${size.toLocaleString("en")} bytes gzipped`);
   return size <= MOST;
 }
 
 async function check() {
   let good = true;
-  for (const [path, contents] of await page()) {
+  for (const [path, contents] of await files()) {
     const there = await readFile(path).catch(() => undefined);
     if (there === undefined || !there.equals(contents)) {
-      console.error(`${path} was not built from this source: run \`just page\` and commit it`);
+      console.error(`${path} was not built from this source: run \`just page\``);
       good = false;
     }
   }

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from evenhand.core.built import is_built, missing
 from evenhand.store.catalogue import cache_folder, run_folder
 
 State = Literal["ok", "warn", "bad"]
@@ -30,6 +31,19 @@ PACKAGES = (
     "pyyaml",
     "quickjs-ng",
 )
+PARTS = {
+    "the viewer's page": ("evenhand.viewer", "static", "app.js"),
+    "Nunjucks, for templates with more than names": (
+        "evenhand.javascript",
+        "libraries",
+        "nunjucks.js",
+    ),
+    "the SQL parsers of is-sql and contains-sql": (
+        "evenhand.javascript",
+        "libraries",
+        "big-integer.js",
+    ),
+}
 SDKS = ("anthropic", "openai")
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 ADDRESSES = ("ANTHROPIC_BASE_URL", "OPENAI_API_BASE_URL", "OPENAI_BASE_URL")
@@ -61,7 +75,15 @@ def doctor(home: Path, env: Mapping[str, str]) -> list[Finding]:
         home: The folder that keeps, or will keep, the runs.
         env: The environment.
     """
-    return [*_python(), *_packages(), *_keys(env), *_addresses(env), *_folders(home), *_clock()]
+    return [
+        *_python(),
+        *_packages(),
+        *_parts(),
+        *_keys(env),
+        *_addresses(env),
+        *_folders(home),
+        *_clock(),
+    ]
 
 
 def _python() -> Iterator[Finding]:
@@ -89,6 +111,15 @@ def _packages() -> Iterator[Finding]:
     found = [f"{name} {_version(name)}" for name in SDKS if _version(name)]
     if found:
         yield Finding("ok", f"SDKs, for graders of yours that use them: {', '.join(found)}")
+
+
+def _parts() -> Iterator[Finding]:
+    lacking = [what for what, place in PARTS.items() if not is_built(*place)]
+    for what in lacking:
+        absent = missing(what)
+        yield Finding("warn", absent.message, absent.hint)
+    if not lacking:
+        yield Finding("ok", "the viewer's page, Nunjucks and the SQL parsers are there")
 
 
 def _version(name: str) -> str:

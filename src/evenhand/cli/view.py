@@ -43,8 +43,10 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
     from evenhand.viewer.access import loopback  # noqa: PLC0415 (see above)
     from evenhand.viewer.listing import Runs  # noqa: PLC0415 (see above)
+    from evenhand.viewer.page import static  # noqa: PLC0415 (see above)
     from evenhand.viewer.server import serve  # noqa: PLC0415 (see above)
 
+    static("app.js")  # or it says why there is no page, before it serves one
     host = loopback(host)
     path = find(Path.cwd(), run) if run else None
     runs = Runs(Path.cwd(), path)

@@ -16,8 +16,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from evenhand.core.built import is_built, part
 from evenhand.core.errors import CodeError, ScoreError
 
+PARSERS = "the SQL parsers of is-sql and contains-sql"
+_ROOM = "evenhand.javascript"
 LIMIT_S = 5.0
 MEMORY_BYTES = 256 * 1024 * 1024
 STACK_BYTES = 16 * 1024 * 1024
@@ -109,16 +112,14 @@ def _loaded(database: str) -> Any:
     context.set_memory_limit(MEMORY_BYTES)
     context.set_max_stack_size(STACK_BYTES * 3 // 4)
     context.set_time_limit(LIMIT_S)
-    room = files("evenhand.javascript")
-    library = room / "node_sql_parser"
-    numbers = (library / "big-integer.min.js").read_text("utf-8")
-    parser = (library / f"{database.lower()}.js").read_text("utf-8")
+    numbers = part(PARSERS, _ROOM, "libraries", "big-integer.js").decode()
+    parser = part(PARSERS, _ROOM, "libraries", "sql", f"{database.lower()}.js").decode()
     world = context.eval(
         f"(() => {{ const module = {{ exports: {{}} }}; (function () {{ {numbers}\n }}).call({{}});"
         "const numbers = module.exports, exports = {}, require = () => numbers;"
         f"(function () {{ {parser}\n }}).call({{}}); return new exports.Parser(); }})()"
     )
-    return context.eval((room / "sql.js").read_text("utf-8"))(world, database)
+    return context.eval(files(_ROOM).joinpath("sql.js").read_text("utf-8"))(world, database)
 
 
 _TOO_DEEP = "Maximum call stack size exceeded"
@@ -128,6 +129,11 @@ def _short(message: str) -> str:
     """What was found there, without the long list of what could have been."""
     _, but, found = message.rpartition(" but ")
     return f"unexpected {found.removesuffix(' found.')}" if but else message
+
+
+def has_parsers() -> bool:
+    """Whether this installation has the parsers."""
+    return is_built(_ROOM, "libraries", "big-integer.js")
 
 
 def known_database(name: str) -> str:

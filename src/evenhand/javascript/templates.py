@@ -16,7 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import CodeError, TemplateError
+from evenhand.core.built import part
+from evenhand.core.errors import CodeError, TemplateError, UsageError
 from evenhand.javascript import source
 from evenhand.javascript.wire import as_json
 
@@ -41,14 +42,19 @@ class Templates:
         self._context.set_memory_limit(MEMORY_BYTES)
         self._context.set_max_stack_size(256 * 1024)
         self._context.set_time_limit(LIMIT_S)
-        room = files("evenhand.javascript")
-        library = (room / "nunjucks.min.js").read_text("utf-8")
+        room = "evenhand.javascript"
+        try:
+            library = part("Nunjucks", room, "libraries", "nunjucks.js").decode()
+        except UsageError as error:  # of the one place that has such a template
+            raise TemplateError(
+                f"a template with more than names: {error.message}", hint=error.hint
+            ) from None
         exported = (
             "(function () { const module = { exports: {} }; (function (module, exports) {"
             f"{library}\n}}).call({{}}, module, module.exports); return module.exports; }})()"
         )
-        setup = self._context.eval((room / "templates.js").read_text("utf-8"))
-        kit = self._context.eval((room / "kit.js").read_text("utf-8"))
+        setup = self._context.eval(files(room).joinpath("templates.js").read_text("utf-8"))
+        kit = self._context.eval(files(room).joinpath("kit.js").read_text("utf-8"))
         environment = json.dumps({**os.environ, **_lent})
         self._world: Any = setup(self._context.eval(exported), kit, environment)
 

@@ -17,7 +17,6 @@ from html import escape
 from typing import Any, TextIO
 
 from evenhand.core.encoding import encode
-from evenhand.core.errors import StoreError
 from evenhand.report.document import writer
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
@@ -43,13 +42,10 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
 
     Raises:
         UsageError: The two cannot be compared.
-        StoreError: A run cannot be read, or the page has not been built in this checkout.
+        UsageError: This installation was built without the page.
+        StoreError: A run cannot be read.
     """
     script, style = _inlined(static("app.js")), _inlined(static("app.css"))
-    if not script:
-        raise StoreError(
-            "the page has not been built in this checkout", hint="`just page` builds it."
-        )
     top = head(run)
     data: dict[str, Any] = {
         "runs": [_summary(top)],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import resources
+
+from evenhand.core.built import part
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#2563a8"/>'
@@ -26,29 +27,21 @@ _INDEX = """<!doctype html>
 </body>
 </html>
 """
-_NOT_BUILT = (
-    "The page has not been built in this checkout.\n"
-    "Build it with `just page` (it wants Node), and load this again.\n"
-)
-
 File = tuple[bytes, str]
 
 
 @cache
 def static(name: str) -> bytes:
-    """A built file; empty where the page has not been built."""
-    found = resources.files("evenhand.viewer").joinpath("static", name)
-    return found.read_bytes() if found.is_file() else b""
+    """A built file.
 
-
-def _index() -> File:
-    if not static("app.js"):
-        return _NOT_BUILT.encode(), "text/plain; charset=utf-8"
-    return _INDEX.encode(), "text/html; charset=utf-8"
+    Raises:
+        UsageError: This installation was built without the page.
+    """
+    return part("the viewer's page", "evenhand.viewer", "static", name)
 
 
 FILES: Mapping[str, Callable[[], File]] = {
-    "/": _index,
+    "/": lambda: (_INDEX.encode(), "text/html; charset=utf-8"),
     "/app.js": lambda: (static("app.js"), "text/javascript; charset=utf-8"),
     "/app.css": lambda: (static("app.css"), "text/css; charset=utf-8"),
     "/icon.svg": lambda: (ICON.encode(), "image/svg+xml"),

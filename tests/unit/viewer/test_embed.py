@@ -8,11 +8,13 @@ import hashlib
 import io
 import json
 import re
+from functools import partial
 
 import pytest
 from tests.unit.report.conftest import Make, result
 
-from evenhand.core.errors import StoreError
+from evenhand.core.built import part
+from evenhand.core.errors import UsageError
 from evenhand.core.label import NewLabel
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.variant import Variant
@@ -116,8 +118,10 @@ async def test_the_same_run_gives_the_same_page(make_run: Make) -> None:
 async def test_a_page_that_was_not_built_cannot_be_written(
     make_run: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And says how to build it."""
-    monkeypatch.setattr(embed, "static", lambda name: b"")
-    with pytest.raises(StoreError, match="has not been built") as refused:
+    """And says how to get it."""
+    monkeypatch.setattr(
+        embed, "static", partial(part, "the viewer's page", "evenhand.viewer", "no")
+    )
+    with pytest.raises(UsageError, match="was built without the viewer's page") as refused:
         page_of(await make_run([result(0)]))
-    assert "just page" in refused.value.hint
+    assert "Install Evenhand again" in refused.value.hint

@@ -17,7 +17,6 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.store.runfile import RunFile
-from evenhand.viewer import page
 from evenhand.viewer.cell import BODY, MOST, call, cell
 from evenhand.viewer.compared import compared_elsewhere, comparison
 from evenhand.viewer.server import LONGEST_SEARCH
@@ -255,16 +254,6 @@ async def test_two_runs_are_compared_in_words(
     assert row["difference"] == 0.5
     assert row["words"]["difference"] == "+50"
     assert row["because"] == "8 cases could show 80 points or more"
-
-
-async def test_a_page_that_was_not_built_says_so(
-    ask: Asking, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In text, with what to do."""
-    monkeypatch.setattr(page, "static", lambda name: b"")
-    answer = await ask("/")
-    assert "just page" in await answer.text()
-    assert answer.headers["Content-Type"].startswith("text/plain")
 
 
 def test_the_summaries_are_what_these_tests_take_them_for() -> None:

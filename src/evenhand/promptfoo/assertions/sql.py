@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from evenhand.core.built import missing
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.documents.findings import did_you_mean
-from evenhand.javascript.sql import DATABASES, known_database
+from evenhand.javascript.sql import DATABASES, PARSERS, has_parsers, known_database
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell
 from evenhand.promptfoo.assertions.kind import Kind
 from evenhand.scorers.sql import ContainsSql, IsSql
@@ -23,6 +24,9 @@ def _sql(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 
 def _asked(assertion: Assertion, value: object) -> IsSql:
+    if not has_parsers():
+        absent = missing(PARSERS)
+        raise CodeError(f"'{assertion.written}': {absent.message}", hint=absent.hint)
     if not value:
         return IsSql()
     if not isinstance(value, Mapping):
