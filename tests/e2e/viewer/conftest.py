@@ -178,10 +178,10 @@ def page() -> Path:
         pytest.skip(
             "there is no npm to build the page with (on Debian: apt-get install nodejs npm)"
         )
-    wanted, installed = folder / "package-lock.json", folder / "node_modules" / ".package-lock.json"
-    with wanted.open() as lock:
+    with (folder / "package-lock.json").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes, and one of them installs
-        if not installed.is_file() or installed.stat().st_mtime < wanted.stat().st_mtime:
+        listed = subprocess.run(["npm", "ls", "--all"], cwd=folder, capture_output=True, check=False)
+        if listed.returncode:
             done = subprocess.run(
                 ["npm", "ci", "--ignore-scripts"],
                 cwd=folder,
