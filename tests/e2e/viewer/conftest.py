@@ -180,7 +180,9 @@ def page() -> Path:
         )
     with (folder / "package-lock.json").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes, and one of them installs
-        listed = subprocess.run(["npm", "ls", "--all"], cwd=folder, capture_output=True, check=False)
+        listed = subprocess.run(
+            ["npm", "ls", "--all"], cwd=folder, capture_output=True, check=False
+        )
         if listed.returncode:
             done = subprocess.run(
                 ["npm", "ci", "--ignore-scripts"],
