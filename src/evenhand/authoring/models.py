@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import cast
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.project import judge_for
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.provider import Provider
+from evenhand.documents.project import judge_for
 from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing
 
 

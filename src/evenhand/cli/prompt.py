@@ -93,8 +93,9 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
 
     found = prompt_named(id_)
     done = promote_it(found, force=force, reason=reason)
-    for line in done.missing:
-        tell(plain(f"{'forced past: ' if done.done else ''}{line}"))
+    for gate in done.gates:
+        past = "forced past: " if done.done and not gate.met else ""
+        tell(plain(f"{past}{gate}"))
     if not done.done:
         tell(
             f"{id_} stays {found.meta.status}: {len(done.missing)} of the gates to {done.target} not met"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -88,22 +89,35 @@ def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
 @click.command(short_help="Look at all prompts: what is wrong, with file and line.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--check", is_flag=True, help="A ready prompt whose evidence is stale is wrong, too.")
+@click.option(
+    "--evidence",
+    is_flag=True,
+    help="Hold every row of evidence against its run, where that is here.",
+)
 @click.option("--quiet", is_flag=True, help="Only those with something to say.")
 @in_json
-def doctor(ids: tuple[str, ...], *, check: bool, quiet: bool, as_json: bool) -> int:
+def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as_json: bool) -> int:
     """Look at these prompts, or at all: what is wrong with them, what is worth a look, with file and line.
 
     An ID may be a path to a file of it, as pre-commit gives them. Exits with 1 where something is wrong; warnings do
-    not count.
+    not count. With --evidence, a row that its run contradicts is wrong; one whose run is not on this machine is a
+    warning.
     """
     from evenhand.cli.dialects import lent_assertions  # noqa: PLC0415 (see above)
     from evenhand.registry.doctor import look  # noqa: PLC0415 (see above)
+    from evenhand.registry.runs import Runs  # noqa: PLC0415 (see above)
     from evenhand.report.words import count  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import home_for  # noqa: PLC0415 (see above)
 
     found = [
         one
         for library, names in prompts_meant(ids).items()
-        for one in look(library, names, lent_assertions(os.environ, library.root))
+        for one in look(
+            library,
+            names,
+            lent_assertions(os.environ, library.root),
+            Runs(home_for(library.root)) if evidence else None,
+        )
     ]
     bad = [one for one in found if one.problems or (check and one.stale)]
     if as_json:
@@ -112,6 +126,8 @@ def doctor(ids: tuple[str, ...], *, check: bool, quiet: bool, as_json: bool) -> 
         for one in found:
             if not quiet or one.problems or one.warnings:
                 say(f"{'FAIL' if one in bad else 'PASS'} {one.id}")
+                if one.audit is not None:
+                    say(f"  {one.audit}")
                 for kind, problems in (("", one.problems), ("warning: ", one.warnings)):
                     for problem in problems:
                         say(plain(f"  {kind}{str(problem).replace(chr(10), chr(10) + '  ')}"))
@@ -132,4 +148,5 @@ def _told(one: Looked) -> dict[str, Any]:
         "problems": rows(one.problems),
         "warnings": rows(one.warnings),
         "evidence": one.standing.state if one.standing else None,
+        "audit": asdict(one.audit) if one.audit is not None else None,
     }

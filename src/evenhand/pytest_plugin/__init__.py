@@ -111,8 +111,8 @@ def judge(request: pytest.FixtureRequest) -> Provider | None:
 
 
 def _project_judge(folder: Path) -> Provider | None:
-    from evenhand.authoring.project import judge_for  # noqa: PLC0415 (only for those who use it)
     from evenhand.core.errors import ConfigError  # noqa: PLC0415 (see above)
+    from evenhand.documents.project import judge_for  # noqa: PLC0415 (only for those who use it)
 
     try:
         named = judge_for(folder, os.environ)

@@ -12,9 +12,9 @@ import pytest
 from evenhand.authoring.discovery import find
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import plan_of
-from evenhand.authoring.project import Named, judge_for
 from evenhand.core.errors import ConfigError
 from evenhand.core.run import TrialResult
+from evenhand.documents.project import Named, judge_for
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers import CLARITY, Jury, Passes, Preferred, Rating
