@@ -385,3 +385,19 @@ def test_verbs_of_the_shell_work_from_anywhere(evenhand, online, tmp_path):
     assert "You write commit messages" in rendered
     assert json.loads("{" + answer)["subject"] == "Raise the timeout to 30 s"
     assert [row["sent"] for row in rows(".usage.jsonl", "commit-message")] == [False, True]
+
+
+def test_the_site_shows_the_last_run_case_by_case(evenhand, online):
+    """By the names of the cases, with what was answered; without the run, what its row says."""
+    evenhand("run", "prompts/surgical-diff", "--no-cache")
+    ended = evenhand("prompt", "site", "--out", "pages")
+    assert (ended.code, ended.out) == (0, "pages/index.html\n")
+    page = Path("pages/prompts/surgical-diff.html").read_text()
+    assert "small-file-happy-path" in page
+    assert "return sum(values) / len(values) + 1" in page
+    assert "sent to 127.0.0.1:" in page
+    shutil.rmtree(".evenhand")
+    evenhand("prompt", "site", "--out", "pages")
+    page = Path("pages/prompts/surgical-diff.html").read_text()
+    assert "6 of 6 cases passed" in page
+    assert "answers are not shown" in page

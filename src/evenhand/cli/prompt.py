@@ -118,6 +118,29 @@ def index(shell: str) -> int:
     return PASSED
 
 
+@prompt.command(short_help="Write a site of static pages: each prompt with its evidence.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("site"),
+    show_default=True,
+    metavar="FOLDER",
+    help="Where it goes.",
+)
+def site(out: Path) -> int:
+    """Write pages to pass on or to publish: an index, and for each prompt its text, its gates and its evidence.
+
+    Each page is one file without script and without an address in it. Written again without a change, it is the same.
+    """
+    from evenhand.registry.site import build  # noqa: PLC0415 (see above)
+
+    told = build(library_here(), out)
+    for line in told:
+        tell(plain(line))
+    say(str(out / "index.html"))
+    return PASSED
+
+
 @prompt.command(name="export-skill", short_help="Write a ready prompt as a skill.")
 @click.argument("id_", metavar="ID")
 @click.option(

@@ -91,7 +91,12 @@ class Asked:
 
 @dataclass(slots=True)
 class _Seen:
-    """What the trials of one prompt come to so far."""
+    """What the trials of one prompt come to so far.
+
+    Attributes:
+        judges: The judges that were asked, by the journal of calls.
+        named_judges: Those that outcomes name; for judges whose calls cost nothing, and are not in the journal.
+    """
 
     cases: dict[str, Tally] = field(default_factory=dict[str, Tally])
     not_applicable: int = 0
@@ -101,6 +106,7 @@ class _Seen:
     tokens_in: int = 0
     tokens_out: int = 0
     judges: dict[str, None] = field(default_factory=dict[str, None])
+    named_judges: dict[str, None] = field(default_factory=dict[str, None])
     asked_at: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     answered: dict[str, None] = field(default_factory=dict[str, None])
     reasons: dict[str, str] = field(default_factory=dict[str, str])
@@ -120,7 +126,7 @@ class _Seen:
         self.tokens_in += trial.tokens_in or 0
         self.tokens_out += trial.tokens_out or 0
         judges = (outcome.metadata.get("judge") for outcome in trial.outcomes)
-        self.judges.update(dict.fromkeys(judge for judge in judges if isinstance(judge, str)))
+        self.named_judges.update(dict.fromkeys(judge for judge in judges if isinstance(judge, str)))
 
     def add_call(self, call: CallRecord) -> None:
         """Who was asked, where, and what the answer called itself."""
@@ -207,7 +213,7 @@ def _row(asked: Asked, seen: _Seen) -> dict[str, Any]:
         "model": asked.model,
         "models": list(asked.models),
         "answered": sorted(seen.answered),
-        "judges": sorted(seen.judges),
+        "judges": sorted(seen.judges or seen.named_judges),
         "judge": asked.judge,
         "judge_named_by": asked.judge_named_by,
         "addresses": {model: sorted(places) for model, places in sorted(seen.asked_at.items())},

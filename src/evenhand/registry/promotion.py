@@ -64,6 +64,7 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
         "lowered": lowered(prompt.meta.promotion, target),
         "runs": grounds(prompt, target, evidence),
         "content": evidence.content.whole,
+        "template": prompt.template,
         "model": evidence.model,
         "version": prompt.meta.version,
         "by": _who(),

@@ -51,11 +51,13 @@ class Uses:
         rows: The rows that count.
         left_out: How many do not, by why.
         sent: How many were sent at all.
+        reasons: Why each row of a send does not count, empty where it does, by the row's `id()`.
     """
 
     rows: list[Row] = field(default_factory=list["Row"])
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     sent: int = 0
+    reasons: dict[int, str] = field(default_factory=dict[int, str])
 
 
 def uses(evidence: Evidence, *, verified_only: bool) -> Uses:
@@ -74,6 +76,7 @@ def uses(evidence: Evidence, *, verified_only: bool) -> Uses:
         if not why and text in texts and not evidence.constant:
             why = "of a text that counts already"
         why = why or _not_its_run(row, evidence)
+        found.reasons[id(row)] = why
         if why:
             found.left_out[why] = found.left_out.get(why, 0) + 1
         else:
@@ -97,7 +100,7 @@ def _not_a_use(row: Row, evidence: Evidence, *, verified_only: bool) -> str:
         return "refuted by verify.sh"
     if verified_only and row.get("verified") is not True:
         return "not verified"
-    if "address" not in row or "text_hash" not in row:
+    if "address" not in row or not isinstance(row.get("text_hash"), str):
         return "from before rows said where they were sent, and what (not known)"
     return _elsewhere(evidence.model, row.get("address"), evidence.asks.addresses)
 

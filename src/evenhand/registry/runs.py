@@ -67,7 +67,7 @@ class Runs:
         name, digest = row.get("run"), row.get("run_digest")
         if not isinstance(name, str) or not isinstance(digest, str):
             return Checked("unbound", "it does not say which run it is of")
-        path = self._path(name)
+        path = self.path(name)
         if path is None:
             return Checked("missing", f"run {name} is not in {self.home}")
         if name not in self._read:
@@ -111,7 +111,8 @@ class Runs:
             if finished and prompt in ids:
                 yield path.stem
 
-    def _path(self, name: str) -> Path | None:
+    def path(self, name: str) -> Path | None:
+        """The file of the run with this id; None where it is not here."""
         if not _ID.fullmatch(name):
             return None
         folders = (run_folder(self.home), run_folder(self.home / SENDS))
