@@ -78,6 +78,7 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
         cache=False if session.no_cache or not record["cache"] else None,
         max_cost_usd=record["max_cost_usd"] if session.max_cost is None else session.max_cost,
         time_limit_s=session.time_limit or record["time_limit_s"],
+        retries=record.get("retries") if session.retries is None else session.retries,
         anew=anew,
         record=record,
     )

@@ -102,6 +102,7 @@ def run(
         "max_cost_usd": session.max_cost,
         "cache": not session.no_cache,
         "time_limit_s": session.time_limit,
+        "retries": session.retries,
     }
     with _home(no_write) as home:
         settings = Settings(
@@ -110,6 +111,7 @@ def run(
             cache=False if session.no_cache else None,
             max_cost_usd=session.max_cost,
             time_limit_s=session.time_limit,
+            retries=session.retries,
             record=record,
         )
         try:

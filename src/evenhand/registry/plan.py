@@ -14,6 +14,7 @@ from evenhand.core.errors import NothingSelected, Problem
 from evenhand.core.expect import share_passed
 from evenhand.core.message import Prompt
 from evenhand.core.plan import (
+    CALL_LIMIT_S,
     CallEstimate,
     RunOptions,
     Selection,
@@ -95,7 +96,13 @@ class RegistryPlan:
     def options(self) -> RunOptions:
         """How it wants to be run. Once it has, each prompt's evidence has a row more."""
         rate = min((suite.eval.pass_rate for suite in self.suites), default=1.0)
-        return RunOptions(pass_rate=rate, closing=self._close)
+        project = project_for(self.library.root)
+        return RunOptions(
+            pass_rate=rate,
+            closing=self._close,
+            time_limit_s=project.time_limit_s or CALL_LIMIT_S,
+            retries=project.retries,
+        )
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import shown_path
+from evenhand.documents.project import project_for
 from evenhand.engine.door import Settings, run, waited_for
 from evenhand.registry.content import Content, content_of
 from evenhand.registry.counting import words
@@ -262,7 +263,8 @@ class _Sending:
 
     @property
     def options(self) -> RunOptions:
-        return RunOptions(cache=False)
+        retries = project_for(self.given.prompt.library.root).retries
+        return RunOptions(cache=False, retries=retries)
 
     @property
     def config(self) -> Mapping[str, Any]:
