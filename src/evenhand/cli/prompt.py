@@ -37,7 +37,8 @@ def prompt(context: click.Context, root: Path | None) -> None:
 @click.option("--from", "source", default="", metavar="ID", help="Begin with a copy of this one.")
 def new(id_: str, source: str) -> int:
     """Make prompts/ID: metadata, a template, an example and an eval. Never overwrites one."""
-    from evenhand.core.errors import UsageError  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.cli.ignoring import ignore_runs  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
     from evenhand.registry.library import Library, library_of  # noqa: PLC0415 (see above)
     from evenhand.registry.starting import new as make  # noqa: PLC0415 (see above)
 
@@ -46,7 +47,9 @@ def new(id_: str, source: str) -> int:
     except UsageError:  # the first one
         library = Library(start().absolute())
     folder = make(library, id_, source)
-    say(f"  {os.path.relpath(folder)}\n\nnext: evenhand prompt edit {shlex.quote(id_)}")
+    ignored = ignore_runs(library.root)
+    more = f"\n  {os.path.relpath(ignored)}" if ignored is not None else ""
+    say(f"  {os.path.relpath(folder)}{more}\n\nnext: evenhand prompt edit {shlex.quote(id_)}")
     return PASSED
 
 

@@ -35,10 +35,14 @@ def init(folder: Path, config: Path | None, *, python: bool) -> int:
     """
     if config is not None:
         return _print_as_python(config)
-    from evenhand.cli.init import init as scaffold  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.cli.ignoring import ignore_runs  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.cli.init import init as scaffold  # noqa: PLC0415 (see above)
 
     for path in scaffold(folder, "python" if python else "config"):
         click.echo(f"  {path}")
+    ignored = ignore_runs(folder)
+    if ignored is not None:
+        click.echo(f"  {folder / ignored.name}")
     where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{where} --offline")
     return PASSED

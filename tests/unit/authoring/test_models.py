@@ -300,7 +300,7 @@ def test_a_judge_of_the_environment_that_nobody_knows_is_told(tmp_path: Path):
 
 
 def test_a_set_that_names_its_judge_does_not_ask_the_projects(tmp_path: Path):
-    """A judge there that nobody knows is none of its business; a table that cannot be read is: it has other settings."""
+    """A judge there that nobody knows is none of its business; a table that cannot be read is."""
     (tmp_path / "pyproject.toml").write_text("[tool.evenhand]\njudge = 'nobody:x'\n", "utf-8")
     evals = a_set(tmp_path, Passes("x"), judge="openai:x")
     assert plan_of([evals], env={}).size == 1
