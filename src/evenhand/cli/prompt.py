@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, PASSED
 from evenhand.cli.prompt_looks import doctor, list_, log, show
 from evenhand.cli.prompt_uses import render, send
@@ -33,7 +34,7 @@ def prompt(context: click.Context, root: Path | None) -> None:
 
 
 @prompt.command(short_help="Make a prompt, a draft.")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @click.option("--from", "source", default="", metavar="ID", help="Begin with a copy of this one.")
 def new(id_: str, source: str) -> int:
     """Make prompts/ID: metadata, a template, an example and an eval. Never overwrites one."""
@@ -54,14 +55,15 @@ def new(id_: str, source: str) -> int:
 
 
 @prompt.command(short_help="Open a prompt in your editor.")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @click.option(
     "--file",
     "name",
     type=click.Choice(["prompt.xml", "meta.yml", "eval.yml", "guard.sh", "verify.sh", "aliases"]),
     default="prompt.xml",
     show_default=True,
-    help="Which of its files.",
+    metavar="NAME",
+    help="Which of its files: meta.yml, eval.yml, guard.sh, verify.sh or aliases.",
 )
 def edit(id_: str, name: str) -> int:
     """Open a file of a prompt in $VISUAL or $EDITOR. If it was changed, `updated` is today's date from then on."""
@@ -87,7 +89,7 @@ def edit(id_: str, name: str) -> int:
 
 
 @prompt.command(short_help="Give a prompt the next status, if its evidence is enough.")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @click.option("--force", is_flag=True, help="Whatever its evidence lacks. Wants a reason.")
 @click.option("--reason", default="", metavar="TEXT", help="Why; kept in .promotions.jsonl.")
 def promote(id_: str, *, force: bool, reason: str) -> int:
@@ -145,7 +147,7 @@ def site(out: Path) -> int:
 
 
 @prompt.command(name="export-skill", short_help="Write a ready prompt as a skill.")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @click.option(
     "--force", is_flag=True, help="Also where it is not ready, or not of a skill's shape."
 )
