@@ -366,3 +366,38 @@ def test_a_run_that_is_gone_on_with_is_one_run(evenhand, monkeypatch):
     ended = evenhand("prompt", "doctor", "--evidence")
     assert (ended.code, "1 are copies, or superseded" in ended.out) == (0, True)
     assert evenhand("prompt", "promote", "greet").code == 0
+
+
+def test_a_damaged_run_is_no_contradiction_and_no_ground(evenhand):
+    """Its row is one whose run cannot be read: doctor warns, and no promotion rests on it."""
+    send(evenhand, "Ada", "Bob", "Cleo")
+    path = next(Path(".evenhand/sends/runs").glob("*.db"))
+    path.write_bytes(b"not a database" * 100)
+    ended = evenhand("prompt", "doctor", "--evidence")
+    assert (ended.code, "2 agree with their runs, 1 name runs that are not here" in ended.out) == (
+        0,
+        True,
+    )
+    ended = evenhand("prompt", "promote", "greet")
+    assert (ended.code, "2 of 3 distinct successful sends" in ended.err) == (1, True)
+
+
+def test_a_run_that_was_not_kept_promotes_nothing(evenhand):
+    """`--no-write`: the row is there, and its run is not."""
+    tested(evenhand)
+    assert evenhand("run", "prompts/greet", "--no-write").code == 0
+    ended = evenhand("prompt", "promote", "greet")
+    assert (ended.code, "of a run that is not on this machine" in ended.err) == (1, True)
+
+
+def test_evidence_of_another_prompts_run_is_told(evenhand):
+    """A row of one prompt put into another's folder, with the content written over, is contradicted by its run."""
+    send(evenhand, "Ada")
+    assert evenhand("prompt", "new", "other").code == 0
+    (row,) = rows(USAGE)
+    own = json.loads(evenhand("prompt", "show", "other", "--json").out)
+    Path("prompts/other/.usage.jsonl").write_text(
+        json.dumps({**row, "content": own["content"]}) + "\n"
+    )
+    ended = evenhand("prompt", "doctor", "other", "--evidence")
+    assert (ended.code, "is of something else" in ended.out) == (1, True)

@@ -18,7 +18,7 @@ class Audit:
 
     Attributes:
         agree: The run says the same.
-        missing: The run is not on this machine.
+        missing: The run is not on this machine, or cannot be read.
         contradict: The run says something else.
         unbound: The row names no run: it is from before rows did, or was written by hand.
         superseded: The run was gone on with, and a later row is of it; or the row is a copy.
@@ -93,7 +93,9 @@ def _audit(rows: Rows, runs: Runs, findings: Findings, counts: dict[str, int]) -
         elif checked.state == "unbound":
             unbound.append(line)
     if missing:
-        what = f"{count(len(missing), 'row')} of runs that are not in {runs.home}"
+        what = (
+            f"{count(len(missing), 'row')} of runs that are not in {runs.home}, or cannot be read"
+        )
         findings.hint(
             Place(rows.path, missing[0]), what, "They were made on another machine, or deleted."
         )

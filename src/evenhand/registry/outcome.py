@@ -180,6 +180,8 @@ def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
     with RunFile.open(run) as file:
         rows = rows_of(file)
     told: list[str] = []
+    if not rows:
+        told.append("no evidence is kept of this run: an earlier version of Evenhand began it")
     for asked, row in rows:
         folder = prompts[asked.id].path
         line = _told(asked, row, folder)

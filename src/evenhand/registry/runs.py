@@ -21,7 +21,7 @@ from evenhand.store.catalogue import SUFFIX, run_folder
 from evenhand.store.runfile import RunFile
 
 State = Literal["agrees", "missing", "contradicts", "unbound"]
-"""The run says the same · it is not here · it says something else · the row names none, or has no digest of it."""
+"""The run says the same · it is not here, or cannot be read · it says something else · the row names none."""
 
 _ID = re.compile(r"[0-9A-Z]{26}")
 _COMPARED = frozenset(
@@ -74,7 +74,7 @@ class Runs:
             self._read[name] = _rows_in(path)
         rows = self._read[name]
         if isinstance(rows, str):
-            return Checked("contradicts", f"run {name}: {rows}")
+            return Checked("missing", f"run {name}: {rows}")
         # Of several prompts that were run together, the row is of the one with its content.
         rows = [one for one in rows if one.get("content") == row.get("content")]
         if not rows:
@@ -100,14 +100,9 @@ class Runs:
                     finished, config = run.meta.status == "finished", run.meta.config
             except StoreError:
                 continue
-            given = config.get("prompts") or [
-                config.get("send") and {"id": config["send"].get("prompt")}
-            ]
-            ids = (
-                [one.get("id") for one in given if isinstance(one, Mapping)]
-                if isinstance(given, list)
-                else []
-            )
+            prompts, send = config.get("prompts"), config.get("send")
+            given = [*(prompts if isinstance(prompts, list) else []), send]
+            ids = [one.get("id") or one.get("prompt") for one in given if isinstance(one, Mapping)]
             if finished and prompt in ids:
                 yield path.stem
 
@@ -133,4 +128,4 @@ def _rows_in(path: Path) -> list[dict[str, Any]] | str:
         return error.message
     except (KeyError, ValueError, TypeError) as error:
         return f"it cannot be read: {error}"
-    return rows or "an earlier version made it, and it does not say what of"
+    return rows
