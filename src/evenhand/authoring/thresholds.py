@@ -36,9 +36,10 @@ class Thresholds:
         """
         if not self.by_name or not getattr(scorer, "measures", False) or isinstance(scorer, type):
             return None, None
-        for name in (metric, str(scorer)):
+        own = str(scorer)  # `rating clarity` is written `rating:clarity`, too
+        for name in (metric, own, own.replace(" ", ":")):
             if name in self.by_name:
-                return _bounds(self.by_name[name], _best(str(scorer)))
+                return _bounds(self.by_name[name], _best(own))
         return None, None
 
     def of(self, metrics: Iterable[Named]) -> tuple[dict[str, float], dict[str, float]]:
