@@ -79,9 +79,15 @@ def test_the_example_runs_offline_as_it_is(evenhand):
 
 def test_a_prompt_earns_its_status_and_loses_it(evenhand, online):
     """Draft, three sends, tested; sends and a green eval, ready; an edit, and CI says that it is stale."""
-    send = ("prompt", "send", "surgical-diff", "--case", "happy-path")
+    send = ("prompt", "send", "surgical-diff", "--case", "happy-path", "--var")
     assert evenhand("prompt", "promote", "surgical-diff").code == 1
-    assert all(evenhand(*send).code == 0 for _ in range(3))
+    assert all(evenhand(*send, f"constraints=At most {n} lines.").code == 0 for n in range(3))
+    ended = evenhand("prompt", "promote", "surgical-diff")
+    assert (ended.code, "which is not the vendor's address" in ended.err) == (1, True)
+    meta = Path("prompts/surgical-diff/meta.yml")
+    meta.write_text(
+        meta.read_text().replace("{min_uses: 3,", "{min_uses: 3, addresses: [127.0.0.1],")
+    )
     assert evenhand("prompt", "promote", "surgical-diff").out == "surgical-diff: draft → tested\n"
     ended = evenhand("run", "prompts/surgical-diff", "--case", "nothing-to-mend")
     assert "partial, so that no gate counts it" in ended.err
@@ -156,7 +162,7 @@ def test_a_send_that_crashed_is_no_use(evenhand, monkeypatch):
     assert ended.code == 3
     (row,) = rows(".usage.jsonl", "commit-message")
     assert (row["sent"], row["exit_code"], row["verified"]) == (True, 1, None)
-    assert "0 of 3 successful sends" in evenhand("prompt", "promote", "commit-message").err
+    assert "0 of 3 distinct successful sends" in evenhand("prompt", "promote", "commit-message").err
 
 
 def test_verify_has_the_last_word(evenhand, online):
@@ -311,7 +317,7 @@ def test_doctor_takes_the_paths_that_pre_commit_gives(evenhand):
     assert "prompts/surgical-diff/prompt.xml:16: 'nobody' is not declared" in ended.out
     assert evenhand("prompt", "doctor", "commit-message").code == 0
     ended = evenhand("prompt", "doctor", "shared/empty-change/inputs.yml")
-    assert (ended.code, ended.out.splitlines()[-1]) == (1, "2 prompts, 1 with problems, 1 warning")
+    assert (ended.code, ended.out.splitlines()[-1]) == (1, "2 prompts, 1 with problems, 2 warnings")
 
 
 def test_doctor_reads_assertions_of_the_other_dialect(evenhand):
@@ -379,3 +385,19 @@ def test_verbs_of_the_shell_work_from_anywhere(evenhand, online, tmp_path):
     assert "You write commit messages" in rendered
     assert json.loads("{" + answer)["subject"] == "Raise the timeout to 30 s"
     assert [row["sent"] for row in rows(".usage.jsonl", "commit-message")] == [False, True]
+
+
+def test_the_site_shows_the_last_run_case_by_case(evenhand, online):
+    """By the names of the cases, with what was answered; without the run, what its row says."""
+    evenhand("run", "prompts/surgical-diff", "--no-cache")
+    ended = evenhand("prompt", "site", "--out", "pages")
+    assert (ended.code, ended.out) == (0, "pages/index.html\n")
+    page = Path("pages/prompts/surgical-diff.html").read_text()
+    assert "small-file-happy-path" in page
+    assert "return sum(values) / len(values) + 1" in page
+    assert "sent to 127.0.0.1:" in page
+    shutil.rmtree(".evenhand")
+    evenhand("prompt", "site", "--out", "pages")
+    page = Path("pages/prompts/surgical-diff.html").read_text()
+    assert "6 of 6 cases passed" in page
+    assert "answers are not shown" in page

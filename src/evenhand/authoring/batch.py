@@ -17,12 +17,14 @@ from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.plan import LIMIT_S
 from evenhand.authoring.running import shown
 from evenhand.authoring.scoring import DEFAULT, chosen_metrics, described, expect_metrics
+from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.case import Case
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Scorer, Trial, all_pass
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
+from evenhand.documents.project import project_for
 from evenhand.engine.door import Settings, settle, waiting
 from evenhand.report.batch import BatchReport
 from evenhand.scorers.judging import NAME_A_JUDGE
@@ -91,6 +93,8 @@ async def score_batch_async(
     chosen = chosen_metrics(metrics)
     need_weights(weights, chosen)
     low, high = _bounds("at_least", at_least, chosen), _bounds("at_most", at_most, chosen)
+    if at_least is None and at_most is None:
+        low, high = Thresholds(project_for(Path.cwd()).thresholds).of(chosen)
     ask = None if pipeline is None else _asking(pipeline)
     source = Path.cwd()
     models = models_for(source, judge=judge)

@@ -10,6 +10,7 @@ from typing import Any
 
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.expect import Expect, Raised
+from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.provider import Provider
@@ -27,6 +28,7 @@ class EvalBody:
     axes: Mapping[str, Any]
     model: Provider | None
     judge: Provider | None
+    thresholds: Thresholds | None = None
 
     async def __call__(self, trial: Trial) -> object:
         with one_trial(self._waits):
@@ -68,7 +70,7 @@ class EvalBody:
         return [name for name in order if name in needed]
 
     async def _run(self, trial: Trial) -> object:
-        expect = Expect(trial)
+        expect = Expect(trial, self.thresholds)
         given: dict[str, Any] = {
             **self.axes,
             "case": trial.case,

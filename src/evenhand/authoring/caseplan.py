@@ -49,8 +49,12 @@ class CasePlan:
     rule: VerdictRule = all_pass
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     hints: Sequence[Problem] = ()
-    options: RunOptions = field(default_factory=RunOptions)
     repeats: int = 1
+
+    @property
+    def options(self) -> RunOptions:
+        """How it wants to be run: as the project says."""
+        return RunOptions(retries=self.models.project.retries)
 
     @property
     def fingerprint(self) -> str:

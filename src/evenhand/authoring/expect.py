@@ -14,6 +14,7 @@ from numbers import Real
 from types import TracebackType
 from typing import Any, TypeVar, cast, overload
 
+from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
 from evenhand.core.score import Outcome, Score, check
@@ -116,8 +117,9 @@ class Expect(Recorder):
     Further keyword arguments are kept beside the outcome.
     """
 
-    def __init__(self, trial: Trial) -> None:
+    def __init__(self, trial: Trial, thresholds: Thresholds | None = None) -> None:
         self.trial = trial
+        self._thresholds = thresholds
         self._blocks: list[Block] = []
 
     def finish(self) -> None:
@@ -244,6 +246,9 @@ class Expect(Recorder):
         if isinstance(scorer, str):
             label, scorer = scorer, None
         answers = at_once and hasattr(scorer, "judgement")  # the eval looks at the answer itself
+        if self._thresholds and scorer is not None and not bounded and not answers:
+            at_least, at_most = self._thresholds.bounds(scorer, metric)
+            bounded = at_least is not None or at_most is not None
         what, hint = _misgiven(at_least, at_most, weight, label, metric), ""
         if not what:
             what, hint = _undecided(value, scorer, label, bounded or answers)

@@ -20,6 +20,7 @@ from typing import Any
 from evenhand.authoring.evalset import GIVEN, Eval, EvalSet
 from evenhand.authoring.expect import wants_none
 from evenhand.authoring.models import Models
+from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import AuthError, EvenhandError, Problem
 from evenhand.core.reading import reading
 from evenhand.scorers.judging import NAME_A_JUDGE
@@ -205,7 +206,8 @@ def _expected(
         return
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-    yield from plain(tree, Known(own, function.__globals__), models, path, first)
+    thresholds = Thresholds(models.project.thresholds)
+    yield from plain(tree, Known(own, function.__globals__, thresholds), models, path, first)
 
 
 def plain(
@@ -296,6 +298,11 @@ def _undecided(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str
         scorer = _scorer(call, known)
         if at_once and hasattr(scorer, "judgement"):  # the eval looks at the answer itself
             return "", ""
+        unknown = (
+            isinstance(scorer, type) or "metric" in named
+        )  # which threshold of the project is meant
+        if known.thresholds and (unknown or known.thresholds.bounds(scorer) != (None, None)):
+            return "", ""
         if scorer is not _UNKNOWN and getattr(scorer, "measures", False) is True:
             said = scorer.__name__ if isinstance(scorer, type) else scorer
             return f"{said} gives a number, and has no bound", "Write at_least= or at_most=."
@@ -329,8 +336,11 @@ def _judge(call: ast.Call, known: Known) -> object:
 class Known:
     """What expressions in a function come to, as far as that can be known without running it."""
 
-    def __init__(self, own: set[str], names: Mapping[str, Any]) -> None:
+    def __init__(
+        self, own: set[str], names: Mapping[str, Any], thresholds: Thresholds | None = None
+    ) -> None:
         self._own = own
+        self.thresholds = thresholds or Thresholds()
         self._globals = names
 
     def quiet(self, node: ast.expr) -> Any:

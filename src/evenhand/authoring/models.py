@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import cast
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.project import judge_for
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.provider import Provider
-from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing
+from evenhand.documents.project import Project, judge_for, project_for
+from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing, timed
 
 
 class Models:
@@ -22,14 +22,20 @@ class Models:
         problems: What is wrong with the names.
         judge: Who judges, for scorers that name nobody; None where nobody is named, or the name is wrong.
         judged: Whether anybody is named to judge.
+        project: What the set's project says.
     """
 
     def __init__(self, evals: EvalSet, env: Mapping[str, str]) -> None:
         self._env = env
         self._base = evals.path.parent
+        self.project = Project()
         self._made: dict[str, Provider] = {}
         self.problems: list[Problem] = []
         place = (str(evals.path), evals.line)
+        try:
+            self.project = project_for(self._base)
+        except ConfigError as error:
+            self.problems += error.problems
         for given in evals.over.get("model", [evals.model]):
             self._note(given, *place)
         self.judge: Provider | None = None
@@ -46,7 +52,7 @@ class Models:
             UsageError: Nobody knows it.
         """
         if id not in self._made:
-            self._made[id] = create(id, env=self._env, base=self._base)
+            self._made[id] = self._create(id, self._base)
         return self._made[id]
 
     def of(self, given: object) -> Provider | None:
@@ -87,11 +93,14 @@ class Models:
             self.problems.append(Problem(path, line, 0, error.message, error.hint))
             return None
 
+    def _create(self, id: str, base: Path) -> Provider:  # noqa: A002 (see above)
+        config = timed(id, self.project.timeout_s)
+        return create(id, config=config, env=self._env, base=base)
+
     def _find_judge(self) -> None:
         try:
             named = judge_for(self._base, self._env)
-        except ConfigError as error:
-            self.problems += error.problems
+        except ConfigError:  # told already
             self.judged = True  # by words that cannot be read
             return
         if named is None:
@@ -99,7 +108,7 @@ class Models:
         self.judged = True
         try:
             base = Path(named.path).parent if named.path else self._base
-            self.judge = create(named.id, env=self._env, base=base)
+            self.judge = self._create(named.id, base)
         except UsageError as error:
             where = named.path or "EVENHAND_JUDGE"
             self.problems.append(Problem(where, named.line, 0, error.message, error.hint))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from evenhand.authoring.models import Models
 from evenhand.authoring.own_code import files_of
 from evenhand.authoring.own_data import data_of
 from evenhand.authoring.selected import cases_of, column_left, wanted
+from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest
 from evenhand.core.encoding import digest, encode
@@ -30,6 +31,7 @@ from evenhand.core.plan import (
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
+from evenhand.documents.project import Project
 
 LIMIT_S = 600.0
 """For one eval or fixture, where nobody says otherwise: it may ask models many times."""
@@ -97,6 +99,15 @@ class EvalPlan:
         return tuple(found.values())
 
     @property
+    def thresholds(self) -> dict[str, float]:
+        """The bounds that the sets' projects give to metrics that have none."""
+        found: dict[str, float] = {}
+        for _, columns in self.columns:
+            for column in columns:
+                found.update(column.models.project.thresholds)
+        return found
+
+    @property
     def files(self) -> Mapping[str, str]:
         """A digest of each file of its own code, of its data and its prompts, by name."""
         if self._files is None:
@@ -109,6 +120,7 @@ class EvalPlan:
         """The sets: where they stand, what they run over, and which of their evals are run."""
         return {
             "files": self.files,
+            "thresholds": self.thresholds,
             "sets": [
                 {
                     "name": evals.name,
@@ -148,6 +160,8 @@ class EvalPlan:
             for _, columns in self.columns:
                 parts += [str(column.variant) for column in columns]
                 parts += [str(_id(column.body.judge)) for column in columns[:1]]
+            if self.thresholds:
+                parts.append(encode(self.thresholds))
             s = self.selection
             parts.append(encode(s.told()))
             self._fingerprint = digest(*parts)
@@ -281,6 +295,7 @@ def plan_of(
         selection,
         title,
         source,
+        options=_options(models.project for _, _, models in ready),
         strict=strict,
     )
     if not plan.size:
@@ -292,6 +307,16 @@ def plan_of(
         )
     refuse_if_nothing_is_left(plan, problems)
     return plan
+
+
+def _options(projects: Iterable[Project]) -> RunOptions:
+    """How sets want to be run: as their projects say, the first that does."""
+    said = list(projects)
+    limits = [one.time_limit_s for one in said if one.time_limit_s is not None]
+    retries = [one.retries for one in said if one.retries is not None]
+    return RunOptions(
+        time_limit_s=limits[0] if limits else LIMIT_S, retries=retries[0] if retries else None
+    )
 
 
 def _tell(found: Sequence[Problem], problems: list[Problem]) -> None:
@@ -327,6 +352,7 @@ def _columns(
     evals: EvalSet, chosen: Sequence[Eval], models: Models, *, several: bool
 ) -> Iterator[Column]:
     """The columns of a set, each as if it stood first. `several`: it is one of several sets."""
+    thresholds = Thresholds(models.project.thresholds)
     for eval_ in chosen:
         for axes in _combinations(evals.over):
             model = models.of(axes.get("model", evals.model))
@@ -342,7 +368,9 @@ def _columns(
                 eval=_name(evals, eval_.name),
                 where=f"{eval_.path}:{eval_.first}",
             )
-            yield Column(variant, EvalBody(evals, eval_, others, model, models.judge), models)
+            yield Column(
+                variant, EvalBody(evals, eval_, others, model, models.judge, thresholds), models
+            )
 
 
 def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:

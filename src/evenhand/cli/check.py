@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.cli.completing import complete_paths
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
-@click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...")
+@click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @selecting
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:

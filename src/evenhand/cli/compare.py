@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for_comparison
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing
@@ -13,8 +14,8 @@ from evenhand.core.ranges import MARGIN
 
 
 @click.command(short_help="Say whether one run is better than another, on the same cases.")
-@click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
+@click.argument("a", metavar="A", shell_complete=complete_runs)
+@click.argument("b", metavar="B", shell_complete=complete_runs)
 @click.option(
     "--metric",
     "metrics",

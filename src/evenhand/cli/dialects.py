@@ -41,8 +41,12 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
 
     Args:
         env: The environment, for models that an assertion names.
-        base: The folder that its paths start from.
+        base: The folder that its paths start from; its project names who judges, where nobody else does.
     """
+    from evenhand.documents.project import project_for  # noqa: PLC0415 (once there are some)
+
+    named = project_for(base).judge
+    project = named.id if named else ""
 
     def read(
         said: Mapping[str, Any], place: Place, findings: Findings, judges: Judges
@@ -52,6 +56,7 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
         from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of, unknown_type  # noqa: PLC0415 (see above)
         from evenhand.promptfoo.assertions.preparing import prepared  # noqa: PLC0415 (see above)
         from evenhand.promptfoo.assertions.problems import problems  # noqa: PLC0415 (see above)
+        from evenhand.registry.judging import default_judge  # noqa: PLC0415 (see above)
         from evenhand.registry.models import Models  # noqa: PLC0415 (see above)
 
         name, negated = split(str(said["type"]))
@@ -73,7 +78,7 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
         )
         judge = said.get("provider")
         if kind_of(name).asks == "generate":
-            judge = judge or judges.named or env.get("EVENHAND_JUDGE") or judges.otherwise
+            judge = judge or default_judge(judges.named, project, env, judges.otherwise).written
         if judge:
             try:
                 assertion = replace(assertion, judge=Models(env, base, judges.prices)(str(judge)))

@@ -15,6 +15,9 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from evenhand.core.built import is_built, missing
+from evenhand.core.errors import ConfigError
+from evenhand.documents.findings import shown_path
+from evenhand.documents.project import project_for
 from evenhand.store.catalogue import cache_folder, run_folder
 
 State = Literal["ok", "warn", "bad"]
@@ -68,12 +71,13 @@ class Finding:
         return f"{self.state:<5} {self.what}" + (f"\n      {self.hint}" if self.hint else "")
 
 
-def doctor(home: Path, env: Mapping[str, str]) -> list[Finding]:
-    """Looks at Python, packages, keys, addresses, folders, space and clock, in that order.
+def doctor(home: Path, env: Mapping[str, str], folder: Path | None = None) -> list[Finding]:
+    """Looks at Python, packages, keys, addresses, the project, folders, space and clock, in that order.
 
     Args:
         home: The folder that keeps, or will keep, the runs.
         env: The environment.
+        folder: Where the project is looked for; by default where one stands.
     """
     return [
         *_python(),
@@ -81,6 +85,7 @@ def doctor(home: Path, env: Mapping[str, str]) -> list[Finding]:
         *_parts(),
         *_keys(env),
         *_addresses(env),
+        *_project(folder or Path.cwd()),
         *_folders(home),
         *_clock(),
     ]
@@ -166,6 +171,32 @@ def _addresses(env: Mapping[str, str]) -> Iterator[Finding]:
         if env.get(name):
             host, _ = _host(env[name])
             yield Finding("ok", f"{name} is set: calls go through {host or 'what it names'}")
+
+
+def _project(folder: Path) -> Iterator[Finding]:
+    """What [tool.evenhand] says, with its lines, or what is wrong with it."""
+    try:
+        project = project_for(folder)
+    except ConfigError as error:
+        for problem in error.problems:
+            yield Finding("bad", problem.told, problem.hint)
+        return
+    if not project.path:
+        yield Finding("ok", "no [tool.evenhand] in a pyproject.toml: defaults hold")
+        return
+    settings = {
+        "judge": project.judge.id if project.judge else None,
+        "timeout": project.timeout_s,
+        "retries": project.retries,
+        "time-limit": project.time_limit_s,
+        **{f"threshold.{name}": value for name, value in project.thresholds.items()},
+    }
+    for name, value in settings.items():
+        if value is not None:
+            line = project.lines.get(name, 0)
+            place = shown_path(Path(project.path)) + (f":{line}" if line else "")
+            shown = value if isinstance(value, str) else f"{value:g}"
+            yield Finding("ok", f"project: {name} = {shown} ({place})")
 
 
 def _host(address: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from typing import Literal
 
 import click
 
+from evenhand.cli.ignoring import ignore_runs
 from evenhand.core.errors import UsageError
 
 Kind = Literal["eval", "judge", "prompt"]
@@ -42,7 +43,7 @@ def new_eval(name: str) -> int:
     """Write an eval set, evals/NAME_evals.py: two cases, an eval, the ways to expect."""
     path = write("eval", name, _project())
     shown = relpath(path)
-    click.echo(f"  {shown}\n\nnext: evenhand run {quote(shown)}")
+    click.echo(f"  {shown}{_ignored()}\n\nnext: evenhand run {quote(shown)}")
     return 0
 
 
@@ -53,7 +54,7 @@ def new_judge(name: str) -> int:
     path = write("judge", name, _project())
     module = ".".join(path.with_suffix("").relative_to(_project()).parts)
     click.echo(
-        f"  {relpath(path)}\n\nnext, in an eval: from {module} import {class_name(path.stem)}"
+        f"  {relpath(path)}{_ignored()}\n\nnext, in an eval: from {module} import {class_name(path.stem)}"
     )
     return 0
 
@@ -64,8 +65,14 @@ def new_prompt(name: str) -> int:
     """Write a prompt, prompts/NAME.py: a function, for evals and promptfoo configs alike."""
     path = write("prompt", name, _project())
     shown = relpath(path)
-    click.echo(f"  {shown}\n\nnext: python {quote(shown)}")
+    click.echo(f"  {shown}{_ignored()}\n\nnext: python {quote(shown)}")
     return 0
+
+
+def _ignored() -> str:
+    """Keeps the project's runs out of version control, and says so, a line of its own."""
+    path = ignore_runs(_project())
+    return f"\n  {relpath(path)}" if path is not None else ""
 
 
 def _project() -> Path:

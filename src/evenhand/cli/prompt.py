@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, PASSED
 from evenhand.cli.prompt_looks import doctor, list_, log, show
 from evenhand.cli.prompt_uses import render, send
@@ -33,11 +34,12 @@ def prompt(context: click.Context, root: Path | None) -> None:
 
 
 @prompt.command(short_help="Make a prompt, a draft.")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @click.option("--from", "source", default="", metavar="ID", help="Begin with a copy of this one.")
 def new(id_: str, source: str) -> int:
     """Make prompts/ID: metadata, a template, an example and an eval. Never overwrites one."""
-    from evenhand.core.errors import UsageError  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.cli.ignoring import ignore_runs  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
     from evenhand.registry.library import Library, library_of  # noqa: PLC0415 (see above)
     from evenhand.registry.starting import new as make  # noqa: PLC0415 (see above)
 
@@ -46,19 +48,22 @@ def new(id_: str, source: str) -> int:
     except UsageError:  # the first one
         library = Library(start().absolute())
     folder = make(library, id_, source)
-    say(f"  {os.path.relpath(folder)}\n\nnext: evenhand prompt edit {shlex.quote(id_)}")
+    ignored = ignore_runs(library.root)
+    more = f"\n  {os.path.relpath(ignored)}" if ignored is not None else ""
+    say(f"  {os.path.relpath(folder)}{more}\n\nnext: evenhand prompt edit {shlex.quote(id_)}")
     return PASSED
 
 
 @prompt.command(short_help="Open a prompt in your editor.")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @click.option(
     "--file",
     "name",
     type=click.Choice(["prompt.xml", "meta.yml", "eval.yml", "guard.sh", "verify.sh", "aliases"]),
     default="prompt.xml",
     show_default=True,
-    help="Which of its files.",
+    metavar="NAME",
+    help="Which of its files: meta.yml, eval.yml, guard.sh, verify.sh or aliases.",
 )
 def edit(id_: str, name: str) -> int:
     """Open a file of a prompt in $VISUAL or $EDITOR. If it was changed, `updated` is today's date from then on."""
@@ -84,7 +89,7 @@ def edit(id_: str, name: str) -> int:
 
 
 @prompt.command(short_help="Give a prompt the next status, if its evidence is enough.")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @click.option("--force", is_flag=True, help="Whatever its evidence lacks. Wants a reason.")
 @click.option("--reason", default="", metavar="TEXT", help="Why; kept in .promotions.jsonl.")
 def promote(id_: str, *, force: bool, reason: str) -> int:
@@ -93,8 +98,9 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
 
     found = prompt_named(id_)
     done = promote_it(found, force=force, reason=reason)
-    for line in done.missing:
-        tell(plain(f"{'forced past: ' if done.done else ''}{line}"))
+    for gate in done.gates:
+        past = "forced past: " if done.done and not gate.met else ""
+        tell(plain(f"{past}{gate}"))
     if not done.done:
         tell(
             f"{id_} stays {found.meta.status}: {len(done.missing)} of the gates to {done.target} not met"
@@ -117,8 +123,31 @@ def index(shell: str) -> int:
     return PASSED
 
 
+@prompt.command(short_help="Write a site of static pages: each prompt with its evidence.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("site"),
+    show_default=True,
+    metavar="FOLDER",
+    help="Where it goes.",
+)
+def site(out: Path) -> int:
+    """Write pages to pass on or to publish: an index, and for each prompt its text, its gates and its evidence.
+
+    Each page is one file without script and without an address in it. Written again without a change, it is the same.
+    """
+    from evenhand.registry.site import build  # noqa: PLC0415 (see above)
+
+    told = build(library_here(), out)
+    for line in told:
+        tell(plain(line))
+    say(str(out / "index.html"))
+    return PASSED
+
+
 @prompt.command(name="export-skill", short_help="Write a ready prompt as a skill.")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @click.option(
     "--force", is_flag=True, help="Also where it is not ready, or not of a skill's shape."
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.prompts_here import (
@@ -18,7 +20,7 @@ from evenhand.cli.prompts_here import (
     prompts_meant,
     say,
 )
-from evenhand.cli.streams import tell
+from evenhand.cli.streams import say_wrapped, tell
 from evenhand.core.ranges import ROWS
 
 if TYPE_CHECKING:
@@ -43,12 +45,12 @@ def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
         say(document_of([row.told() for row in rows]))
     else:
         for line in table(rows):
-            say(plain(line))
+            say_wrapped(plain(line), "    ")
     return FAILED if check and any(row.is_stale for row in rows) else PASSED
 
 
 @click.command(short_help="Show a prompt: what it is, how it was used, what it has shown.")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @in_json
 def show(id_: str, *, as_json: bool) -> int:
     """Show a prompt: its metadata, its usage with medians, its latest evidence, and what the next status wants."""
@@ -59,12 +61,12 @@ def show(id_: str, *, as_json: bool) -> int:
         say(document_of(said))
     else:
         for line in description_lines(said):
-            say(plain(line))
+            say_wrapped(plain(line), "    ")
     return PASSED
 
 
 @click.command(short_help="Print the latest rows of a prompt's usage, or of its evals.")
-@click.argument("id_", metavar="ID")
+@click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @click.option("--last", type=Number(ROWS), default=10, show_default=True, help="How many.")
 @click.option("--evals", is_flag=True, help="Of its evals, instead of its usage.")
 @click.option("--promotions", is_flag=True, help="Of its promotions, instead.")
@@ -86,24 +88,37 @@ def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
 
 
 @click.command(short_help="Look at all prompts: what is wrong, with file and line.")
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_prompts)
 @click.option("--check", is_flag=True, help="A ready prompt whose evidence is stale is wrong, too.")
+@click.option(
+    "--evidence",
+    is_flag=True,
+    help="Hold every row of evidence against its run, where that is here.",
+)
 @click.option("--quiet", is_flag=True, help="Only those with something to say.")
 @in_json
-def doctor(ids: tuple[str, ...], *, check: bool, quiet: bool, as_json: bool) -> int:
+def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as_json: bool) -> int:
     """Look at these prompts, or at all: what is wrong with them, what is worth a look, with file and line.
 
     An ID may be a path to a file of it, as pre-commit gives them. Exits with 1 where something is wrong; warnings do
-    not count.
+    not count. With --evidence, a row that its run contradicts is wrong; one whose run is not on this machine is a
+    warning.
     """
     from evenhand.cli.dialects import lent_assertions  # noqa: PLC0415 (see above)
     from evenhand.registry.doctor import look  # noqa: PLC0415 (see above)
+    from evenhand.registry.runs import Runs  # noqa: PLC0415 (see above)
     from evenhand.report.words import count  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import home_for  # noqa: PLC0415 (see above)
 
     found = [
         one
         for library, names in prompts_meant(ids).items()
-        for one in look(library, names, lent_assertions(os.environ, library.root))
+        for one in look(
+            library,
+            names,
+            lent_assertions(os.environ, library.root),
+            Runs(home_for(library.root)) if evidence else None,
+        )
     ]
     bad = [one for one in found if one.problems or (check and one.stale)]
     if as_json:
@@ -112,9 +127,12 @@ def doctor(ids: tuple[str, ...], *, check: bool, quiet: bool, as_json: bool) -> 
         for one in found:
             if not quiet or one.problems or one.warnings:
                 say(f"{'FAIL' if one in bad else 'PASS'} {one.id}")
+                if one.audit is not None:
+                    say(f"  {one.audit}")
                 for kind, problems in (("", one.problems), ("warning: ", one.warnings)):
                     for problem in problems:
-                        say(plain(f"  {kind}{str(problem).replace(chr(10), chr(10) + '  ')}"))
+                        text = str(problem).replace("\n", "\n  ")
+                        say_wrapped(plain(f"  {kind}{text}"), "    ")
         warned = sum(len(one.warnings) for one in found)
         say(f"{count(len(found), 'prompt')}, {len(bad)} with problems, {count(warned, 'warning')}")
     return FAILED if bad else PASSED
@@ -132,4 +150,5 @@ def _told(one: Looked) -> dict[str, Any]:
         "problems": rows(one.problems),
         "warnings": rows(one.warnings),
         "evidence": one.standing.state if one.standing else None,
+        "audit": asdict(one.audit) if one.audit is not None else None,
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.prompts_here import in_json, plain, prompt_named, say
@@ -25,7 +26,7 @@ def _filling(command: F) -> F:
     """The options that say what a prompt is filled in with."""
     for option in reversed(
         (
-            click.argument("id_", metavar="ID"),
+            click.argument("id_", metavar="ID", shell_complete=complete_prompts),
             click.option("--case", default="", metavar="NAME", help="The inputs of this example."),
             click.option(
                 "--var",

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from evenhand.cli.completing import complete_runs
 from evenhand.cli.session import Session, exit_code, run_asked, session_options
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 
 
 @click.command(short_help="Go on with a run that did not finish. Nothing is paid for twice.")
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @session_options
 def resume(run: str | None, **said: Any) -> int:
     """Go on with RUN (an id, the start of one, or a file; by default the latest), or redo its errors.
@@ -26,7 +27,7 @@ def resume(run: str | None, **said: Any) -> int:
 
 
 @click.command(short_help="Redo the trials in error of a run. Nothing is paid for twice unasked.")
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @session_options
 def retry(run: str | None, **said: Any) -> int:
     """Redo the trials in error of RUN (an id, the start of one, or a file; by default the latest), in its own file.
@@ -78,6 +79,7 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
         cache=False if session.no_cache or not record["cache"] else None,
         max_cost_usd=record["max_cost_usd"] if session.max_cost is None else session.max_cost,
         time_limit_s=session.time_limit or record["time_limit_s"],
+        retries=record.get("retries") if session.retries is None else session.retries,
         anew=anew,
         record=record,
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from evenhand.cli.completing import complete_paths
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.session import Session, run_asked, safe_text, session_options
 from evenhand.cli.streams import tell
@@ -17,7 +18,7 @@ from evenhand.scorers.rag.definitions import SYSTEMS
 
 
 @click.command(short_help="Run prompts × models × tests, and say what passed.")
-@click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...")
+@click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @selecting
 @click.option(
     "--strict",
@@ -62,7 +63,8 @@ from evenhand.scorers.rag.definitions import SYSTEMS
 @click.option(
     "--definitions",
     type=click.Choice(SYSTEMS),
-    help="Whose definitions of RAG metrics count, for those that name none.",
+    metavar="TOOL",
+    help=f"Whose definitions of RAG metrics count: {', '.join(SYSTEMS)}.",
 )
 @session_options
 def run(
@@ -102,6 +104,7 @@ def run(
         "max_cost_usd": session.max_cost,
         "cache": not session.no_cache,
         "time_limit_s": session.time_limit,
+        "retries": session.retries,
     }
     with _home(no_write) as home:
         settings = Settings(
@@ -110,6 +113,7 @@ def run(
             cache=False if session.no_cache else None,
             max_cost_usd=session.max_cost,
             time_limit_s=session.time_limit,
+            retries=session.retries,
             record=record,
         )
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.core.ranges import MILLISECONDS, REPEATS, ROWS, SEED
 
@@ -92,15 +93,21 @@ _WHICH = (
         "--filter-failing",
         default="",
         metavar="RUN",
+        shell_complete=complete_runs,
         help="Only tests that failed, or had an error, in RUN: an id, `latest`, or a file of results.",
     ),
     click.option(
-        "--filter-failing-only", default="", metavar="RUN", help="Only tests that failed in RUN."
+        "--filter-failing-only",
+        default="",
+        metavar="RUN",
+        shell_complete=complete_runs,
+        help="Only tests that failed in RUN.",
     ),
     click.option(
         "--filter-errors-only",
         default="",
         metavar="RUN",
+        shell_complete=complete_runs,
         help="Only tests that had an error in RUN.",
     ),
     click.option(

@@ -15,7 +15,7 @@ import click
 from evenhand.cli.exits import USAGE, code_for, failed_code
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import set_apart, tell
-from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, SECONDS
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
 from evenhand.scorers.rag.definitions import OURS, using_definitions
 
 if TYPE_CHECKING:
@@ -44,6 +44,12 @@ _SPENDING = (
         help="Send no call that could take the run past this.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of replies."),
+    click.option(
+        "--retries",
+        type=Number(RETRIES),
+        metavar="N",
+        help="Try a call that failed so often again; rate limits are waited out.  [default: 5]",
+    ),
     click.option(
         "--time-limit",
         type=Number(SECONDS),
@@ -93,6 +99,7 @@ class Session:
         max_cost: US dollars that the run must not pass.
         no_cache: Neither read nor write the cache.
         time_limit: Seconds for one call of a function of the user's.
+        retries: How often a call that failed is tried again.
         outputs: Files to write the results to.
     """
 
@@ -100,6 +107,7 @@ class Session:
     max_cost: float | None
     no_cache: bool
     time_limit: float | None
+    retries: int | None
     as_json: bool
     verbose: bool
     no_table: bool

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import PASSED, USAGE
+from evenhand.cli.streams import say_wrapped
 
 if TYPE_CHECKING:
     from evenhand.scorers.catalog import Entry
@@ -35,10 +36,14 @@ def init(folder: Path, config: Path | None, *, python: bool) -> int:
     """
     if config is not None:
         return _print_as_python(config)
-    from evenhand.cli.init import init as scaffold  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.cli.ignoring import ignore_runs  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.cli.init import init as scaffold  # noqa: PLC0415 (see above)
 
     for path in scaffold(folder, "python" if python else "config"):
         click.echo(f"  {path}")
+    ignored = ignore_runs(folder)
+    if ignored is not None:
+        click.echo(f"  {folder / ignored.name}")
     where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{where} --offline")
     return PASSED
@@ -70,7 +75,7 @@ def doctor() -> int:
 
     findings = look(home_for(None), os.environ)
     for finding in findings:
-        click.echo(str(finding))
+        say_wrapped(str(finding), " " * 6)
     return USAGE if any(finding.state == "bad" for finding in findings) else PASSED
 
 
@@ -88,7 +93,7 @@ def scorers() -> int:
     _list([Entry(kind.name, kind.group, kind.about, kind.takes) for kind in types])
     unmoved = ", ".join(kind.name for kind in types if kind.negation == "ignored")
     click.echo("\nnot- asks the opposite: not-contains, not-regex, …")
-    click.echo(f"It changes nothing about these: {unmoved}.")
+    say_wrapped(f"It changes nothing about these: {unmoved}.")
     return PASSED
 
 
@@ -98,11 +103,11 @@ def _list(entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.kind != kind:
             kind = entry.kind
-            click.echo(f"{kind}")
+            say_wrapped(kind)
         more = [f"needs {entry.needs}"] if entry.needs else []
         more += [f"opposite: {entry.negated}"] if entry.negated else []
         tail = f" ({'; '.join(more)})" if more else ""
-        click.echo(f"  {entry.name:<{width}}  {entry.description}{tail}")
+        say_wrapped(f"  {entry.name:<{width}}  {entry.description}{tail}", " " * (width + 4))
 
 
 @click.command(short_help="List what can be asked, and how its id is written.")
@@ -113,5 +118,5 @@ def providers() -> int:
     width = max(map(len, SCHEMES))
     for form, what in SCHEMES.items():
         key = KEYS.get(form.partition(":")[0])
-        click.echo(f"{form:<{width}}  {what}{f' ({key})' if key else ''}")
+        say_wrapped(f"{form:<{width}}  {what}{f' ({key})' if key else ''}", " " * (width + 2))
     return PASSED

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
+from evenhand.cli.completing import complete_runs
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def filtered(command: Callback) -> Callback:
     baseline = click.option(
         "--baseline",
         metavar="RUN",
+        shell_complete=complete_runs,
         help="The run that `changed:` and `change` hold it against.",
     )
     where = click.option(
@@ -64,7 +66,7 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> bool
 
 
 @click.command(short_help="Show a run, or one cell of it.")
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.argument("cell", required=False, metavar="[CELL]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every trial with every expectation.")
@@ -120,7 +122,7 @@ def show(
 
 
 @click.command(short_help="Write a run's results to a file.")
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option(
     "--to",
     required=True,

@@ -112,3 +112,30 @@ def drop(stream: TextIO | None = None) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, (stream or sys.stdout).fileno())
         os.close(nowhere)
+
+
+def say_wrapped(text: str, indent: str = "") -> None:
+    """Prints lines to stdout; on a terminal those that are too long for it are wrapped, elsewhere none is.
+
+    Args:
+        text: One line, or several.
+        indent: Before each line that a wrapped one goes on in; a short one where that would leave no room.
+    """
+    import textwrap  # noqa: PLC0415 (seldom)
+
+    width = os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 0
+    if len(indent) > width // 2:
+        indent = "    "
+    with printing():
+        for line in text.split("\n"):
+            pieces = [line]
+            if 0 < width < len(line):
+                pieces = textwrap.wrap(
+                    line,
+                    width,
+                    subsequent_indent=indent,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                    replace_whitespace=False,
+                )
+            sys.stdout.write("\n".join(pieces) + "\n")

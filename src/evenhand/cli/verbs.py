@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from evenhand import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _COMMANDS = {
     "run": ("evenhand.cli.run", "Run prompts × models × tests, and say what passed."),
@@ -45,14 +49,24 @@ _COMMANDS = {
     "scorers": ("evenhand.cli.setup", "List what can be expected of an output."),
     "providers": ("evenhand.cli.setup", "List what can be asked, and how its id is written."),
     "cache": ("evenhand.cli.cache", "Look into the cache of replies, or clear it."),
+    "completion": ("evenhand.cli.completion", "Let your shell complete commands and runs."),
 }
 
 _EPILOG = """\b
-Exit codes: 0 passed · 1 failed · 2 usage or config · 3 no verdict: too many errors, or stopped by one
-            4 budget used up · 5 nothing selected · 70 a fault of our own · 130 SIGINT · 143 SIGTERM
+Exit codes:
+  0 passed · 1 failed · 2 usage or config
+  3 no verdict: too many errors, or stopped by one
+  4 budget used up · 5 nothing selected
+  70 a fault of our own · 130 SIGINT · 143 SIGTERM
 \b
-Runs are kept in .evenhand/ beside the config; EVENHAND_HOME and EVENHAND_CACHE move them.
-Nothing is sent anywhere but to the models that you name."""
+Runs are kept in .evenhand/ beside the config;
+EVENHAND_HOME and EVENHAND_CACHE move them.
+Nothing is sent anywhere but to the models that you name.
+\b
+Examples:
+  evenhand init my-evals
+  evenhand run my-evals --offline
+  evenhand view"""
 
 
 class _Verbs(click.Group):
@@ -81,7 +95,22 @@ class _Verbs(click.Group):
         names = vars(module)  # `import` is a word of Python's, so its function is called import_
         command = names.get(cmd_name) or names[f"{cmd_name}_"]
         assert isinstance(command, click.Command)  # noqa: S101 (our own table)
-        return command
+        from evenhand.cli.examples import with_examples  # noqa: PLC0415 (with a command)
+
+        return with_examples(command, cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands, without importing any of them; options, as always."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 (seldom)
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        rows = _COMMANDS.items()
+        return [
+            CompletionItem(name, help=text)
+            for name, (_, text) in rows
+            if name.startswith(incomplete)
+        ]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -116,8 +145,8 @@ def evenhand() -> None:
     """Find out whether your LLM application is good, and whether a change made it better.
 
     \b
-    evenhand init my-evals        make a small folder that runs at once
-    evenhand run my-evals         run it: prompts × models × tests
-    evenhand view                 look at it in the browser
-    evenhand show                 look at the latest run again
+    evenhand init my-evals  a small folder that runs at once
+    evenhand run my-evals   prompts × models × tests
+    evenhand view           look at it in the browser
+    evenhand show           look at the latest run again
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)

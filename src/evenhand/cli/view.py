@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.cli.completing import complete_runs
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ PORT = 15_500
 
 
 @click.command(short_help="Look at runs in the browser, on this machine alone.")
-@click.argument("run", required=False, metavar="[RUN]")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option(
     "--port", type=click.IntRange(0, 65_535), help=f"[default: {PORT}, or one that is free]"
 )

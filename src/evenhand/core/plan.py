@@ -80,6 +80,10 @@ class CallEstimate:
     cost_usd: float | None
 
 
+CALL_LIMIT_S = 60.0
+"""Seconds for one call of a user's function, where nobody says how many."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How a plan wants to be run, where the command line says nothing else.
@@ -89,6 +93,7 @@ class RunOptions:
         cache: Whether replies may come from the cache, and go to it.
         max_cost_usd: Spend no more than this.
         time_limit_s: For one call of a user's function.
+        retries: How often a call that failed is tried again, rate limits not counted; None leaves it to the engine.
         trial_limit_s: For one trial, its model and its judges; None for as long as it takes. One that takes longer is
             an error.
         run_limit_s: For all trials: those that are not settled by then are errors.
@@ -102,7 +107,8 @@ class RunOptions:
     concurrency: int | None = None
     cache: bool = True
     max_cost_usd: float | None = None
-    time_limit_s: float = 60.0
+    time_limit_s: float = CALL_LIMIT_S
+    retries: int | None = None
     trial_limit_s: float | None = None
     run_limit_s: float | None = None
     pass_rate: float = 1.0

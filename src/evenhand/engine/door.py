@@ -21,7 +21,7 @@ from evenhand import __version__
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan, look_at_size
-from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, SECONDS
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
 from evenhand.core.run import CallRecord, RunMeta
 from evenhand.engine.breadcrumbs import Word, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, unpriced
@@ -30,6 +30,7 @@ from evenhand.engine.code import CodeHost
 from evenhand.engine.limits import Limits
 from evenhand.engine.order import Tell
 from evenhand.engine.process import run_in_process
+from evenhand.engine.retry import RetryPolicy
 from evenhand.engine.runner import Ending, Note, Runner, ShowProgress
 from evenhand.engine.strays import strays_told
 from evenhand.engine.tasks import own_tasks, run_to_end
@@ -59,6 +60,7 @@ class Settings:
         cache: Whether replies may come from the cache, and go to it.
         max_cost_usd: No call is sent that could take the run past this.
         time_limit_s: For one call of a user's function.
+        retries: How often a call that failed is tried again, rate limits not counted.
         free: Nothing is paid for, whatever prices say, and no budget is needed: replies come from a script.
         anew: Of a run that is gone on with, trials in error ask again for what they were answered, and pay again.
         record: Kept in the run file, so that `resume` can build the same plan.
@@ -70,6 +72,7 @@ class Settings:
     cache: bool | None = None
     max_cost_usd: float | None = None
     time_limit_s: float | None = None
+    retries: int | None = None
     free: bool = False
     anew: bool = False
     record: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -193,7 +196,9 @@ async def _settle(
     options = plan.options
     wanted = settings.concurrency or options.concurrency
     concurrency = 1 if options.delay_s else wanted or CEILING
-    limits = Limits(concurrency, wanted or START)
+    retries = options.retries if settings.retries is None else settings.retries
+    policy = None if retries is None else RetryPolicy(attempts=retries + 1)
+    limits = Limits(concurrency, wanted or START, policy)
     cached = options.cache if settings.cache is None else settings.cache
     cache = Cache.open(cache_folder(settings.cached_in or home), note) if cached else None
     budget = Budget(_most(plan, settings), journal.spent_usd, note)
@@ -314,6 +319,7 @@ def _look_at_numbers(settings: Settings) -> None:
     CONCURRENCY.check("concurrency", settings.concurrency)
     BUDGET_USD.check("max_cost_usd", settings.max_cost_usd)
     SECONDS.check("time_limit_s", settings.time_limit_s)
+    RETRIES.check("retries", settings.retries)
 
 
 def _look_at_prices(plan: Plan, settings: Settings) -> None:

@@ -15,13 +15,14 @@ from evenhand.core.message import Task
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.documents.findings import Findings, Place, did_you_mean, problem_at
+from evenhand.documents.project import project_for
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.options import number
 from evenhand.promptfoo.template import render
 from evenhand.promptfoo.transform import split_reference
-from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing
+from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing, timed
 from evenhand.providers.paused import Paused
 
 _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
@@ -249,10 +250,11 @@ class Models:
                 place, f"prompts of provider {id_} is {prompts!r}, not a list of labels"
             )
         try:
+            limited = {**timed(id_, project_for(self._config.base).timeout_s), **settings}
             provider = create(
                 id_,
                 label=str(fields.get("label") or ""),
-                config=settings,
+                config=limited,
                 env=env,
                 base=self._config.base,
                 fill=render,

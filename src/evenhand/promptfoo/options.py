@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, cast
 
-from evenhand.core.plan import RunOptions
+from evenhand.core.plan import CALL_LIMIT_S, RunOptions
 from evenhand.core.ranges import (
     CONCURRENCY,
     MILLISECONDS,
@@ -17,6 +17,7 @@ from evenhand.core.ranges import (
     Range,
 )
 from evenhand.documents.findings import At, Findings, Place, did_you_mean
+from evenhand.documents.project import project_for
 
 _OPTIONS = frozenset(
     """
@@ -102,7 +103,10 @@ def run_options(
         limit = number(given, place, name, findings, MILLISECONDS)
         return limit / 1000 if limit else None
 
+    project = project_for(folder)
     found = RunOptions(
+        time_limit_s=project.time_limit_s or CALL_LIMIT_S,
+        retries=project.retries,
         concurrency=whole("maxConcurrency", CONCURRENCY),
         cache=options.get("cache") is not False,
         trial_limit_s=seconds("timeoutMs", "PROMPTFOO_EVAL_TIMEOUT_MS"),

@@ -155,6 +155,16 @@ def create(
     return import_module(f"evenhand.providers.{module}").make(wanted)
 
 
+_UNTIMED = ("echo", "python:", "file:")
+
+
+def timed(id: str, seconds: float | None) -> dict[str, object]:  # noqa: A002 (the word that users write)
+    """The setting that gives one attempt so many seconds; nothing for None, and for what knows no such limit."""
+    if seconds is None or id.startswith(_UNTIMED):
+        return {}
+    return {"timeout" if id.startswith("exec:") else "timeoutMs": seconds * 1000}
+
+
 _SCRIPT = re.compile(r"^[^:]*\.[cm]?[jt]s(?::[\w.$]+)?$")
 """A JavaScript file, also without `file://`."""
 

@@ -18,6 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from evenhand.authoring.dataset import Dataset
     from evenhand.authoring.expect import Expect
+    from evenhand.authoring.thresholds import Thresholds
     from evenhand.core.provider import Provider
     from evenhand.pytest_plugin.sitting import Sitting, TestTrial
 
@@ -110,9 +111,20 @@ def judge(request: pytest.FixtureRequest) -> Provider | None:
     return None
 
 
-def _project_judge(folder: Path) -> Provider | None:
-    from evenhand.authoring.project import judge_for  # noqa: PLC0415 (only for those who use it)
+def _thresholds(folder: Path) -> Thresholds:
+    from evenhand.authoring.thresholds import Thresholds  # noqa: PLC0415 (only for those who use it)
     from evenhand.core.errors import ConfigError  # noqa: PLC0415 (see above)
+    from evenhand.documents.project import project_for  # noqa: PLC0415 (see above)
+
+    try:
+        return Thresholds(project_for(folder).thresholds)
+    except ConfigError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+def _project_judge(folder: Path) -> Provider | None:
+    from evenhand.core.errors import ConfigError  # noqa: PLC0415 (see above)
+    from evenhand.documents.project import judge_for  # noqa: PLC0415 (only for those who use it)
 
     try:
         named = judge_for(folder, os.environ)
@@ -125,10 +137,12 @@ def _project_judge(folder: Path) -> Provider | None:
 
 def _provider(name: str, base: Path) -> Provider:
     from evenhand.core.errors import UsageError  # noqa: PLC0415 (only where a judge is named)
-    from evenhand.providers.catalog import create  # noqa: PLC0415 (see above)
+    from evenhand.documents.project import project_for  # noqa: PLC0415 (see above)
+    from evenhand.providers.catalog import create, timed  # noqa: PLC0415 (see above)
 
     try:
-        return create(name, env=os.environ, base=base)
+        config = timed(name, project_for(base).timeout_s)
+        return create(name, config=config, env=os.environ, base=base)
     except UsageError as error:
         pytest.fail(f"the judge: {error}", pytrace=False)
 
@@ -156,7 +170,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         cast("Provider | None", judges),
     )
     item.stash[TRIAL] = trial
-    item.stash[EXPECT] = made = Expect(trial)
+    item.stash[EXPECT] = made = Expect(trial, _thresholds(request.path.parent))
     token = present.set(trial)  # what the application under test asks by itself is this test's
     with own_process(), strays_told(warn=True):
         yield made

@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from evenhand.core.errors import AuthError, EvenhandError, Problem
 from evenhand.documents.findings import Findings, Place
 from evenhand.registry.assertions import Lend
+from evenhand.registry.auditing import Audit, audited
 from evenhand.registry.cases import read_eval
 from evenhand.registry.evidence import PROMOTIONS
-from evenhand.registry.gates import Standing, evidence_of, standing
+from evenhand.registry.gates import Standing, evidence_of, lowered, standing
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import ALIASES, GUARD, TEMPLATE, VERIFY, Library, links_out
 from evenhand.registry.markup import parsed, where_broken
 from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_prompt
 from evenhand.registry.rendering import names_in
+from evenhand.registry.runs import Runs
+from evenhand.registry.suite import hint_at_other_models
 
 ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 FILE_CONTENTS = "file_contents"
@@ -33,6 +36,7 @@ class Looked:
         problems: What is wrong.
         warnings: What is worth a look.
         standing: Whether its evidence holds; None where it cannot be said.
+        audit: What the runs say to its rows; None where nobody asked them.
     """
 
     id: str
@@ -40,6 +44,7 @@ class Looked:
     warnings: Sequence[Problem]
     standing: Standing | None
     status: str = ""
+    audit: Audit | None = None
 
     @property
     def stale(self) -> bool:
@@ -50,12 +55,16 @@ class Looked:
 
 
 def look(
-    library: Library, ids: Sequence[str] | None = None, lend: Lend | None = None
+    library: Library,
+    ids: Sequence[str] | None = None,
+    lend: Lend | None = None,
+    runs: Runs | None = None,
 ) -> list[Looked]:
     """Looks at these prompts, at all of them by default. Aliases are compared over all of them in any case.
 
     Args:
         lend: Who reads assertions of another dialect; without one they are not looked at.
+        runs: Where each row of evidence is held against its run; None for nowhere.
     """
     owners: dict[str, str] = {}
     wanted = None if ids is None else set(ids)
@@ -66,7 +75,7 @@ def look(
         _aliases(prompt, owners, findings)
         if wanted is not None and id_ not in wanted:
             continue
-        found.append(_looked(prompt, findings, lend or _unread))
+        found.append(_looked(prompt, findings, lend or _unread, runs))
     return found
 
 
@@ -74,10 +83,12 @@ def _unread(*_: object) -> None:
     """Leaves an assertion of another dialect as it is."""
 
 
-def _looked(prompt: PromptFolder, findings: Findings, lend: Lend) -> Looked:
+def _looked(prompt: PromptFolder, findings: Findings, lend: Lend, runs: Runs | None) -> Looked:
     for path in links_out(prompt.path):
         findings.problem(Place(path), LEADS_OUT, "Copy it here.")
     suite = read_eval(prompt, findings, lend)
+    if suite is not None:
+        hint_at_other_models(prompt, suite, findings)
     if prompt.template:
         _variables(prompt, findings)
         _markup(prompt, findings)
@@ -88,9 +99,11 @@ def _looked(prompt: PromptFolder, findings: Findings, lend: Lend) -> Looked:
             findings.hint(
                 Place(path), "is not run: it is no file that may be executed", f"chmod +x {path}"
             )
-    stands = None
+    stands = audit = None
     try:
-        evidence = evidence_of(prompt, suite)
+        evidence = evidence_of(prompt, suite, runs)
+        if runs is not None:
+            audit = audited(prompt, evidence, runs, findings)
         for rows in (evidence.usage, evidence.evals, evidence.promotions):
             rows.tell(findings)
         stands = standing(prompt, evidence)
@@ -100,12 +113,21 @@ def _looked(prompt: PromptFolder, findings: Findings, lend: Lend) -> Looked:
                 said = f"it was promoted without its evidence, see {PROMOTIONS}"
             place = prompt.at("status")
             findings.hint(place, f"is {prompt.meta.status}, and {said}", "; ".join(stands.missing))
+        _lowered(prompt, findings)
     except EvenhandError as error:
         findings.problem(Place(prompt.path), error.message, error.hint)
     # That a key is not set here says nothing of the prompt.
     parts = [problem for problem in findings.broken_parts if problem.slug != AuthError.slug]
     problems, warnings = _unique([*findings.problems, *parts]), sorted(findings.hints)
-    return Looked(prompt.id, problems, warnings, stands, prompt.meta.status)
+    return Looked(prompt.id, problems, warnings, stands, prompt.meta.status, audit)
+
+
+def _lowered(prompt: PromptFolder, findings: Findings) -> None:
+    """Tells what meta.yml asks for less of than gates ordinarily do: it stays in place until somebody takes it out."""
+    less = lowered(prompt.meta.promotion, "ready")
+    if less:
+        what = f"promotion asks for less than gates ordinarily do: {', '.join(less)}"
+        findings.hint(prompt.at("promotion"), what, "Leave it out once it is not needed any more.")
 
 
 def _unique(problems: Sequence[Problem]) -> list[Problem]:

@@ -30,11 +30,16 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a file, in its order, and the lines that are none."""
+    """The rows of a file, in its order, and the lines that are none.
+
+    Attributes:
+        lines: The lines of the rows.
+    """
 
     path: Path
     rows: Sequence[Row] = ()
     broken: Sequence[int] = field(default=())
+    lines: Sequence[int] = field(default=())
 
     def tell(self, findings: Findings) -> None:
         """Warns of the lines that are no rows."""
@@ -117,6 +122,7 @@ def read(path: Path) -> Rows:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
     rows: list[Row] = []
     broken: list[int] = []
+    lines: list[int] = []
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -126,6 +132,7 @@ def read(path: Path) -> Rows:
             row = None
         if isinstance(row, Mapping):
             rows.append(cast("Row", row))
+            lines.append(number)
         else:
             broken.append(number)
-    return Rows(path, rows, tuple(broken))
+    return Rows(path, rows, tuple(broken), tuple(lines))

@@ -1,63 +1,85 @@
 """Gates: what a prompt has to show before it is promoted, and whether what it has shown is still about what it is.
 
-Evidence counts for the prompt, its cases and its hooks as they are now, for the model that it is sent to, for the whole
-of its suite, and where it ended well. Everything else is history.
+Evidence counts for the prompt, its cases and its hooks as they are now, for the model that it is sent to, at its
+vendor's address, for the whole of its suite, judged by whom its files name, and where it ended well. A text that is
+sent again is the same use; a row whose run says something else is none. Everything else is history. What counts, and
+what does not, is said in each gate's line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from evenhand.core.errors import UsageError
 from evenhand.documents.findings import Findings
+from evenhand.documents.project import project_for
+from evenhand.providers.addresses import shown_host
 from evenhand.registry.cases import EvalFile, read_eval
-from evenhand.registry.content import Content, content_of
-from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, Row, Rows, number, read
+from evenhand.registry.content import content_of
+from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, Row, number, read
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import EVAL, VERIFY
 from evenhand.registry.models import model_id
-from evenhand.registry.prompt import STATUSES, PromptFolder, Status
-from evenhand.registry.usage import successful
+from evenhand.registry.prompt import STATUSES, Promotion, PromptFolder, Status
+from evenhand.registry.qualifying import Evidence, full_evals, latest_of_runs, not_an_eval, uses
+from evenhand.registry.rendering import names_in
+from evenhand.registry.runs import Runs
+from evenhand.report.words import count
 
 USES: dict[Status, int] = {"tested": 3, "ready": 10}
 
-State = Literal["current", "stale", "forced", "none"]
-"""Its evidence is about what it is now · about something else · it was promoted without · it has no need of any."""
+State = Literal["current", "stale", "forced", "waived", "none"]
+"""Its evidence is about what it is now · about something else · it was promoted without · its meta.yml asks for none ·
+it has no need of any."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """All rows of a prompt, and what they have to be about to count.
+class Gate:
+    """One thing that is asked for, and how it stands.
 
     Attributes:
-        model: The id of the model that it is sent to.
-        own_model: The one that meta.yml names; those that eval.yml names are part of the content.
+        name: `uses`, `eval`, `trials`, `interval` or `reruns`.
+        line: What was found, in words: models, judges, addresses, distinct uses and reruns among them.
     """
 
-    usage: Rows
-    evals: Rows
-    promotions: Rows
-    content: Content
-    model: str
-    own_model: str
+    name: str
+    met: bool
+    line: str
+
+    def __str__(self) -> str:
+        return f"{'✓' if self.met else '✗'} {self.name}: {self.line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether a prompt's evidence holds for the status that it has, and what is missing."""
+    """Whether a prompt's evidence holds for the status that it has, and what is missing.
+
+    Attributes:
+        gates: How each gate of that status stands; none for a draft.
+    """
 
     state: State
     missing: tuple[str, ...] = ()
+    gates: tuple[Gate, ...] = ()
 
 
-def evidence_of(prompt: PromptFolder, suite: EvalFile | None = None) -> Evidence:
+def evidence_of(
+    prompt: PromptFolder,
+    suite: EvalFile | None = None,
+    runs: Runs | None = None,
+    *,
+    must_be_here: bool = False,
+) -> Evidence:
     """A prompt's evidence.
 
     Args:
         suite: Its eval.yml, where it has been read already.
+        runs: Where rows are held against their runs.
+        must_be_here: Whether rows count only if their runs are there.
     """
+    judge = project_for(prompt.library.root).judge
     return Evidence(
         read(prompt.path / USAGE),
         read(prompt.path / EVALS),
@@ -65,6 +87,11 @@ def evidence_of(prompt: PromptFolder, suite: EvalFile | None = None) -> Evidence
         content_of(prompt, suite),
         sent_to(prompt, suite),
         model_id(prompt.meta.model),
+        prompt.meta.promotion,
+        not names_in(prompt.template),
+        model_id(judge.id) if judge else "",
+        runs,
+        must_be_here and prompt.meta.promotion.require_runs,
     )
 
 
@@ -91,27 +118,36 @@ def next_status(prompt: PromptFolder) -> Status:
     return STATUSES[place + 1]
 
 
+def gates(prompt: PromptFolder, target: Status, evidence: Evidence) -> list[Gate]:
+    """How each gate to this status stands."""
+    found = [_uses_gate(prompt, target, evidence)]
+    if target == "ready":
+        if prompt.meta.promotion.require_eval:
+            found += _eval_gates(prompt, evidence)
+        else:
+            found.append(Gate("eval", True, "none is asked for (promotion.require_eval: false)"))
+    return found
+
+
 def unmet(prompt: PromptFolder, target: Status, evidence: Evidence) -> list[str]:
     """What keeps a prompt from this status, in words; nothing for nothing."""
-    asked = prompt.meta.promotion
-    wanted = USES[target] if asked.min_uses is None else asked.min_uses
-    found = _uses(prompt, target, evidence)
-    missing: list[str] = []
-    if found < wanted:
-        kind = "verified sends" if _verified_only(prompt, target) else "successful sends"
-        line = f"{found} of {wanted} {kind} of this prompt as it is now, to {evidence.model or 'its model'}"
-        sent = sum(row.get("sent") is True for row in evidence.usage.rows)
-        if sent > found:
-            line += f" ({sent} sends in all)"
-        if _verified_only(prompt, target) and not is_hook(prompt.path / VERIFY):
-            line += (
-                "; it has no verify.sh that can be run: write one, or say 'promotion: "
-                "{require_verified: false}' in meta.yml"
-            )
-        missing.append(line)
-    if target == "ready" and asked.require_eval:
-        missing += _eval_unmet(prompt, evidence)
-    return missing
+    return [gate.line for gate in gates(prompt, target, evidence) if not gate.met]
+
+
+def lowered(asks: Promotion, target: Status) -> list[str]:
+    """Which of the ordinary gates to this status meta.yml lowers, as it is written there."""
+    found: list[str] = []
+    if asks.min_uses is not None and asks.min_uses < USES.get(target, 0):
+        found.append(f"min_uses: {asks.min_uses} (ordinarily {USES[target]})")
+    if target == "ready" and not asks.require_eval:
+        found.append("require_eval: false")
+    if target == "ready" and not asks.require_verified:
+        found.append("require_verified: false")
+    if not asks.require_runs:
+        found.append("require_runs: false")
+    if asks.addresses:
+        found.append(f"addresses: [{', '.join(asks.addresses)}]")
+    return found
 
 
 def standing(prompt: PromptFolder, evidence: Evidence) -> Standing:
@@ -119,12 +155,13 @@ def standing(prompt: PromptFolder, evidence: Evidence) -> Standing:
     status = prompt.meta.status
     if status == "draft":
         return Standing("none")
-    missing = unmet(prompt, status, evidence)
+    all_gates = tuple(gates(prompt, status, evidence))
+    missing = tuple(gate.line for gate in all_gates if not gate.met)
     if not missing:
-        return Standing("current")
-    if forced(evidence, status):
-        return Standing("forced", tuple(missing))
-    return Standing("stale", tuple(missing))
+        asks = prompt.meta.promotion
+        nothing = asks.min_uses == 0 and (status != "ready" or not asks.require_eval)
+        return Standing("waived" if nothing else "current", (), all_gates)
+    return Standing("forced" if forced(evidence, status) else "stale", missing, all_gates)
 
 
 def forced(evidence: Evidence, status: Status) -> bool:
@@ -135,69 +172,124 @@ def forced(evidence: Evidence, status: Status) -> bool:
 
 
 def latest_eval(evidence: Evidence) -> Row | None:
-    """The latest eval of the whole suite as it is now; None for none."""
-    for row in reversed(evidence.evals.rows):
-        if _counts(row, evidence):
-            return row
-    return None
+    """The latest eval that counts; None for none."""
+    return next((row for row, why in reversed(full_evals(evidence)) if not why), None)
 
 
-def _counts(row: Row, evidence: Evidence) -> bool:
-    return (
-        row.get("content") == evidence.content.whole
-        and row.get("partial") is False
-        and row.get("offline") is False
-        and row.get("model") == evidence.own_model
-    )
+def grounds(prompt: PromptFolder, target: Status, evidence: Evidence) -> list[str]:
+    """The ids of the runs that a promotion rests on."""
+    rows = uses(evidence, verified_only=_verified_only(prompt, target)).rows
+    last = latest_eval(evidence) if target == "ready" else None
+    runs = [row.get("run") for row in (*rows, *([last] if last else []))]
+    return [run for run in runs if isinstance(run, str)]
 
 
 def _verified_only(prompt: PromptFolder, target: Status) -> bool:
     return target == "ready" and prompt.meta.promotion.require_verified
 
 
-def _uses(prompt: PromptFolder, target: Status, evidence: Evidence) -> int:
-    rows = successful(evidence.usage.rows, evidence.content, evidence.model)
-    if _verified_only(prompt, target):
-        return sum(row.get("verified") is True for row in rows)
-    return sum(row.get("verified") is not False for row in rows)
+def _uses_gate(prompt: PromptFolder, target: Status, evidence: Evidence) -> Gate:
+    asks = prompt.meta.promotion
+    wanted = USES[target] if asks.min_uses is None else asks.min_uses
+    if wanted == 0:
+        return Gate("uses", True, "none are asked for (promotion.min_uses: 0)")
+    verified_only = _verified_only(prompt, target)
+    found = uses(evidence, verified_only=verified_only)
+    n = len(found.rows)
+    kind = "verified sends" if verified_only else "successful sends"
+    kind = kind if evidence.constant else f"distinct {kind}"
+    line = f"{n} of {wanted} {kind} of this prompt as it is now, to {evidence.model or 'its model'}"
+    line += _at(str(row.get("address") or "") for row in found.rows)
+    line += _answered_as(evidence.model, (row.get("model_answered") for row in found.rows))
+    if found.left_out:
+        left = ", ".join(f"{number} {why}" for why, number in found.left_out.items())
+        line += f"; not counted: {left}"
+    if n < wanted and verified_only and not is_hook(prompt.path / VERIFY):
+        line += (
+            "; it has no verify.sh that can be run: write one, or say 'promotion: "
+            "{require_verified: false}' in meta.yml"
+        )
+    return Gate("uses", n >= wanted, line)
 
 
-def _eval_unmet(prompt: PromptFolder, evidence: Evidence) -> list[str]:
-    asked = prompt.meta.promotion
+def _eval_gates(prompt: PromptFolder, evidence: Evidence) -> list[Gate]:
     if not (prompt.path / EVAL).is_file():
-        return ["there is no eval.yml"]
+        return [Gate("eval", False, "there is no eval.yml")]
     row = latest_eval(evidence)
     if row is None:
-        why = _why_not(evidence.evals.rows, evidence)
-        return [f"no eval of the whole suite as it is now{why}"]
-    missing: list[str] = []
-    if row.get("all_passed") is not True:
-        names = row.get("failed_cases")
-        failed = ", ".join(map(str, names)) if isinstance(names, list) else ""
-        missing.append(f"the latest eval is not green: {failed or 'it did not end well'}")
-    trials = number(row, "trials") or 0
-    if trials < asked.min_n:
-        missing.append(f"the latest eval had {trials:g} of {asked.min_n} trials")
-    low = number(row, "interval", 0) or 0.0
-    if low < asked.at_least:
-        missing.append(
-            f"the latest eval's pass rate is at least {low:.3f} (95 %), wanted {asked.at_least:g}"
-        )
-    return missing
+        rows = latest_of_runs(evidence.evals.rows)
+        why = " and ".join(not_an_eval(rows[-1], evidence)) if rows else ""
+        why = f" (the last one {'' if why.startswith('does') else 'was '}{why})" if why else ""
+        return [Gate("eval", False, f"no eval of the whole suite as it is now{why}")]
+    asks, green = prompt.meta.promotion, row.get("all_passed") is True
+    names = row.get("failed_cases")
+    failed = ", ".join(map(str, names)) if isinstance(names, list) else ""
+    before = _before(row, evidence)
+    red = sum(one.get("all_passed") is not True for one in before)
+    state = "green" if green else f"the latest eval is not green: {failed or 'it did not end well'}"
+    found = [Gate("eval", green, f"{state}; {_eval_words(row)}; {_reruns(len(before), red)}")]
+    if asks.min_n:
+        trials = number(row, "trials") or 0
+        what = f"the latest eval had {trials:g} of {asks.min_n} trials"
+        found.append(Gate("trials", trials >= asks.min_n, what))
+    if asks.at_least:
+        low = number(row, "interval", 0) or 0.0
+        what = f"the latest eval's pass rate is at least {low:.3f} (95 %), wanted {asks.at_least:g}"
+        found.append(Gate("interval", low >= asks.at_least, what))
+    if asks.max_reruns is not None:
+        what = f"{count(red, 'full run')} of this content before the latest one not green, at most {asks.max_reruns}"
+        found.append(Gate("reruns", red <= asks.max_reruns, what))
+    return found
 
 
-def _why_not(rows: Sequence[Row], evidence: Evidence) -> str:
-    """What the last row of evals lacks, in words."""
-    if not rows:
-        return ""
-    row = rows[-1]
-    if "content" not in row:
-        return " (the last one does not say what of)"
-    reasons = {
-        "of an earlier version": row.get("content") != evidence.content.whole,
-        "partial": row.get("partial") is not False,
-        "answered from offline.jsonl": row.get("offline") is not False,
-        "with another model": row.get("model") != evidence.own_model,
-    }
-    said = ", ".join(reason for reason, holds in reasons.items() if holds)
-    return f" (the last one was {said})" if said else ""
+def _before(row: Row, evidence: Evidence) -> list[Row]:
+    """The full evals of this content before this one, whether they count or not."""
+    rows = [one for one, _ in full_evals(evidence)]
+    return rows[: next(place for place, one in enumerate(rows) if one is row)]
+
+
+def _reruns(before: int, red: int) -> str:
+    if not before:
+        return "the first full run of this content"
+    return f"full run {before + 1} of this content, {red} of those before it not green"
+
+
+def _eval_words(row: Row) -> str:
+    """Who answered an eval, who judged it, and where."""
+    given = row.get("addresses")
+    places = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+
+    def at(model: str) -> str:
+        where = places.get(model)
+        return _at(map(str, cast("list[object]", where))) if isinstance(where, list) else ""
+
+    models = row.get("models")
+    answered = [str(m) for m in models] if isinstance(models, list) else []
+    judges = row.get("judges")
+    judged = [str(j) for j in judges] if isinstance(judges, list) else []
+    n, passed = number(row, "trials") or 0, number(row, "trials_passed") or 0
+    words = f"{passed:g} of {n:g} trials passed"
+    if answered:
+        words += f"; answered by {', '.join(m + at(m) for m in answered)}"
+    if judged:
+        words += f"; judged by {', '.join(j + at(j) for j in judged)}"
+        by = row.get("judge_named_by")
+        named = row.get("judge") in judged and isinstance(by, str) and by
+        words += f" ({by})" if named else ""
+    return words
+
+
+def _at(addresses: object) -> str:
+    hosts = dict.fromkeys(shown_host(one) for one in cast("Sequence[str]", addresses) if one)
+    return f" at {', '.join(hosts)}" if hosts else ""
+
+
+def _answered_as(model: str, names: object) -> str:
+    """The names that answers gave themselves, where they are not the model's that was asked."""
+    asked = model.rpartition(":")[2]
+    others = dict.fromkeys(
+        name
+        for name in cast("Sequence[object]", names)
+        if isinstance(name, str) and name and not name.startswith(asked)
+    )
+    return f", answered as {', '.join(others)}" if others else ""

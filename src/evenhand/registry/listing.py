@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evenhand.documents.findings import Findings
 from evenhand.registry.evidence import USAGE, Row, read
 from evenhand.registry.gates import (
+    Gate,
     Standing,
     evidence_of,
+    gates,
     latest_eval,
+    lowered,
     next_status,
     standing,
-    unmet,
 )
 from evenhand.registry.library import Library
 from evenhand.registry.outcome import trigger_words
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
+from evenhand.registry.runs import Runs
 from evenhand.registry.usage import usage_of
 from evenhand.report.words import count
+from evenhand.store.catalogue import home_for
 
 HEADS = ("id", "status", "version", "sent", "verified", "evidence", "title")
 
@@ -30,8 +34,9 @@ class Listed:
     """One prompt in the list.
 
     Attributes:
-        evidence: `current`, `stale`, `forced`, `none`; `unreadable` where its files cannot be read.
+        evidence: `current`, `stale`, `forced`, `waived`, `none`; `unreadable` where its files cannot be read.
         missing: What its evidence lacks.
+        lowered: Which gates meta.yml lowers.
     """
 
     id: str
@@ -43,6 +48,7 @@ class Listed:
     verified: int
     evidence: str
     missing: Sequence[str]
+    lowered: Sequence[str] = ()
 
     @property
     def is_stale(self) -> bool:
@@ -69,7 +75,10 @@ def _listed(library: Library, id: str) -> Listed:  # noqa: A002 (as users write 
     state = "unreadable" if findings.problems else stands.state
     meta, missing = prompt.meta, stands.missing
     counts = (usage.sent, usage.verified)
-    return Listed(id, meta.status, meta.version, meta.title, meta.tags, *counts, state, missing)
+    less = lowered(meta.promotion, meta.status) if meta.status != "draft" else ()
+    return Listed(
+        id, meta.status, meta.version, meta.title, meta.tags, *counts, state, missing, less
+    )
 
 
 def table(rows: Sequence[Listed]) -> list[str]:
@@ -87,6 +96,7 @@ def table(rows: Sequence[Listed]) -> list[str]:
     )
     stale = [row.id for row in rows if row.is_stale]
     lines += ["", f"{count(len(rows), 'prompt')}: {counts}"]
+    lines += [f"{row.id} asks for less: {', '.join(row.lowered)}" for row in rows if row.lowered]
     if stale:
         lines.append(f"ready, and not on the evidence that there is: {', '.join(stale)}")
         lines.append(f"\nnext: evenhand run prompts/{stale[0]}")
@@ -100,7 +110,7 @@ def _cells(row: Listed) -> tuple[str, ...]:
 
 def described(prompt: PromptFolder) -> dict[str, Any]:
     """All that is known of a prompt."""
-    evidence = evidence_of(prompt)
+    evidence = evidence_of(prompt, runs=Runs(home_for(prompt.library.root)))
     stands = standing(prompt, evidence)
     meta = prompt.meta
     row = latest_eval(evidence)
@@ -123,8 +133,11 @@ def described(prompt: PromptFolder) -> dict[str, Any]:
         "examples": prompt.examples(),
         "content": evidence.content.whole,
         "usage": asdict(usage_of(evidence.usage.rows)),
+        "loaded": evidence.content.loaded,
         "evidence": stands.state,
         "missing": stands.missing,
+        "gates": [asdict(gate) for gate in stands.gates],
+        "lowered": lowered(meta.promotion, "ready"),
         "latest_eval": row,
         "last_eval": last,
         "broken_lines": {
@@ -135,7 +148,14 @@ def described(prompt: PromptFolder) -> dict[str, Any]:
     }
     if meta.status != STATUSES[-1]:
         target = next_status(prompt)
-        said["next"] = {"status": target, "missing": unmet(prompt, target, evidence)}
+        here = replace(evidence, must_be_here=meta.promotion.require_runs)
+        ahead = gates(prompt, target, here)
+        missing = [gate.line for gate in ahead if not gate.met]
+        said["next"] = {
+            "status": target,
+            "missing": missing,
+            "gates": [asdict(gate) for gate in ahead],
+        }
     return said
 
 
@@ -163,7 +183,11 @@ def description_lines(said: Mapping[str, Any]) -> list[str]:
     if medians:
         lines.append(f"  medians: {', '.join(medians)}")
     lines.append(f"evidence: {said['evidence']}")
-    lines += [f"  {line}" for line in said["missing"]]
+    lines += [f"  {Gate(**gate)}" for gate in said["gates"]]
+    if said["lowered"]:
+        lines.append(f"meta.yml asks for less: {', '.join(said['lowered'])}")
+    if said["loaded"]:
+        lines.append(f"counts with it: {', '.join(said['loaded'])}")
     if said["last_eval"]:
         lines.append(f"last eval: {_eval_line(said['last_eval'])}")
     for name, broken in said["broken_lines"].items():
@@ -173,7 +197,7 @@ def description_lines(said: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"to be {said['next']['status']}: {'all is there' if not missing else 'missing'}"
         )
-        lines += [f"  {line}" for line in missing]
+        lines += [f"  {Gate(**gate)}" for gate in said["next"]["gates"]]
     return lines
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
-from evenhand.providers.catalog import create
+from evenhand.documents.project import project_for
+from evenhand.providers.catalog import create, timed
 
 Prices = Mapping[str, Mapping[str, float]]
 """Of models, by id: `cost`, or `inputCost` and `outputCost`, in dollars per token."""
@@ -17,7 +18,6 @@ _BARE = (
     (re.compile(r"claude-[\w.@-]+"), "anthropic"),
     (re.compile(r"(gpt-|o\d|chatgpt-)[\w.-]*"), "openai"),
 )
-_UNTIMED = ("echo", "python:", "file:")
 
 
 def model_id(name: str) -> str:
@@ -33,11 +33,12 @@ class Models:
 
     Args:
         env: The environment: keys and addresses.
-        base: The folder that paths in ids start from.
+        base: The folder that paths in ids start from; its project says how long an attempt may take, by default.
         prices: What models cost, by id, in the words of a provider's config.
     """
 
     def __init__(self, env: Mapping[str, str], base: Path, prices: Prices | None = None) -> None:
+        self._timeout_s = project_for(base).timeout_s
         self.env = env
         self.prices = dict(prices or {})
         self._base = base
@@ -63,9 +64,8 @@ class Models:
         return None
 
     def _create(self, id: str, timeout_s: float | None) -> Provider:  # noqa: A002 (the word that users write)
-        config: dict[str, object] = {**self.prices.get(id, {})}
-        if timeout_s is not None and not id.startswith(_UNTIMED):
-            config["timeout" if id.startswith("exec:") else "timeoutMs"] = timeout_s * 1000
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        config: dict[str, object] = {**self.prices.get(id, {}), **timed(id, limit_s)}
         return create(id, config=config, env=self.env, base=self._base)
 
     @property

@@ -2,49 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evenhand import __version__
+from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
-from evenhand.core.run import TrialResult
+from evenhand.core.run import CallRecord, TrialResult
+from evenhand.providers.addresses import origin
 from evenhand.registry.content import Content
 from evenhand.registry.evidence import EVALS, Row, append, now, number
-from evenhand.registry.models import model_id
 from evenhand.registry.prompt import PromptFolder
 from evenhand.report.rates import share_row
 from evenhand.report.triggers import Found, found_by_triggers
 from evenhand.stats.tallies import Tally, counted, rate_of
 from evenhand.store.runfile import RunFile
+from evenhand.store.sealing import digest_of
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a run was asked of one prompt.
+    """What a run was asked of one prompt, as the run's file keeps it.
 
     Attributes:
+        id: The prompt's.
         content: What the prompt was when the run began.
         columns: The indices of its variants.
+        model: The id of the model that meta.yml names; empty for none.
         models: The ids of the models that answered.
+        judge: The id of who judges by default; empty where nobody is needed.
+        judge_named_by: Who named that judge; see `judging`.
         partial: Whether it was less than the whole suite, or not as it is written.
         offline: Whether the answers were scripted.
         pass_rate: The share of trials that has to pass.
     """
 
-    prompt: PromptFolder
+    id: str
+    version: str
     content: Content
     columns: tuple[int, ...]
+    model: str
     models: tuple[str, ...]
+    judge: str
+    judge_named_by: str
     partial: bool
     offline: bool
     pass_rate: float
 
+    def record(self) -> dict[str, Any]:
+        """For the run's file."""
+        return {
+            "id": self.id,
+            "version": self.version,
+            "content": self.content.whole,
+            "hashes": [self.content.prompt, self.content.cases, self.content.hooks],
+            "columns": list(self.columns),
+            "model": self.model,
+            "models": list(self.models),
+            "judge": self.judge,
+            "judge_named_by": self.judge_named_by,
+            "partial": self.partial,
+            "offline": self.offline,
+            "pass_rate": self.pass_rate,
+        }
+
+    @staticmethod
+    def read(said: Mapping[str, Any]) -> Asked | None:
+        """What a run's file says; None where an earlier version wrote it, which did not keep all of it."""
+        try:
+            return Asked(
+                said["id"],
+                said["version"],
+                Content(*said["hashes"]),
+                tuple(said["columns"]),
+                said["model"],
+                tuple(said["models"]),
+                said["judge"],
+                said["judge_named_by"],
+                said["partial"],
+                said["offline"],
+                said["pass_rate"],
+            )
+        except (KeyError, TypeError):
+            return None
+
 
 @dataclass(slots=True)
 class _Seen:
-    """What the trials of one prompt come to so far."""
+    """What the trials of one prompt come to so far.
+
+    Attributes:
+        judges: The judges that were asked, by the journal of calls.
+        named_judges: Those that outcomes name; for judges whose calls cost nothing, and are not in the journal.
+    """
 
     cases: dict[str, Tally] = field(default_factory=dict[str, Tally])
     not_applicable: int = 0
@@ -54,6 +106,9 @@ class _Seen:
     tokens_in: int = 0
     tokens_out: int = 0
     judges: dict[str, None] = field(default_factory=dict[str, None])
+    named_judges: dict[str, None] = field(default_factory=dict[str, None])
+    asked_at: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+    answered: dict[str, None] = field(default_factory=dict[str, None])
     reasons: dict[str, str] = field(default_factory=dict[str, str])
     triggers: Found | None = None
 
@@ -71,37 +126,74 @@ class _Seen:
         self.tokens_in += trial.tokens_in or 0
         self.tokens_out += trial.tokens_out or 0
         judges = (outcome.metadata.get("judge") for outcome in trial.outcomes)
-        self.judges.update(dict.fromkeys(judge for judge in judges if isinstance(judge, str)))
+        self.named_judges.update(dict.fromkeys(judge for judge in judges if isinstance(judge, str)))
+
+    def add_call(self, call: CallRecord) -> None:
+        """Who was asked, where, and what the answer called itself."""
+        start = call.start
+        self.asked_at.setdefault(start.provider, {})[address_in(start.identity)] = None
+        if start.role == "judge":
+            self.judges[start.provider] = None
+        elif call.end is not None and call.end.model:
+            self.answered[call.end.model] = None
 
 
-def keep(run: Path, asked: Sequence[Asked]) -> list[str]:
+def address_in(identity: bytes) -> str:
+    """Where a journaled request was sent, as scheme, host and port; empty for what has no address."""
+    try:
+        said = decode(identity)
+    except ValueError:
+        return ""
+    url = cast("Mapping[str, object]", said).get("url") if isinstance(said, Mapping) else None
+    return origin(url) if isinstance(url, str) else ""
+
+
+def rows_of(run: RunFile) -> list[tuple[Asked, dict[str, Any]]]:
+    """The rows of evidence that a run comes to, prompt by prompt; none of a run that an earlier version made."""
+    given = run.meta.config.get("prompts")
+    asked = [Asked.read(one) for one in given] if isinstance(given, list) else []
+    known = [one for one in asked if one is not None]
+    seen = {one.id: _Seen() for one in known}
+    of = {column: seen[one.id] for one in known for column in one.columns}
+    if not known:
+        return []
+    columns: dict[int, int] = {}
+    for trial in run.trials():
+        columns[trial.index] = trial.variant
+        of[trial.variant].add(trial)
+    for call in run.calls():
+        if call.start.trial in columns:
+            of[columns[call.start.trial]].add_call(call)
+    for found in found_by_triggers(run):
+        of[found.variant].triggers = found
+    bound = {"run": run.meta.id, "run_digest": digest_of(run)}
+    return [(one, {**_row(one, seen[one.id]), **bound}) for one in known]
+
+
+def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
     """Appends a row of evidence for each prompt, and says so, a line each.
 
     Args:
         run: The file of a run that has settled all its trials.
-        asked: What it was asked, prompt by prompt.
+        prompts: Those that it was about, by id.
     """
-    tallies = [_Seen() for _ in asked]
-    of = {column: tally for a, tally in zip(asked, tallies, strict=True) for column in a.columns}
     with RunFile.open(run) as file:
-        for trial in file.trials():
-            of[trial.variant].add(trial)
-        for found in found_by_triggers(file):
-            of[found.variant].triggers = found
-        id_ = file.meta.id
+        rows = rows_of(file)
     told: list[str] = []
-    for one, tally in zip(asked, tallies, strict=True):
-        row = _row(one, tally, id_)
-        line = _told(one, row)
+    if not rows:
+        told.append("no evidence is kept of this run: an earlier version of Evenhand began it")
+    for asked, row in rows:
+        folder = prompts[asked.id].path
+        line = _told(asked, row, folder)
         try:
-            append(one.prompt.path / EVALS, row)
+            append(folder / EVALS, {"ts": now(), **row, "evenhand": __version__})
         except StoreError as error:  # the run itself is kept: it is no reason to show nothing of it
             line = f"{line}, but {error.message}"
         told.append(line)
     return told
 
 
-def _row(asked: Asked, seen: _Seen, run: str) -> dict[str, Any]:
+def _row(asked: Asked, seen: _Seen) -> dict[str, Any]:
     # A name has a reason where one of its trials failed, or is in error.
     passed = [name for name, tally in seen.cases.items() if tally.n and name not in seen.reasons]
     errors = sum(tally.errors for tally in seen.cases.values())
@@ -109,21 +201,24 @@ def _row(asked: Asked, seen: _Seen, run: str) -> dict[str, Any]:
     least = rate["rate_least"]
     green = least is not None and least >= asked.pass_rate - 1e-9
     row: dict[str, Any] = {
-        "ts": now(),
         "all_passed": green and not errors,
         "total": len(seen.cases),
         "passed": len(passed),
         "failed_cases": list(seen.reasons),
         # What follows says what it is evidence of.
-        "run": run,
+        "prompt": asked.id,
         "content": asked.content.whole,
         "prompt_hash": asked.content.prompt,
         "cases_hash": asked.content.cases,
         "hooks_hash": asked.content.hooks,
-        "version": asked.prompt.meta.version,
-        "model": model_id(asked.prompt.meta.model),
+        "version": asked.version,
+        "model": asked.model,
         "models": list(asked.models),
-        "judges": list(seen.judges),
+        "answered": sorted(seen.answered),
+        "judges": sorted(seen.judges or seen.named_judges),
+        "judge": asked.judge,
+        "judge_named_by": asked.judge_named_by,
+        "addresses": {model: sorted(places) for model, places in sorted(seen.asked_at.items())},
         "partial": asked.partial,
         "offline": asked.offline,
         "trials": sum(tally.passed + tally.failed for tally in seen.cases.values()),
@@ -140,7 +235,6 @@ def _row(asked: Asked, seen: _Seen, run: str) -> dict[str, Any]:
         "cost_usd": seen.cost_usd,
         "tokens_in": seen.tokens_in,
         "tokens_out": seen.tokens_out,
-        "evenhand": __version__,
     }
     if seen.triggers is not None:
         found = seen.triggers
@@ -169,11 +263,11 @@ def _rate(row: Row, name: str) -> str:
     return "unknown" if least is None or most is None else f"{least:.2f}–{most:.2f}"
 
 
-def _told(asked: Asked, row: dict[str, Any]) -> str:
-    line = f"{asked.prompt.id}: {row['passed']} of {row['total']} cases passed"
+def _told(asked: Asked, row: dict[str, Any], folder: Path) -> str:
+    line = f"{asked.id}: {row['passed']} of {row['total']} cases passed"
     line = " · ".join([line, *trigger_words(row)])
     why = [
         word for word, holds in (("partial", asked.partial), ("offline", asked.offline)) if holds
     ]
     gates = f"{' and '.join(why)}, so that no gate counts it" if why else "kept"
-    return f"{line} · {asked.prompt.path.name}/{EVALS}: {gates}"
+    return f"{line} · {folder.name}/{EVALS}: {gates}"

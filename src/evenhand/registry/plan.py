@@ -14,6 +14,7 @@ from evenhand.core.errors import NothingSelected, Problem
 from evenhand.core.expect import share_passed
 from evenhand.core.message import Prompt
 from evenhand.core.plan import (
+    CALL_LIMIT_S,
     CallEstimate,
     RunOptions,
     Selection,
@@ -23,6 +24,7 @@ from evenhand.core.plan import (
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings, Place
+from evenhand.documents.project import project_for
 from evenhand.registry.assertions import Lend
 from evenhand.registry.cases import EvalCase, EvalFile, chosen, read_eval
 from evenhand.registry.library import EVAL, GUARD, VERIFY, Library
@@ -94,7 +96,13 @@ class RegistryPlan:
     def options(self) -> RunOptions:
         """How it wants to be run. Once it has, each prompt's evidence has a row more."""
         rate = min((suite.eval.pass_rate for suite in self.suites), default=1.0)
-        return RunOptions(pass_rate=rate, closing=self._close)
+        project = project_for(self.library.root)
+        return RunOptions(
+            pass_rate=rate,
+            closing=self._close,
+            time_limit_s=project.time_limit_s or CALL_LIMIT_S,
+            retries=project.retries,
+        )
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -102,13 +110,10 @@ class RegistryPlan:
         return {
             "prompts": [
                 {
-                    "id": suite.prompt.id,
-                    "version": suite.prompt.meta.version,
+                    **self._asked(suite).record(),
                     "status": suite.prompt.meta.status,
-                    "content": suite.content.whole,
                     "cases": [case.name for case in suite.cases],
                     "queries": len(suite.queries),
-                    "partial": suite.partial,
                 }
                 for suite in self.suites
             ]
@@ -208,22 +213,25 @@ class RegistryPlan:
             verify=folder / VERIFY if case.hooks else None,
         )
 
+    def _asked(self, suite: Suite) -> Asked:
+        return Asked(
+            id=suite.prompt.id,
+            version=suite.prompt.meta.version,
+            content=suite.content,
+            columns=tuple(variant.index for variant in suite.variants),
+            model=model_id(suite.prompt.meta.model),
+            models=tuple(dict.fromkeys(model_id(case.model) for case in suite.cases)),
+            judge=suite.default_judge.id,
+            judge_named_by=suite.default_judge.named_by,
+            partial=suite.partial
+            or bool(self.variables)
+            or self._repeats(suite.eval) < suite.eval.repeats,
+            offline=self.offline,
+            pass_rate=suite.eval.pass_rate,
+        )
+
     def _close(self, run: Path) -> None:
-        asked = [
-            Asked(
-                suite.prompt,
-                suite.content,
-                tuple(variant.index for variant in suite.variants),
-                tuple(dict.fromkeys(model_id(case.model) for case in suite.cases)),
-                suite.partial
-                or bool(self.variables)
-                or self._repeats(suite.eval) < suite.eval.repeats,
-                self.offline,
-                suite.eval.pass_rate,
-            )
-            for suite in self.suites
-        ]
-        self.told[:] = keep(run, asked)
+        self.told[:] = keep(run, {suite.prompt.id: suite.prompt for suite in self.suites})
 
 
 def load(
@@ -258,6 +266,8 @@ def load(
     environment = os.environ if env is None else env
     findings = Findings()
     models = Models(environment, library.root)
+    named = project_for(library.root).judge
+    judge = named.id if named else ""
     suites: list[Suite] = []
     for id_ in ids:
         path = library.folder(id_) / EVAL
@@ -274,7 +284,7 @@ def load(
             if models.prices.setdefault(model, price) != price:
                 what = f"the price of {model} is another one in a prompt before"
                 findings.problem(Place(path), what, "Several prompts run together share it.")
-        suites.append(suite_of(prompt, found, models, environment, findings))
+        suites.append(suite_of(prompt, found, models, environment, findings, judge))
     if findings.problems:
         raise findings.error()
     if case and not any(c.name == case for suite in suites for c in suite.cases):

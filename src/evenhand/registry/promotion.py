@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from evenhand.core.errors import UsageError
 from evenhand.registry.evidence import PROMOTIONS, append, now
-from evenhand.registry.gates import evidence_of, next_status, unmet
+from evenhand.registry.gates import Gate, evidence_of, gates, grounds, lowered, next_status
 from evenhand.registry.prompt import PromptFolder, Status
+from evenhand.registry.runs import Runs
 from evenhand.registry.starting import bumped
+from evenhand.store.catalogue import home_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,13 @@ class Promoted:
         target: The status that was asked for.
         missing: What its evidence lacks.
         done: Whether it has that status now.
+        gates: How each gate stood.
     """
 
     target: Status
     missing: tuple[str, ...]
     done: bool
+    gates: tuple[Gate, ...] = ()
 
 
 def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> Promoted:
@@ -43,10 +47,12 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
             "--force needs a reason",
             hint=f"Write --reason '…': it is kept in {prompt.path.name}/{PROMOTIONS}.",
         )
-    evidence = evidence_of(prompt)
-    missing = tuple(unmet(prompt, target, evidence))
+    runs = Runs(home_for(prompt.library.root))
+    evidence = evidence_of(prompt, runs=runs, must_be_here=True)
+    found = tuple(gates(prompt, target, evidence))
+    missing = tuple(gate.line for gate in found if not gate.met)
     if missing and not force:
-        return Promoted(target, missing, done=False)
+        return Promoted(target, missing, done=False, gates=found)
     row = {
         "ts": now(),
         "from": prompt.meta.status,
@@ -54,14 +60,18 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
         "forced": bool(missing),
         "reason": reason.strip() or None,
         "unmet": list(missing),
+        "gates": [str(gate) for gate in found],
+        "lowered": lowered(prompt.meta.promotion, target),
+        "runs": grounds(prompt, target, evidence),
         "content": evidence.content.whole,
+        "template": prompt.template,
         "model": evidence.model,
         "version": prompt.meta.version,
         "by": _who(),
     }
     append(prompt.path / PROMOTIONS, row)  # first: a promotion without its row would leave no trace
     bumped(prompt, status=target)
-    return Promoted(target, missing, done=True)
+    return Promoted(target, missing, done=True, gates=found)
 
 
 def _who() -> str:

@@ -65,6 +65,10 @@ class Promotion:
         require_verified: Whether a send must have been verified by verify.sh to count for `ready`.
         min_n: Trials that the eval must have had.
         at_least: What the lower end of the eval's interval must reach, from 0 to 1.
+        max_reruns: How many full evals of the same content that were not green may come before the green one; None for
+            any number, which is told.
+        require_runs: Whether the run of a row has to be on the machine that promotes, and to agree with it.
+        addresses: Servers that count beside the vendor's own: a gateway, say.
     """
 
     min_uses: int | None = None
@@ -72,6 +76,9 @@ class Promotion:
     require_verified: bool = True
     min_n: int = 0
     at_least: float = 0.0
+    max_reruns: int | None = None
+    require_runs: bool = True
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,15 +282,14 @@ def _text(said: Mapping[str, Any], name: str, document: Document, findings: Find
 
 
 def _texts(
-    said: Mapping[str, Any], name: str, document: Document, findings: Findings
+    said: Mapping[str, Any], name: str, document: Document, findings: Findings, *around: str
 ) -> tuple[str, ...]:
     value = said.get(name)
     if value is None:
         return ()
     if not isinstance(value, list):
-        findings.problem(
-            document.at(name), f"{name} is {value!r}, not a list", f"{name}: [one, two]"
-        )
+        place = document.at(*around, name)
+        findings.problem(place, f"{name} is {value!r}, not a list", f"{name}: [one, two]")
         return ()
     found: list[str] = []
     for i, item in enumerate(cast("list[object]", value)):
@@ -292,7 +298,8 @@ def _texts(
         elif name == "tags" and isinstance(item, (int, float)):
             found.append(str(item))
         else:
-            findings.problem(document.at(name, i), f"an item of {name} is {item!r}, not a text")
+            place = document.at(*around, name, i)
+            findings.problem(place, f"an item of {name} is {item!r}, not a text")
     return tuple(found)
 
 
@@ -336,6 +343,8 @@ def _promotion(given: object, document: Document, findings: Findings) -> Promoti
         "require_verified": (bool,),
         "min_n": (int,),
         "at_least": (int, float),
+        "max_reruns": (int,),
+        "require_runs": (bool,),
     }
     if not isinstance(given, Mapping):
         findings.problem(
@@ -345,9 +354,12 @@ def _promotion(given: object, document: Document, findings: Findings) -> Promoti
     found: dict[str, Any] = {}
     for name, value in cast("Mapping[str, Any]", given).items():
         place = document.at("promotion", name)
-        if name not in kinds:
+        if name == "addresses":
+            said = cast("Mapping[str, Any]", given)
+            found[name] = _texts(said, name, document, findings, "promotion")
+        elif name not in kinds:
             what = f"unknown key '{name}' of promotion is not used"
-            findings.hint(place, what, did_you_mean(name, kinds))
+            findings.hint(place, what, did_you_mean(name, (*kinds, "addresses")))
         elif type(value) not in kinds[name] or (not isinstance(value, bool) and value < 0):
             findings.problem(place, f"{name} is {value!r}", f"It wants {_kind(kinds[name])}.")
         elif name == "at_least" and value > 1:

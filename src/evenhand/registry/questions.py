@@ -116,8 +116,8 @@ class Verified:
             file.write_text(text_of(output), "utf-8", "surrogatepass", newline="")
             env = {**hook_env(self.prompt, self.case, self.values), "EVA_OUTPUT_FILE": str(file)}
             ran = await run_hook(self.path, env, self.limit_s)
-        said = (ran.complaint or ran.said).strip()[-500:]
-        return check(not ran.code, f"exit {ran.code}" + (f": {said}" if said else ""))
+        said = (ran.complaint or ran.said).strip()[-1000:]
+        return check(not ran.code, f"exit {ran.code}" + (f": {said}" if said else ""), said=said)
 
     def __str__(self) -> str:
         return self.path.name

@@ -66,3 +66,9 @@ def vars_hash(values: Mapping[str, object]) -> str:
         return NOTHING
     lines = "".join(f"{name}={as_text(values[name])}\n" for name in sorted(values))
     return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def text_hash(text: str) -> str:
+    """The first 12 hex digits of the SHA-256 of a text without white space and case: they make no other use of it."""
+    plain = "".join(text.casefold().split())
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:12]

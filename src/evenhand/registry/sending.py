@@ -1,41 +1,47 @@
 """Renders a prompt, and sends it: guard.sh, the model, verify.sh, and a row of usage for each time.
 
 How this works: a send is a plan of one trial, so that it is retried, priced and limited like any other call. Its run is
-kept nowhere: what is kept of it is the row, and the answer is with whoever asked. Nothing comes from the cache: a row
-is evidence of a use.
+kept apart from those of evals, in `sends/` of the folder that keeps runs, and the row is bound to it: what the row says
+can be looked up. Nothing comes from the cache: a row is evidence of a use.
 """
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import CodeError, Problem, UsageError
-from evenhand.core.expect import Trial
-from evenhand.core.message import Message, Prompt, Reply
+from evenhand.core.errors import Problem, UsageError
+from evenhand.core.expect import Expectation, Trial
+from evenhand.core.message import Message, Prompt
 from evenhand.core.plan import CallEstimate, RunOptions, Step
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import shown_path
+from evenhand.documents.project import project_for
 from evenhand.engine.door import Settings, run, waited_for
 from evenhand.registry.content import Content, content_of
 from evenhand.registry.counting import words
 from evenhand.registry.evidence import USAGE, append, now
-from evenhand.registry.hooks import guarded, hook_env, is_hook, run_hook
+from evenhand.registry.hooks import guarded, is_hook
 from evenhand.registry.library import GUARD, TEMPLATE, VERIFY
 from evenhand.registry.models import Models
+from evenhand.registry.outcome import address_in
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.rendering import merged, render, vars_hash
+from evenhand.registry.questions import Verified
+from evenhand.registry.rendering import merged, render, text_hash, vars_hash
+from evenhand.store.catalogue import home_for
 from evenhand.store.runfile import RunFile
+from evenhand.store.sealing import digest_of
 
 FAILED = 1
+SENDS = "sends"
+"""The folder, in the one that keeps runs, with those of sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +104,17 @@ def rendered(
 
 def log_dry(given: Rendered) -> None:
     """Keeps that a prompt was rendered and not sent."""
-    content = content_of(given.prompt)
-    append(given.prompt.path / USAGE, _row(given, content, sent=False))
+    row = {
+        "ts": now(),
+        **_about(given, content_of(given.prompt)),
+        "sent": False,
+        "exit_code": 0,
+        "verified": None,
+        "duration_ms": round((time.perf_counter() - given.started) * 1000),
+        "prompt_words": words(given.text),
+        "output_words": 0,
+    }
+    append(given.prompt.path / USAGE, row)
 
 
 def send(
@@ -116,54 +131,69 @@ def send(
     Args:
         model: The model's id.
         env: The environment: keys and addresses.
-        tell: Given the answer as soon as it is there, before verify.sh has seen it.
+        tell: Given the answer, where there is one.
         offline: Whether the answer is scripted, so that no gate counts it.
 
     Raises:
         UsageError: Nobody knows the model.
-        StoreError: The row cannot be kept.
+        StoreError: The run or the row cannot be kept.
     """
     prompt = given.prompt
     content = content_of(prompt)  # as it is now, whatever happens to its files meanwhile
     provider = Models(env, prompt.library.root)(model, timeout_s)
-    plan = _Sending(given, provider)
-    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
-        finished = run(plan, Settings(home=Path(folder), cache=False))
-        with RunFile.open(finished.path) as file:
-            trial = file.trial(0)
-    output = plan.reply.text if plan.reply is not None else None
-    verified, complaint = None, ""
-    if output is not None:
-        if tell is not None:
-            tell(output)
-        verified, complaint = _verified(given, output)
+    plan = _Sending(given, provider, content, offline)
+    home = home_for(prompt.library.root) / SENDS
+    finished = run(plan, Settings(home=home, cache=False))
+    with RunFile.open(finished.path) as file:
+        trial = file.trial(0)
+        kept = row_of(file)
+    output = trial.output if trial is not None and kept["exit_code"] == 0 else None
+    verified, complaint = _verdict(trial)
     error = "" if output is not None else _why(trial, finished.ending.message)
-    row = _row(given, content, sent=True)
-    row.update(
-        exit_code=0 if output is not None else FAILED,
-        verified=verified,
-        output_words=words(output or ""),
-        model=provider.id,
-        offline=offline,
-        **_spent(plan.reply, trial),
-    )
+    row = {
+        "ts": now(),
+        **kept,
+        "duration_ms": round((time.perf_counter() - given.started) * 1000),
+        "prompt_words": words(given.text),
+        "output_words": words(output or ""),
+    }
     if error:
         row["error"] = error[:500]
     append(prompt.path / USAGE, row)
+    if output is not None and tell is not None:
+        tell(output)
     return Sent(output, error, verified, complaint, row)
 
 
-def _row(given: Rendered, content: Content, *, sent: bool) -> dict[str, Any]:
+def row_of(run: RunFile) -> dict[str, Any]:
+    """What the run of a send says of it, as its row has it: all but times and numbers of words."""
+    said, trial = run.meta.config.get("send"), run.trial(0)
+    if not isinstance(said, Mapping):
+        return {}
+    calls = [call for call in run.calls() if call.end is not None and not call.end.error]
+    answered = trial is not None and isinstance(trial.output, str)
     return {
-        "ts": now(),
+        **cast("Mapping[str, Any]", said),
+        "sent": True,
+        "exit_code": 0 if answered else FAILED,
+        "verified": _verdict(trial)[0] if answered else None,
+        "model_answered": next((c.end.model or None for c in calls if c.end), None),
+        "address": next((address_in(call.start.identity) for call in calls), ""),
+        "tokens_in": trial.tokens_in if trial else None,
+        "tokens_out": trial.tokens_out if trial else None,
+        "cost_usd": trial.cost_usd if trial else None,
+        "run": run.meta.id,
+        "run_digest": digest_of(run),
+    }
+
+
+def _about(given: Rendered, content: Content) -> dict[str, Any]:
+    """What a row of usage is about."""
+    return {
+        "prompt": given.prompt.id,
         "case": given.case or None,
         "vars_hash": vars_hash(given.values),
-        "sent": sent,
-        "exit_code": 0,
-        "verified": None,
-        "duration_ms": round((time.perf_counter() - given.started) * 1000),
-        "prompt_words": words(given.text),
-        "output_words": 0,
+        "text_hash": text_hash(given.text),
         "content": content.sent,
         "prompt_hash": content.prompt,
         "hooks_hash": content.hooks,
@@ -171,39 +201,24 @@ def _row(given: Rendered, content: Content, *, sent: bool) -> dict[str, Any]:
     }
 
 
-def _spent(reply: Reply | None, trial: TrialResult | None) -> dict[str, Any]:
-    return {
-        "model_answered": reply.model or None if reply else None,
-        "tokens_in": trial.tokens_in if trial else None,
-        "tokens_out": trial.tokens_out if trial else None,
-        "cost_usd": trial.cost_usd if trial else None,
-    }
+def _verdict(trial: TrialResult | None) -> tuple[bool | None, str]:
+    """What verify.sh said of the answer, and in which words; None where it did not look."""
+    if trial is None or not trial.outcomes:
+        return None, ""
+    outcome = trial.outcomes[0]
+    said = outcome.metadata.get("said")
+    words_of_it = (
+        said
+        if isinstance(said, str) and said
+        else "\n  ".join(filter(None, [outcome.reason, outcome.hint]))
+    )
+    return outcome.outcome == "pass", words_of_it
 
 
 def _why(trial: TrialResult | None, ending: str) -> str:
     if trial is not None and trial.error is not None:
         return trial.error.message
     return ending or "there was no answer"
-
-
-def _verified(given: Rendered, output: str) -> tuple[bool | None, str]:
-    """What verify.sh says of an answer; None, and why, where it could not say."""
-    path = given.prompt.path / VERIFY
-    if not is_hook(path):
-        return None, ""
-    with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
-        file = Path(folder) / "output.txt"
-        file.write_text(output, "utf-8", "surrogatepass", newline="")
-        env = hook_env(given.prompt.id, given.case, given.values)
-        try:
-            ran = waited_for(
-                run_hook(
-                    path, {**env, "EVA_OUTPUT_FILE": str(file)}, given.prompt.meta.hook_limit_s
-                )
-            )
-        except CodeError as error:
-            return False, str(error)
-    return ran.code == 0, (ran.complaint or ran.said).strip()[-1000:]
 
 
 def _not_run(prompt: PromptFolder, name: str) -> str:
@@ -219,7 +234,8 @@ class _Sending:
 
     given: Rendered
     provider: Provider
-    reply: Reply | None = field(default=None, init=False)
+    content: Content
+    offline: bool
     size: int = 1
     case_count: int = 1
     repeats: int = 1
@@ -235,7 +251,7 @@ class _Sending:
 
     @property
     def fingerprint(self) -> str:
-        return digest(self.given.text, self.provider.id)
+        return digest(self.given.text, self.provider.id, self.content.sent)
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -247,11 +263,13 @@ class _Sending:
 
     @property
     def options(self) -> RunOptions:
-        return RunOptions(cache=False)
+        retries = project_for(self.given.prompt.library.root).retries
+        return RunOptions(cache=False, retries=retries)
 
     @property
     def config(self) -> Mapping[str, Any]:
-        return {}
+        about = _about(self.given, self.content)
+        return {"send": {**about, "model": self.provider.id, "offline": self.offline}}
 
     def steps(self) -> Iterator[Step]:
         case = Case(self.given.case or self.given.prompt.id, self.given.values)
@@ -261,10 +279,16 @@ class _Sending:
         return ()
 
     async def _send(self, trial: Trial) -> object:
-        text = self.given.text
-        asked = Prompt((Message("user", text),), text, vars=self.given.values)
-        self.reply = await trial.model(self.provider, "subject").generate(asked)
-        return self.reply.text
+        given, prompt = self.given, self.given.prompt
+        trial.show(given.values)
+        asked = Prompt((Message("user", given.text),), given.text, vars=given.values)
+        reply = await trial.model(self.provider, "subject").generate(asked)
+        verify = prompt.path / VERIFY
+        if is_hook(verify):
+            limit_s = prompt.meta.hook_limit_s
+            scorer = Verified(verify, prompt.id, given.case, given.values, limit_s)
+            trial.expect(Expectation(reply.text, scorer))
+        return reply.text
 
 
 def variables(pairs: Sequence[str], file: Path | None) -> dict[str, object]:

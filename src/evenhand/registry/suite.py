@@ -15,6 +15,7 @@ from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
 from evenhand.registry.cases import EvalCase, EvalFile
 from evenhand.registry.content import Content, content_of
+from evenhand.registry.judging import ENVIRONMENT, DefaultJudge, default_judge
 from evenhand.registry.models import Models, model_id
 from evenhand.registry.prompt import PromptFolder
 from evenhand.registry.rendering import merged
@@ -36,6 +37,7 @@ class Suite:
     Attributes:
         judge: Who judges, where a case names nobody; None where nobody is named at all.
         router: Who decides about the queries.
+        default_judge: Who judges where a case names nobody, and who named that judge.
         content: What it was when it was read: that is what the run is evidence of.
         partial: Whether less than all of it is run.
     """
@@ -47,6 +49,7 @@ class Suite:
     judge: Provider | None
     router: Provider | None
     content: Content
+    default_judge: DefaultJudge
     variants: list[Variant] = field(default_factory=list[Variant])
     partial: bool = False
 
@@ -148,8 +151,13 @@ def suite_of(
     models: Models,
     env: Mapping[str, str],
     findings: Findings,
+    project: str = "",
 ) -> Suite:
-    """One prompt's suite, its models looked up."""
+    """One prompt's suite, its models looked up.
+
+    Args:
+        project: The judge that the project names; empty for none.
+    """
     for case in found.cases:
         if not case.model:
             hint = "Write model: below defaults in eval.yml, or in meta.yml."
@@ -161,15 +169,29 @@ def suite_of(
                 findings.problem(case.place, wrong.message, wrong.hint)
             elif name:
                 models(name, timeout_s)  # so that it is among the plan's models from the start
+    hint_at_other_models(prompt, found, findings)
     queries = [Query(*query) for query in found.triggering.queries] if found.triggering else []
-    default = found.judge or env.get("EVENHAND_JUDGE") or ""
+    default = default_judge(found.judge, project, env, found.model or prompt.meta.model)
     judge = router = None
     if any(case.rubric.strip() and not case.judging.model for case in found.cases):
-        judge = _judge(default, prompt, found, models, findings)
+        judge = _judge(default, prompt, models, findings)
     if found.triggering and queries:
-        router = _judge(found.triggering.judge or default, prompt, found, models, findings)
+        own = found.triggering.judge
+        chosen = DefaultJudge(model_id(own), own, "eval.yml") if own else default
+        router = _judge(chosen, prompt, models, findings)
     content = content_of(prompt, found)
-    return Suite(prompt, found, found.cases, queries, judge, router, content)
+    return Suite(prompt, found, found.cases, queries, judge, router, content, default)
+
+
+def hint_at_other_models(prompt: PromptFolder, found: EvalFile, findings: Findings) -> None:
+    """Says before anything is paid for that an eval of another model than the prompt's own opens no gate."""
+    own = model_id(prompt.meta.model)
+    others = dict.fromkeys(model_id(case.model) for case in found.cases if case.model)
+    others.pop(own, None)
+    if own and others:
+        what = f"{', '.join(others)} answers cases, and meta.yml names {own}"
+        hint = "No gate counts this eval: name the same model in both, or leave it out of eval.yml."
+        findings.hint(Place(found.path), what, hint)
 
 
 def _lacking(model: Provider | None, place: Place) -> Problem | None:
@@ -181,26 +203,31 @@ def _lacking(model: Provider | None, place: Place) -> Problem | None:
 
 
 def _judge(
-    name: str, prompt: PromptFolder, found: EvalFile, models: Models, findings: Findings
+    chosen: DefaultJudge, prompt: PromptFolder, models: Models, findings: Findings
 ) -> Provider | None:
-    """Who judges: the one named, or else the model that answers."""
+    """The model of whoever judges by default."""
     place = prompt.at("model")
-    chosen = name or found.model or prompt.meta.model
-    if not chosen:
+    if not chosen.id:
         hint = "Write defaults: {judge: {model: …}} in eval.yml, or set EVENHAND_JUDGE."
         findings.problem(place, f"{prompt.id}: nobody is named to judge", hint)
         return None
-    wrong = models.wrong(chosen)
+    wrong = models.wrong(chosen.written)
     if wrong is not None:
         findings.problem(place, wrong.message, wrong.hint)
         return None
-    if not name:
+    if chosen.named_by == "the model that answers":
         findings.hint(
             place,
-            f"{prompt.id} is judged by {model_id(chosen)}, the model that answers",
+            f"{prompt.id} is judged by {chosen.id}, the model that answers",
             "A model is kind to itself: name another, defaults: {judge: {model: …}}.",
         )
-    return models(chosen)
+    if chosen.named_by == ENVIRONMENT:
+        findings.hint(
+            place,
+            f"{prompt.id} is judged by {chosen.id}, as {ENVIRONMENT} says",
+            "No gate counts an eval whose judge no file names: write defaults: {judge: {model: …}}.",
+        )
+    return models(chosen.written)
 
 
 def set_columns(suites: Sequence[Suite]) -> None:

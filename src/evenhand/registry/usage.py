@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from evenhand.registry.content import Content
 from evenhand.registry.evidence import Row
 
 MEASURED = ("duration_ms", "prompt_words", "output_words")
@@ -47,19 +46,6 @@ def usage_of(rows: Sequence[Row]) -> Usage:
         str(rows[-1].get("ts") or "") if rows else "",
         {key: _median(sent, key) for key in MEASURED},
     )
-
-
-def successful(rows: Sequence[Row], content: Content, model: str) -> list[Row]:
-    """The rows of sends that succeeded, with the prompt and its hooks as they are now, to this model."""
-    return [
-        row
-        for row in rows
-        if row.get("sent") is True
-        and row.get("exit_code") == 0
-        and row.get("content") == content.sent
-        and row.get("model") == model
-        and not row.get("offline")
-    ]
 
 
 def _median(rows: Sequence[Row], key: str) -> float | None:

@@ -16,6 +16,9 @@ PER_COLUMN = 4
 A_FEW = 2
 GROUPS = 5
 NUMBERS = 6
+NAME = 28
+NAMES = 72
+"""Columns that the name of one case, and those of several, may take."""
 
 
 def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
@@ -50,12 +53,18 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
 
 
 def _where(grid: Grid, trials: Sequence[TrialResult]) -> str:
-    """One cell by its name; several that failed for the same reason by their cases' numbers."""
+    """One cell by its name; several that failed for the same reason by the numbers and names of their cases."""
     if len(trials) == 1:
         return grid.place(trials[0])
-    numbers = list(dict.fromkeys(str(grid.number(trial)) for trial in trials))
-    more = ", …" if len(numbers) > NUMBERS else ""
-    cases = f"{'cases' if len(numbers) > 1 else 'case'} {', '.join(numbers[:NUMBERS])}{more}"
+    names = {grid.number(trial): clip(safe(trial.description), NAME) for trial in reversed(trials)}
+    shown: list[str] = []
+    for number_, name in reversed(names.items()):
+        text = f"{number_} {name}" if name and name != f"Row #{number_}" else str(number_)
+        if len(shown) == NUMBERS or sum(map(columns, shown)) + columns(text) > NAMES:
+            break
+        shown.append(text)
+    more = ", …" if len(names) > len(shown) else ""
+    cases = f"{'cases' if len(names) > 1 else 'case'} {', '.join(shown)}{more}"
     return cases if len(grid.names) == 1 else f"{grid.names[trials[0].variant]} · {cases}"
 
 

@@ -12,9 +12,9 @@ import pytest
 from evenhand.authoring.discovery import find
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import plan_of
-from evenhand.authoring.project import Named, judge_for
 from evenhand.core.errors import ConfigError
 from evenhand.core.run import TrialResult
+from evenhand.documents.project import Named, judge_for
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers import CLARITY, Jury, Passes, Preferred, Rating
@@ -299,10 +299,14 @@ def test_a_judge_of_the_environment_that_nobody_knows_is_told(tmp_path: Path):
         plan_of([a_set(tmp_path, Passes("x"))], env={"EVENHAND_JUDGE": "x:y"})
 
 
-def test_a_set_that_names_its_judge_does_not_look_at_the_project(tmp_path: Path):
-    """What is wrong there is none of its business."""
+def test_a_set_that_names_its_judge_does_not_ask_the_projects(tmp_path: Path):
+    """A judge there that nobody knows is none of its business; a table that cannot be read is."""
+    (tmp_path / "pyproject.toml").write_text("[tool.evenhand]\njudge = 'nobody:x'\n", "utf-8")
+    evals = a_set(tmp_path, Passes("x"), judge="openai:x")
+    assert plan_of([evals], env={}).size == 1
     (tmp_path / "pyproject.toml").write_text("[tool.evenhand]\njudge = 3\n", "utf-8")
-    assert plan_of([a_set(tmp_path, Passes("x"), judge="openai:x")], env={}).size == 1
+    with pytest.raises(ConfigError, match="judge is 3"):
+        plan_of([evals], env={})
 
 
 @pytest.mark.parametrize("make", [lambda: "openai:x", Scripted])

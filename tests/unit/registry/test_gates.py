@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -10,6 +11,7 @@ from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, append, read
 from evenhand.registry.gates import evidence_of, standing, unmet
 from evenhand.registry.promotion import promote
 
+NUMBERS = itertools.count()
 VERIFY = "#!/bin/sh\nexit 0\n"
 
 
@@ -17,8 +19,9 @@ def use(shelf, times=1, **more):
     """Rows of sends of the prompt as it is now."""
     prompt = shelf.read()
     for _ in range(times):
-        row = {"sent": True, "exit_code": 0, "verified": None, "model": "echo"}
-        append(prompt.path / USAGE, {**row, "content": content_of(prompt).sent, **more})
+        row = {"sent": True, "exit_code": 0, "verified": None, "model": "echo", "address": ""}
+        row |= {"content": content_of(prompt).sent, "text_hash": f"text {next(NUMBERS)}"}
+        append(prompt.path / USAGE, {**row, **more})
 
 
 def evaluated(shelf, **more):
@@ -36,6 +39,10 @@ def evaluated(shelf, **more):
         "content": content_of(prompt).whole,
         "model": "echo",
         "models": ["echo"],
+        "judges": [],
+        "judge": "",
+        "judge_named_by": "",
+        "addresses": {},
         "interval": [0.34, 1.0],
     }
     append(prompt.path / EVALS, {**row, **more})
@@ -58,33 +65,35 @@ def test_three_successful_sends_make_a_draft_tested(shelf):
     """Verified or not looked at; two are not enough."""
     use(shelf, 2)
     assert missing(shelf, "tested") == [
-        "2 of 3 successful sends of this prompt as it is now, to echo"
+        "2 of 3 distinct successful sends of this prompt as it is now, to echo"
     ]
     use(shelf, 1, verified=True)
     assert missing(shelf, "tested") == []
+    assert not promote(shelf.read()).done  # none of these rows has its run here
+    meta(shelf, promotion="{require_runs: false}")
     done = promote(shelf.read())
     assert (done.done, shelf.read().meta.status) == (True, "tested")
 
 
 @pytest.mark.parametrize(
-    "more",
+    ("more", "why"),
     [
-        {"verified": False},
-        {"exit_code": 1},
-        {"sent": False},
-        {"content": "0" * 16},
-        {"model": "openai:other"},
-        {"offline": True},
-        {"content": None},
+        ({"verified": False}, "refuted by verify.sh"),
+        ({"exit_code": 1}, "without an answer"),
+        ({"sent": False}, ""),
+        ({"content": "0" * 16}, "of an earlier version"),
+        ({"model": "openai:other"}, "to openai:other"),
+        ({"offline": True}, "answered from offline.jsonl"),
+        ({"content": None}, "of an earlier version"),
+        ({"address": "http://127.0.0.1:99"}, "sent to 127.0.0.1:99, which is not the vendor's"),
     ],
 )
-def test_sends_that_failed_or_were_of_something_else_do_not_count(shelf, more):
+def test_sends_that_failed_or_were_of_something_else_do_not_count(shelf, more, why):
     """Refuted, crashed, dry, of an earlier version, to another model, scripted, or of nobody knows what."""
     use(shelf, 5, **more)
-    assert missing(shelf, "tested") == [
-        "0 of 3 successful sends of this prompt as it is now, to echo"
-        + (" (5 sends in all)" if more.get("sent", True) else "")
-    ]
+    (line,) = missing(shelf, "tested")
+    assert line.startswith("0 of 3 distinct successful sends of this prompt as it is now, to echo")
+    assert f"not counted: 5 {why}" in line if why else "not counted" not in line
 
 
 def test_ten_verified_sends_and_a_green_eval_make_it_ready(shelf):
@@ -97,6 +106,7 @@ def test_ten_verified_sends_and_a_green_eval_make_it_ready(shelf):
     use(shelf, 1, verified=True)
     evaluated(shelf)
     assert missing(shelf, "ready") == []
+    meta(shelf, promotion="{require_runs: false}")
     assert promote(shelf.read()).done
     prompt = shelf.read()
     assert standing(prompt, evidence_of(prompt)).state == "current"

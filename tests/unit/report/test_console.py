@@ -177,6 +177,18 @@ async def test_failures_for_the_same_reason_are_told_once(make_run: Make) -> Non
     assert "more failure" not in text
 
 
+async def test_failures_of_cases_with_names_are_told_by_name(make_run: Make) -> None:
+    """Each with the number that `show` takes, as many as there is room for; what a terminal would obey is text."""
+    trials = [
+        replace(result(i, ok=i == 0), description=name)
+        for i, name in enumerate(["ok", "refund late", "re\x1b[2Jfund", "Row #4", "", "x" * 60])
+    ]
+    text = shown(await make_run(trials))
+    assert "✗ cases 2 refund late, 3 re" in text
+    assert "fund, 4, 5, 6 " + "x" * 27 + "…   contains" in text
+    assert "\x1b" not in text
+
+
 async def test_columns_share_the_room_for_failures(make_run: Make) -> None:
     """Of several columns each tells four reasons, ten together."""
     variants = [Variant(i, f"p{i}", "m") for i in range(4)]

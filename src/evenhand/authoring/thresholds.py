@@ -1,0 +1,64 @@
+"""The bounds that a project sets for metrics, for expectations that have none of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from evenhand.core.errors import UsageError
+from evenhand.scorers.metric import metric as metric_of
+
+Bounds = tuple[float | None, float | None]
+"""What a number has to reach, and what it may not pass."""
+
+
+class Named(Protocol):
+    """A metric by name."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def best(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Bounds by the names of metrics, as reports have them: `faithfulness`, `nDCG@10`, `rating:clarity`."""
+
+    by_name: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    def bounds(self, scorer: object, metric: str = "") -> Bounds:
+        """The bounds for what a scorer measures; none where the project says nothing of it.
+
+        Args:
+            metric: The name under which the number is counted; it goes before the scorer's own.
+        """
+        if not self.by_name or not getattr(scorer, "measures", False) or isinstance(scorer, type):
+            return None, None
+        own = str(scorer)  # `rating clarity` is written `rating:clarity`, too
+        for name in (metric, own, own.replace(" ", ":")):
+            if name in self.by_name:
+                return _bounds(self.by_name[name], _best(own))
+        return None, None
+
+    def of(self, metrics: Iterable[Named]) -> tuple[dict[str, float], dict[str, float]]:
+        """The least and the most of these metrics, by name, as far as the project says them."""
+        there = {one.name: one.best for one in metrics if one.name in self.by_name}
+        least = {name: self.by_name[name] for name, best in there.items() if best != "low"}
+        most = {name: self.by_name[name] for name, best in there.items() if best == "low"}
+        return least, most
+
+    def __bool__(self) -> bool:
+        return bool(self.by_name)
+
+
+def _bounds(value: float, best: str) -> Bounds:
+    return (None, value) if best == "low" else (value, None)
+
+
+def _best(name: str) -> str:
+    try:
+        return metric_of(name).best
+    except UsageError:  # one of the user's own: more is better
+        return "high"

@@ -1,0 +1,72 @@
+"""What a shell is offered after <Tab>: runs, prompts, files. It only looks, and is silent about what goes wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    import click
+
+MOST = 50
+"""Runs that are offered, the latest first."""
+
+
+def complete_runs(
+    context: click.Context, parameter: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """The runs whose ids begin so, each with what it is; and files, as a run may be named by its file."""
+    del context, parameter
+    from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.store.catalogue import files, names  # noqa: PLC0415 (see above)
+
+    found = [CompletionItem(begun, type="file")] if "/" in begun or "." in begun else []
+    if "latest".startswith(begun.lower()) and begun:
+        found.append(CompletionItem("latest"))
+    try:
+        there = files(Path.cwd())
+        shown = names(there)
+        chosen = [path for path in there if path.stem.startswith(begun.upper()) and shown[path]]
+        found += [_run(path, max(shown[path], begun.upper(), key=len)) for path in chosen[:MOST]]
+    except (EvenhandError, OSError):
+        return found
+    return found
+
+
+def _run(path: Path, name: str) -> CompletionItem:
+    from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (see above)
+    from evenhand.report.words import safe  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    try:
+        with RunFile.open(path) as run:
+            title, status = safe(run.meta.title)[:40], run.meta.status
+    except EvenhandError:
+        return CompletionItem(name, help="cannot be read")
+    return CompletionItem(name, help=title if status == "finished" else f"{title}, {status}")
+
+
+def complete_prompts(
+    context: click.Context, parameter: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """The ids of the repository's prompts that begin so."""
+    del parameter
+    from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (see above)
+    from evenhand.registry.library import library_of  # noqa: PLC0415 (see above)
+
+    start = context.obj if isinstance(context.obj, Path) else Path.cwd()
+    try:
+        ids = library_of(start).ids()
+    except (EvenhandError, OSError):
+        return []
+    return [CompletionItem(id_) for id_ in ids if id_.startswith(begun)]
+
+
+def complete_paths(
+    context: click.Context, parameter: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """Files and folders, as the shell itself finds them."""
+    del context, parameter
+    return [CompletionItem(begun, type="file")]

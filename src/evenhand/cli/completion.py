@@ -1,0 +1,36 @@
+"""`evenhand completion`: the lines by which a shell completes commands, options, runs and prompts."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from evenhand.cli.exits import PASSED
+from evenhand.cli.streams import printing
+
+VARIABLE = "_EVENHAND_COMPLETE"
+
+
+@click.command(short_help="Print the lines that let your shell complete commands and runs.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> int:
+    """Print what lets your shell complete commands, options, the ids of runs and of prompts.
+
+    \b
+    bash  put into ~/.bashrc:
+            eval "$(evenhand completion bash)"
+    zsh   put into ~/.zshrc, after compinit:
+            eval "$(evenhand completion zsh)"
+    fish  save as
+          ~/.config/fish/completions/evenhand.fish
+    """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
+    from click.shell_completion import get_completion_class  # noqa: PLC0415 (seldom)
+
+    from evenhand.cli.verbs import evenhand  # noqa: PLC0415 (it knows this module)
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # noqa: S101 (one of the three above)
+    with printing():
+        sys.stdout.write(kind(evenhand, {}, "evenhand", VARIABLE).source() + "\n")
+    return PASSED

@@ -1,0 +1,124 @@
+"""The examples at the end of each command's help, in one table: each is a command line that can be typed."""
+
+from __future__ import annotations
+
+import click
+
+WIDEST = 57
+"""Columns of an example, so that it stands on one line of a terminal of 60."""
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "run": (
+        "evenhand run my-evals --offline",
+        "evenhand run evals/refunds_evals.py:12 -v",
+        "evenhand run . --max-cost 2 -o report.html",
+        "evenhand run prompts/refunds --case first",
+    ),
+    "resume": ("evenhand resume", "evenhand resume 01M7YPHZRR -j 4"),
+    "retry": ("evenhand retry", "evenhand retry 01M7YPHZRR --no-cache"),
+    "view": ("evenhand view", "evenhand view 01M7YPHZRR --no-browser"),
+    "show": (
+        "evenhand show --list",
+        "evenhand show better:3",
+        "evenhand show 01M7YPHZRR --where 'status:fail'",
+    ),
+    "check": ("evenhand check .", "evenhand check evals --first 10 --json"),
+    "export": (
+        "evenhand export --to results.csv",
+        "evenhand export 01M7YPHZRR --to report.html",
+        "evenhand export --to - --format jsonl",
+    ),
+    "import": ("evenhand import results.json", "evenhand import ../old/output.json"),
+    "compare": (
+        "evenhand compare 01M7YPHZRR latest",
+        "evenhand compare :first :second --metric passed",
+        "evenhand compare 01M7YPHZRR latest --margin 0.05",
+    ),
+    "init": (
+        "evenhand init my-evals",
+        "evenhand init my-evals --python",
+        "evenhand init --from promptfooconfig.yaml",
+    ),
+    "prompt": (
+        "evenhand prompt new refunds",
+        "evenhand prompt send refunds --case first",
+        "evenhand prompt promote refunds",
+    ),
+    "prompt new": ("evenhand prompt new refunds", "evenhand prompt new refunds-v2 --from refunds"),
+    "prompt edit": ("evenhand prompt edit refunds", "evenhand prompt edit refunds --file eval.yml"),
+    "prompt promote": (
+        "evenhand prompt promote refunds",
+        "evenhand prompt promote refunds --force --reason pilot",
+    ),
+    "prompt index": ("evenhand prompt index", "evenhand prompt index --shell verbs.sh"),
+    "prompt site": ("evenhand prompt site", "evenhand prompt site --out public"),
+    "prompt export-skill": (
+        "evenhand prompt export-skill refunds",
+        "evenhand prompt export-skill refunds --force",
+    ),
+    "prompt migrate": ("evenhand prompt migrate", "evenhand prompt migrate --write"),
+    "prompt list": ("evenhand prompt list --status ready", "evenhand prompt list --check"),
+    "prompt show": ("evenhand prompt show refunds", "evenhand prompt show refunds --json"),
+    "prompt log": ("evenhand prompt log refunds --last 3", "evenhand prompt log refunds --evals"),
+    "prompt doctor": (
+        "evenhand prompt doctor",
+        "evenhand prompt doctor refunds --check",
+        "evenhand prompt doctor --evidence --quiet",
+    ),
+    "prompt render": (
+        "evenhand prompt render refunds --case first",
+        "evenhand prompt render refunds --var tone=kind",
+    ),
+    "prompt send": (
+        "evenhand prompt send refunds --case first",
+        "evenhand prompt send refunds --var tone=kind --json",
+        "evenhand prompt send refunds --case first --offline",
+    ),
+    "new": ("evenhand new eval refunds", "evenhand new judge tone"),
+    "new eval": ("evenhand new eval refunds", "evenhand new eval shop/refunds"),
+    "new judge": ("evenhand new judge tone", "evenhand new judge support/tone"),
+    "new prompt": ("evenhand new prompt reply", "evenhand new prompt support/reply"),
+    "dataset": (
+        "evenhand dataset show cases.csv",
+        "evenhand dataset convert cases.csv cases.jsonl",
+    ),
+    "dataset show": ("evenhand dataset show cases.csv", "evenhand dataset show cases.jsonl"),
+    "dataset convert": (
+        "evenhand dataset convert cases.csv cases.jsonl",
+        "evenhand dataset convert cases.jsonl cases.yaml",
+    ),
+    "dataset split": (
+        "evenhand dataset split cases.csv --into dev=0.2,test=0.8",
+        "evenhand dataset split c.csv --into a=1,b=1 --by tags",
+    ),
+    "dataset enrich": (
+        "evenhand dataset enrich cases.csv --to facts.jsonl",
+        "evenhand dataset enrich cases.csv --to f.csv -j 4",
+    ),
+    "dataset generate": (
+        "evenhand dataset generate docs --to c.csv --model $MODEL",
+        "evenhand dataset generate a.md --to c.csv --model $MODEL",
+    ),
+    "doctor": ("evenhand doctor", "evenhand prompt doctor"),
+    "scorers": ("evenhand scorers", "evenhand scorers | grep json"),
+    "providers": ("evenhand providers", "evenhand providers | grep azure"),
+    "cache": ("evenhand cache stats", "evenhand cache explain"),
+    "cache stats": ("evenhand cache stats", "evenhand cache --of my-evals stats"),
+    "cache clear": ("evenhand cache clear", "evenhand cache --of my-evals clear"),
+    "cache explain": ("evenhand cache explain", "evenhand cache explain 4f2a"),
+    "completion": (
+        'eval "$(evenhand completion bash)"',
+        "evenhand completion fish",
+    ),
+}
+
+
+def with_examples(command: click.Command, *words: str) -> click.Command:
+    """The command, and those below it, with their examples at the end of their help."""
+    lines = EXAMPLES.get(" ".join(words), ())
+    if lines:
+        command.epilog = "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            with_examples(inner, *words, name)
+    return command

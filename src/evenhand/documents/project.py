@@ -1,0 +1,208 @@
+"""What a project says once for all its evals: the table `[tool.evenhand]` of its pyproject.toml.
+
+Which file counts is a matter of where an eval file, a config or a prompt stands: the nearest pyproject.toml above it
+that has the table.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.ranges import NUMBER, RETRIES, SECONDS, Range
+
+FILE = "pyproject.toml"
+KEYS = ("judge", "timeout", "retries", "time-limit", "threshold")
+_NUMBERS: Mapping[str, Range] = {"timeout": SECONDS, "retries": RETRIES, "time-limit": SECONDS}
+_PLACE = re.compile(r"at line (\d+), column (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A model that is named for all sets that name none: its id, and the file and line that say so.
+
+    `path` is empty for the environment.
+    """
+
+    id: str
+    path: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a project says. What it does not say is None, or empty.
+
+    Attributes:
+        path: The file; empty where there is none.
+        judge: Who judges, for whatever names nobody.
+        timeout_s: Seconds that one attempt at a model may take.
+        retries: How often a call that failed is tried again.
+        time_limit_s: Seconds for one call of a function of the user's.
+        thresholds: What a metric has to reach where an expectation has no bound, by the metric's name.
+        lines: The lines of the settings that are there, `threshold.faithfulness` say.
+    """
+
+    path: str = ""
+    judge: Named | None = None
+    timeout_s: float | None = None
+    retries: int | None = None
+    time_limit_s: float | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict[str, float])
+    lines: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def judge_for(folder: Path, env: Mapping[str, str]) -> Named | None:
+    """Who judges, for what is in this folder and names nobody: the project's judge, else EVENHAND_JUDGE, else None.
+
+    Raises:
+        ConfigError: All that is wrong with the project's table.
+    """
+    found = project_for(folder).judge
+    if found is not None:
+        return found
+    named = env.get("EVENHAND_JUDGE", "").strip()
+    return Named(named) if named else None
+
+
+def project_for(folder: Path) -> Project:
+    """What the project of this folder says; nothing where there is none.
+
+    Raises:
+        ConfigError: All that is wrong with the project's table.
+    """
+    folder = folder.resolve()
+    for parent in (folder, *folder.parents):
+        path = parent / FILE
+        if not path.is_file():
+            continue
+        try:
+            text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+        except OSError:
+            continue
+        if "evenhand" in text:  # most have nothing for us, and are not even parsed
+            table = _table(path, text)
+            if table is not None:
+                return _Reader(path, text).read(table)
+    return Project()
+
+
+def _table(path: Path, text: str) -> Mapping[str, Any] | None:
+    import tomllib  # noqa: PLC0415 (only where there may be something in it)
+
+    try:
+        text.encode()
+        tools: object = tomllib.loads(text).get("tool")
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise ConfigError(
+            [Problem(str(path), line, 0, "is not UTF-8", "Save it as UTF-8.")]
+        ) from None
+    except RecursionError:
+        raise ConfigError([Problem(str(path), 0, 0, "is nested too deep")]) from None
+    except ValueError as error:  # not TOML, or a number of more digits than Python reads
+        place = _PLACE.search(str(error))
+        line, column = (int(place[1]), int(place[2])) if place else (0, 0)
+        raise ConfigError([Problem(str(path), line, column, f"is not TOML: {error}")]) from None
+    if not isinstance(tools, Mapping):
+        return None
+    table = cast("Mapping[str, object]", tools).get("evenhand")
+    if table is None or isinstance(table, Mapping):
+        return cast("Mapping[str, Any] | None", table)
+    raise ConfigError([Problem(str(path), 0, 0, f"tool.evenhand is {table!r}, not a table")])
+
+
+class _Reader:
+    """Reads one table, and notes all that is wrong with it."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = str(path)
+        self._text = text
+        self._problems: list[Problem] = []
+        self._lines: dict[str, int] = {}
+
+    def read(self, table: Mapping[str, Any]) -> Project:
+        """All of it.
+
+        Raises:
+            ConfigError: What is wrong with it.
+        """
+        for key in table:
+            if key not in KEYS:
+                near = difflib.get_close_matches(key, KEYS, n=1)
+                hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(KEYS)}."
+                self._problem(key, f"[tool.evenhand] has no '{key}'", hint)
+            else:
+                self._lines[key] = self._line(key)
+        judge = self._judge(table.get("judge"))
+        numbers = {name: self._number(name, table.get(name), _NUMBERS[name]) for name in _NUMBERS}
+        thresholds = self._thresholds(table.get("threshold"))
+        if self._problems:
+            raise ConfigError(self._problems)
+        retries = numbers["retries"]
+        return Project(
+            self._path,
+            judge,
+            numbers["timeout"],
+            None if retries is None else int(retries),
+            numbers["time-limit"],
+            thresholds,
+            self._lines,
+        )
+
+    def _judge(self, judge: object) -> Named | None:
+        if judge is None:
+            return None
+        if not (isinstance(judge, str) and judge.strip()):
+            hint = "Write judge = 'anthropic:claude-sonnet-4-5'."
+            self._problem("judge", f"judge is {judge!r}, not a model's id", hint)
+            return None
+        return Named(judge.strip(), self._path, self._line("judge"))
+
+    def _number(self, name: str, value: object, allowed: Range) -> float | None:
+        problem = allowed.problem(name, value)
+        if problem:
+            self._problem(name, problem, f"Write {name} = {'3' if allowed.whole else '60'}.")
+            return None
+        return cast("float | None", value)
+
+    def _thresholds(self, given: object) -> dict[str, float]:
+        if given is None:
+            return {}
+        if not isinstance(given, Mapping):
+            hint = "Write threshold.faithfulness = 0.8, one line for each metric."
+            self._problem("threshold", f"threshold is {given!r}, not a table", hint)
+            return {}
+        found: dict[str, float] = {}
+        for metric, value in cast("Mapping[str, object]", given).items():
+            name = f"threshold.{metric}"
+            problem = NUMBER.problem(name, value)
+            if problem:
+                self._problem(name, problem, f"Write {name} = 0.8.")
+            else:
+                found[metric] = cast("float", value)
+                self._lines[name] = self._line(name)
+        return found
+
+    def _problem(self, key: str, what: str, hint: str) -> None:
+        self._problems.append(Problem(self._path, self._line(key), 0, what, hint))
+
+    def _line(self, key: str) -> int:
+        """The line that sets a key of our table, or opens a table of that name; 0 where it is written otherwise."""
+        section = ""
+        for number, line in enumerate(self._text.splitlines(), 1):
+            bare = re.sub(r"[\"'\s]", "", line.split("#")[0])
+            if bare.startswith("["):
+                section = bare.strip("[]")
+                if section == f"tool.evenhand.{key}":
+                    return number
+            else:
+                name = f"{section}.{bare.partition('=')[0]}"
+                if "=" in bare and name == f"tool.evenhand.{key}":
+                    return number
+        return self._line(key.partition(".")[0]) if "." in key else 0

@@ -1,0 +1,230 @@
+"""The help of each command: examples that can be typed, and lines that a narrow terminal can show."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from evenhand.cli.examples import EXAMPLES, WIDEST
+from evenhand.cli.verbs import evenhand
+
+NARROW = 60
+
+
+def commands(
+    command: click.Command, words: tuple[str, ...] = ()
+) -> Iterator[tuple[str, click.Command]]:
+    """Every command by its words, the first one by none."""
+    yield " ".join(words), command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from commands(inner, (*words, name))
+
+
+ALL = dict(commands(evenhand))
+
+
+def help_of(name: str, width: int = NARROW) -> str:
+    """What a command says of itself on a terminal of this width."""
+    parent = None
+    words = ["evenhand", *name.split()]
+    context = click.Context(
+        ALL[name], info_name=" ".join(words), parent=parent, terminal_width=width
+    )
+    return ALL[name].get_help(context)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_help_of_each_command_ends_with_examples(name: str):
+    """Two to four lines that can be typed."""
+    text = help_of(name)
+    examples = text.rpartition("Examples:\n")[2].strip().splitlines()
+    assert 2 <= len(examples) <= 4
+    assert all("evenhand" in line for line in examples)
+
+
+def test_there_are_no_examples_of_what_there_is_not():
+    """The table names commands that exist, each once."""
+    assert set(EXAMPLES) == set(ALL) - {""}
+
+
+@pytest.mark.parametrize(
+    "line", sorted({line for lines in EXAMPLES.values() for line in lines}), ids=str
+)
+def test_each_example_is_understood(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its command, its options and what they are given; nothing is run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my-evals").mkdir()
+    assert len(line) <= WIDEST
+    inner = re.search(r"\$\((.*)\)", line)
+    words = shlex.split(inner[1] if inner else line.partition("|")[0])
+    assert words.pop(0) == "evenhand"
+    command: click.Command = evenhand
+    context: click.Context | None = None
+    while True:
+        context = command.make_context(command.name, words, parent=context)
+        if not isinstance(command, click.Group):
+            return
+        words = (
+            [*context._protected_args, *context.args]
+            if hasattr(context, "_protected_args")
+            else context.args
+        )
+        if not words:
+            return
+        name, found, words = command.resolve_command(context, words)
+        assert found is not None, name
+        command = found
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_help_fits_into_sixty_columns(name: str):
+    """No line is longer, of options, examples or exit codes."""
+    assert [line for line in help_of(name).splitlines() if len(line.rstrip()) > NARROW] == []
+
+
+def completed(shell: str, *words: str, folder: Path) -> list[str]:
+    """What a shell is offered for the last of these words."""
+    env = {
+        **os.environ,
+        "_EVENHAND_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": shlex.join(["evenhand", *words])
+        if words[-1]
+        else " ".join(["evenhand", *words]),
+        "COMP_CWORD": words[-1] if shell == "fish" else str(len(words)),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", "from evenhand.cli import main; main()"],
+        env=env,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=50,
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one run and one prompt."""
+    from evenhand.core.expect import Trial
+    from evenhand.engine import door
+    from evenhand.engine.door import Settings
+    from evenhand.testing import example
+
+    async def body(trial: Trial) -> str:
+        return trial.case.id
+
+    door.run(example(1, body), Settings(home=tmp_path / ".evenhand"))
+    (tmp_path / "prompts" / "refunds").mkdir(parents=True)
+    (tmp_path / "prompts" / "refunds" / "meta.yml").write_text("id: refunds\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_offered_commands_options_runs_and_prompts(shell: str, folder: Path):
+    """In each shell's own form; a run by as much of its id as finds it."""
+    run = next((folder / ".evenhand" / "runs").glob("*.db")).stem
+
+    def offered(*words: str) -> str:
+        return "\n".join(completed(shell, *words, folder=folder))
+
+    assert "compare" in offered("comp")
+    assert "--baseline" in offered("show", "--base")
+    assert run[:10] in offered("show", "")
+    assert run[:12] in offered("show", run[:12].lower())
+    assert run[:10] in offered("compare", "latest", "")
+    assert "refunds" in offered("prompt", "show", "re")
+    assert offered("prompt", "show", "x") == ""
+    assert "file" in offered("run", "ev")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_lines_for_a_shell_are_printed(shell: str, folder: Path):
+    """They call this program by its name."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from evenhand.cli import main; main()", "completion", shell],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=50,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert f"_EVENHAND_COMPLETE={shell}_complete" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+def test_bash_completes_what_is_typed(folder: Path):
+    """Sourced as the help says, it fills in the id of a run."""
+    run = next((folder / ".evenhand" / "runs").glob("*.db")).stem
+    program = folder / "bin" / "evenhand"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "from evenhand.cli import main; main()" "$@"\n'
+    )
+    program.chmod(0o755)
+    script = (
+        'eval "$(evenhand completion bash)"; COMP_WORDS=(evenhand show ""); COMP_CWORD=2; '
+        '_evenhand_completion evenhand; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False, timeout=50,
+        env={**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.stdout.split() == [run[:10]]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("scorers",), ("providers",), ("doctor",), ("prompt", "list"), ("prompt", "show", "refunds")],
+)
+def test_lists_fit_into_a_terminal_of_sixty_columns(words: tuple[str, ...], tmp_path: Path):
+    """On a terminal they are wrapped; in a pipe each thing stays on one line."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    program = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+    subprocess.run(
+        [*program, "prompt", "new", "refunds"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        timeout=50,
+    )
+    main_end, their_end = pty.openpty()
+    fcntl.ioctl(their_end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, NARROW, 0, 0))
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    child = subprocess.Popen(
+        [*program, *words], cwd=tmp_path, env=env, stdout=their_end, stderr=their_end
+    )
+    os.close(their_end)
+    written = b""
+    while True:
+        try:
+            piece = os.read(main_end, 65536)
+        except OSError:  # how a terminal on Linux says that nobody writes any more
+            break
+        if not piece:
+            break
+        written += piece
+    child.wait(50)
+    os.close(main_end)
+    lines = written.decode().splitlines()
+    assert len(lines) > 2
+    unbroken = 48  # an id or a path is not cut
+    assert [
+        line for line in lines if len(line) > NARROW and max(map(len, line.split())) < unbroken
+    ] == []
