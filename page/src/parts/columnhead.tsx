@@ -9,6 +9,8 @@ import { shown } from "./text";
 
 interface Props {
   readonly column: Column;
+  /** Its name, cut so that it differs from the other columns' names. */
+  readonly label: string;
   readonly summary: ColumnSummary | undefined;
   readonly sort: Sort | undefined;
   readonly onSort: (sort: Sort | undefined) => void;
@@ -23,7 +25,7 @@ export function ColumnHead(p: Props) {
   const { variant, name } = p.column;
   return (
     <>
-      <div class="head-name" title={p.blind ? undefined : [variant.prompt, variant.model, variant.prompt_raw].filter(Boolean).join("\n\n")}>{shown(name)}</div>
+      <div class="head-name" title={p.blind ? undefined : [variant.prompt, variant.model, variant.prompt_raw].filter(Boolean).join("\n\n")}>{shown(p.label)}</div>
       {!p.blind && !name.includes(variant.model) && <div class="head-model">{shown(variant.model)}</div>}
       {!p.blind && p.summary !== undefined && <Numbers {...p} summary={p.summary} />}
       {!p.blind && p.unfolded && <pre class="head-prompt">{shown(variant.prompt_raw || "no prompt of its own")}</pre>}

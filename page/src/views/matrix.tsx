@@ -11,8 +11,10 @@ import { ColumnHead, sortedAs } from "../parts/columnhead";
 import { useCursor } from "../state/cursor";
 import { useLabelKeys, useLabels } from "../parts/labelling";
 import { MatrixRow, type RowGiven, shownTrial } from "../parts/matrixrow";
+import { usePlace } from "../parts/place";
 import { useVirtual } from "../parts/virtual";
 import { quoted } from "../model/filter";
+import { fitted } from "../model/names";
 import { readSort, writeSort } from "../model/order";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
@@ -21,6 +23,7 @@ import type { Progress } from "../state/run";
 import type { Selection } from "../state/selection";
 import { link, type Go, type RunState, type Size } from "../state/url";
 
+const NAME = 52; // characters that fit into two lines of a head
 const HEIGHT: Readonly<Record<Size, number>> = { s: 34, m: 136, l: 288 };
 
 interface Props {
@@ -54,7 +57,14 @@ export function Matrix(p: Props) {
   const { source, head, table, progress, state, go, columns, selection } = p;
   const { order, chosen } = selection;
   const height = HEIGHT[state.size];
-  const { box, cover, first, last, top, height: whole, onScroll, reveal } = useVirtual(order.length, height);
+  const virtual = useVirtual(order.length, height);
+  const { box, cover, first, last, top, height: whole, reveal } = virtual;
+  const list = JSON.stringify([head.id, state.q, state.show, state.sort, state.blind]);
+  const keep = usePlace({ list, ready: !p.busy, rowHeight: height, table, order, virtual });
+  const onScroll = (): void => {
+    virtual.onScroll();
+    keep();
+  };
   const [came, count] = useState(0);
   const heard = (problem?: Problem): void => {
     p.trouble(problem);
@@ -96,6 +106,7 @@ export function Matrix(p: Props) {
   };
   const changes = useMemo(() => (p.baseline === undefined ? undefined : meanChanges(table, p.baseline, selection.rows)), [table, p.baseline, selection.rows]);
   const sort = readSort(state.sort);
+  const labels = useMemo(() => fitted(columns.map(({ name }) => name), NAME), [columns]);
   const rows = [];
   for (let at = first; at < Math.min(last, order.length); at++) {
     const row = order[at]!;
@@ -112,7 +123,7 @@ export function Matrix(p: Props) {
         {columns.map((column, i) => (
           <div class="matrix-column" role="columnheader" key={column.variant.index} aria-colindex={i + 2} aria-sort={sortedAs(sort, column.variant.index)}>
             <ColumnHead
-              column={column} summary={p.summaries[column.variant.index]} sort={sort} onSort={(to) => go({ sort: writeSort(to) })}
+              column={column} label={labels[i]!} summary={p.summaries[column.variant.index]} sort={sort} onSort={(to) => go({ sort: writeSort(to) })}
               blind={state.blind} change={changes?.[column.variant.index]} unfolded={p.unfolded}
             />
           </div>

@@ -16,6 +16,7 @@ import { useRunLabels } from "../state/labelled";
 import { useLate } from "../state/late";
 import { useRun, type Progress } from "../state/run";
 import { useSelection } from "../state/selection";
+import { useTools } from "../state/tools";
 import { START, write, type Go, type RunState, type View } from "../state/url";
 import { About } from "./about";
 import { Charts } from "./charts";
@@ -32,9 +33,13 @@ interface Props {
 export function RunPage({ source, state, go }: Props) {
   const { head, table, progress, problem, missed } = useRun(source, state.run);
   const [help, setHelp] = useState(false);
+  const tools = useTools();
   useKeys({
     "?": () => setHelp(true),
-    "/": () => focusOn("filter"),
+    "/": () => {
+      tools.fold(false);
+      requestAnimationFrame(() => focusOn("filter"));
+    },
     "g r": () => (source.live ? go({ ...START }) : false),
     "g m": () => go({ view: "matrix" }),
     "g c": () => go({ view: "charts" }),
@@ -49,8 +54,8 @@ export function RunPage({ source, state, go }: Props) {
     if (head !== undefined) document.title = [view, visible(head.title || head.id), "Evenhand"].filter((part) => part !== undefined).join(" · ");
   }, [head, state.view]);
   return (
-    <div class="run-page">
-      <TopBar source={source} help={() => setHelp(true)}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
+    <div class={`run-page${tools.low ? " low" : ""}${tools.folded ? " folded" : ""}`}>
+      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
       {problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} />}
