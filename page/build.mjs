@@ -13,7 +13,7 @@ import { gzipSync } from "node:zlib";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const OUT = join(HERE, "../src/evenhand/viewer/static");
-const MOST = 100_000; // bytes of both files, gzipped
+const MOST = 115_000; // bytes of both files, gzipped
 
 const SHARED = {
   absWorkingDir: HERE,

@@ -12,7 +12,13 @@ import { useCursor } from "../state/cursor";
 import { useLabelKeys, useLabels } from "../parts/labelling";
 import { MatrixRow, type RowGiven, shownTrial } from "../parts/matrixrow";
 import { usePlace } from "../parts/place";
+import { useAcross } from "../parts/across";
+import { Edge } from "../parts/edge";
+import { shown } from "../parts/text";
 import { useVirtual } from "../parts/virtual";
+import type { Extra } from "../model/extras";
+import { visible } from "../model/visible";
+import { useWidths } from "../state/widths";
 import { quoted } from "../model/filter";
 import { fitted } from "../model/names";
 import { readSort, writeSort } from "../model/order";
@@ -23,6 +29,8 @@ import type { Progress } from "../state/run";
 import type { Selection } from "../state/selection";
 import { link, type Go, type RunState, type Size } from "../state/url";
 
+const COLUMN = 255; // px of a variant: four fit into 1440 px
+const EXTRA = 160; // px of a variable or metadata
 const NAME = 52; // characters that fit into two lines of a head
 const HEIGHT: Readonly<Record<Size, number>> = { s: 34, m: 136, l: 288 };
 
@@ -34,6 +42,8 @@ interface Props {
   readonly state: RunState;
   readonly go: Go;
   readonly columns: readonly Column[];
+  /** Variables and metadata in columns of their own. */
+  readonly extras: readonly Extra[];
   readonly selection: Selection;
   readonly summaries: readonly ColumnSummary[];
   readonly baseline: Baseline | undefined;
@@ -54,15 +64,22 @@ interface Props {
 }
 
 export function Matrix(p: Props) {
-  const { source, head, table, progress, state, go, columns, selection } = p;
+  const { source, head, table, progress, state, go, columns, extras, selection } = p;
   const { order, chosen } = selection;
   const height = HEIGHT[state.size];
   const virtual = useVirtual(order.length, height);
   const { box, cover, first, last, top, height: whole, reveal } = virtual;
   const list = JSON.stringify([head.id, state.q, state.show, state.sort, state.blind]);
   const keep = usePlace({ list, ready: !p.busy, rowHeight: height, table, order, virtual });
+  const [widths, setWidth] = useWidths();
+  const own = (column: string): number | undefined => (state.blind ? undefined : widths[column]); // blind, a width would tell which column it is
+  const outputs = columns.map(({ variant }) => own(columnKey(variant.name)));
+  const before = extras.reduce((sum, { key }) => sum + (own(key) ?? EXTRA), 0);
+  const fixed = (): number => (cover.current?.firstElementChild as HTMLElement | null)?.offsetWidth ?? 0;
+  const across = useAcross({ box, widths: outputs.map((width) => width ?? COLUMN), fixed, before });
   const onScroll = (): void => {
     virtual.onScroll();
+    across.onScroll();
     keep();
   };
   const [came, count] = useState(0);
@@ -73,7 +90,13 @@ export function Matrix(p: Props) {
   const previews = useMemo(() => new Previews(source, head.id, heard), [source, head.id]);
   useEffect(() => () => previews.stop(), [previews]);
   useEffect(() => previews.forget(), [previews, table]);
-  const cursor = useCursor({ table, order, chosen, columns, state, go, box, reveal, step: p.step });
+  const cursor = useCursor({
+    table, order, chosen, columns, state, go, box, step: p.step,
+    reveal: (row, column) => {
+      reveal(row);
+      across.reveal(column);
+    },
+  });
   const mine = useLabels(p.labels, cursor.index, p.author, state.blind);
   const note = (): void => {
     p.note();
@@ -83,7 +106,7 @@ export function Matrix(p: Props) {
   useEffect(() => {
     const seen: number[] = [];
     for (let at = first; at < last && at < order.length; at++) {
-      for (const { variant } of columns) {
+      for (const { variant } of columns.slice(across.first, across.last)) {
         const trial = shownTrial(table, order[at]!, variant.index, chosen);
         if (trial >= 0) seen.push(table.index[trial]!);
       }
@@ -92,8 +115,8 @@ export function Matrix(p: Props) {
   });
   const missing = head.narrowed ? "left out" : head.status === "finished" ? "not planned" : head.alive ? "not run yet" : "not run";
   const given = useMemo<RowGiven>(
-    () => ({ table, columns, chosen, previews, baseline: p.baseline, state, missing }),
-    [missing, table, columns, chosen, previews, p.baseline, state.blind, state.md, state.size, came, progress, p.labels.version],
+    () => ({ table, columns, extras, first: across.first, last: across.last, chosen, previews, baseline: p.baseline, state, missing }),
+    [missing, table, columns, extras, across.first, across.last, chosen, previews, p.baseline, state.blind, state.md, state.size, came, progress, p.labels.version],
   );
   const click = (event: MouseEvent): void => {
     if (!(event.target instanceof Element)) return;
@@ -105,6 +128,8 @@ export function Matrix(p: Props) {
     else if (getSelection()?.isCollapsed !== false) cursor.click(event.target);
   };
   const changes = useMemo(() => (p.baseline === undefined ? undefined : meanChanges(table, p.baseline, selection.rows)), [table, p.baseline, selection.rows]);
+  const [allMetrics, showMetrics] = useState(false);
+  const edge = (column: string, name: string) => p.step === undefined && <Edge column={column} name={visible(name)} width={own(column)} set={setWidth} />;
   const sort = readSort(state.sort);
   const labels = useMemo(() => fitted(columns.map(({ name }) => name), NAME), [columns]);
   const rows = [];
@@ -114,18 +139,28 @@ export function Matrix(p: Props) {
   }
   return (
     <div
-      class={`matrix matrix-${state.size}`} role="grid" aria-label="Cases and variants" aria-rowcount={order.length + 1} aria-colcount={columns.length + 1}
+      class={`matrix matrix-${state.size}`} role="grid" aria-label="Cases and variants" aria-rowcount={order.length + 1} aria-colcount={columns.length + extras.length + 1}
       aria-activedescendant={cursor.id} aria-busy={p.busy} tabIndex={0} ref={box} onScroll={onScroll} onClick={click} {...cursor.swipe}
-      style={{ "--columns": columns.length, "--row": `${height}px` }}
+      style={{
+        "--row": `${height}px`,
+        "--columns": [...extras.map(({ key }) => `${own(key) ?? EXTRA}px`), ...outputs.map((width) => (width === undefined ? `minmax(${COLUMN}px, 1fr)` : `${width}px`))].join(" "),
+        "--least": `${before + outputs.reduce<number>((sum, width) => sum + (width ?? COLUMN), 0)}px`,
+        ...(own("case") === undefined || p.step !== undefined ? {} : { "--case": `${own("case")}px` }),
+      }}
     >
       <div class="matrix-row matrix-head" role="row" aria-rowindex={1} ref={cover}>
-        <div class="matrix-case" role="columnheader" aria-colindex={1}><span class="unseen">Case</span>{p.shown}</div>
-        {columns.map((column, i) => (
-          <div class="matrix-column" role="columnheader" key={column.variant.index} aria-colindex={i + 2} aria-sort={sortedAs(sort, column.variant.index)}>
+        <div class="matrix-case" role="columnheader" aria-colindex={1}><span class="unseen">Case</span>{p.shown}{edge("case", "cases")}</div>
+        {extras.map(({ key, name }, i) => (
+          <div class="matrix-column" role="columnheader" key={key} aria-colindex={i + 2}><div class="head-name">{shown(name)}</div>{edge(key, name)}</div>
+        ))}
+        {columns.map((column, i) => i >= across.first && i < across.last && (
+          <div class="matrix-column" role="columnheader" key={column.variant.index} aria-colindex={i + extras.length + 2} style={{ gridColumn: i + extras.length + 2 }} aria-sort={sortedAs(sort, column.variant.index)}>
             <ColumnHead
               column={column} label={labels[i]!} summary={p.summaries[column.variant.index]} sort={sort} onSort={(to) => go({ sort: writeSort(to) })}
               blind={state.blind} change={changes?.[column.variant.index]} unfolded={p.unfolded}
+              allMetrics={allMetrics} onAllMetrics={() => showMetrics(!allMetrics)}
             />
+            {!state.blind && edge(columnKey(column.variant.name), column.name)}
           </div>
         ))}
       </div>
@@ -134,6 +169,11 @@ export function Matrix(p: Props) {
       </div>
     </div>
   );
+}
+
+/** What a variant's width is kept under. */
+function columnKey(name: string): string {
+  return `column.${name}`;
 }
 
 /** Says on the button itself whether it went well, for a moment. */
