@@ -335,6 +335,12 @@ export interface Comparison {
   readonly questions: readonly Question[];
 }
 
+/** A text to search for, or a regular expression. */
+export interface Sought {
+  readonly text: string;
+  readonly pattern: boolean;
+}
+
 export interface DataSource {
   /** Whether labels can be given, and whether runs may still grow. */
   readonly writable: boolean;
@@ -350,7 +356,7 @@ export interface DataSource {
   previews(run: string, cells: readonly number[], signal?: AbortSignal): Promise<readonly Preview[]>;
   cell(run: string, index: number): Promise<Cell>;
   /** The places in the plan of the trials in which this text stands, whatever its case: output, variables, reasons. */
-  search(run: string, text: string, blind: boolean): Promise<readonly number[]>;
+  search(run: string, sought: Sought, blind: boolean): Promise<readonly number[]>;
   labels(run: string): Promise<readonly Label[]>;
   label(run: string, label: NewLabel): Promise<Label>;
   /** Throws where the two cannot be compared; the message says why. */

@@ -51,7 +51,7 @@ export function Toolbar(p: Props) {
   );
   return (
     <div class="toolbar" role="toolbar" aria-label="Matrix">
-      <FilterBox q={state.q} onChange={(q) => go({ q }, true)} problems={selection.problems} head={head} table={table} compared={compared} searching={selection.searching} blind={state.blind} />
+      <FilterBox q={state.q} onChange={(q) => go({ q }, true)} problems={selection.problems} notes={selection.notes} head={head} table={table} compared={compared} searching={selection.searching} blind={state.blind} />
       {p.facets}
       <select class="control" aria-label="Which cases" value={state.show} onChange={(event) => go({ show: event.currentTarget.value as Show })}>
         {shows.map((show) => <option key={show} value={show}>{SHOW_WORDS[show]}</option>)}

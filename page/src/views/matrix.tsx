@@ -19,7 +19,7 @@ import { useVirtual } from "../parts/virtual";
 import type { Extra } from "../model/extras";
 import { visible } from "../model/visible";
 import { useWidths } from "../state/widths";
-import { quoted } from "../model/filter";
+import { changed, quoted } from "../model/filter";
 import { fitted } from "../model/names";
 import { readSort, writeSort } from "../model/order";
 import type { ColumnSummary } from "../model/summary";
@@ -122,7 +122,10 @@ export function Matrix(p: Props) {
     if (!(event.target instanceof Element)) return;
     const chip = event.target.closest<HTMLElement>("[data-metric], [data-tag], [data-link]");
     const { metric, value, tag, link: copied } = chip?.dataset ?? {};
-    if (metric !== undefined) go({ q: `${state.q} ${quoted(metric)}<=${Number(Number(value).toPrecision(4))}`.trim() });
+    if (metric !== undefined) {
+      const term = `${quoted(metric)}<=${Number(Number(value).toPrecision(4))}`;
+      go({ q: changed(state.q, (each) => `${each} ${term}`) || term });
+    }
     else if (tag !== undefined) p.toggle("tag", tag);
     else if (copied !== undefined) void copy(chip!, link({ ...state, cell: Number(copied) }));
     else if (getSelection()?.isCollapsed !== false) cursor.click(event.target);

@@ -16,7 +16,6 @@ from evenhand.store.runfile import RunFile
 from evenhand.viewer.listing import FEW, Known, over_all, rate, summary_of, summed
 from evenhand.viewer.shapes import Column, Head, Interval, Notes, RunSummary, UsageRow
 
-
 COLUMNS = 12
 """Columns whose intervals are worked out for the first paint; those of more take seconds."""
 

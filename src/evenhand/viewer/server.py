@@ -27,7 +27,7 @@ from evenhand.viewer.head import head, notes
 from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
-from evenhand.viewer.passes import Passes
+from evenhand.viewer.passes import Pass, Passes
 from evenhand.viewer.runner import Runner, error_answer
 from evenhand.viewer.shapes import Call, ComparisonShape
 
@@ -188,6 +188,7 @@ class Server:
     async def _search(self, request: web.Request) -> web.Response:
         path, wanted = self._path(request), await _object(request, "a search")
         text, blind = wanted.get("text"), wanted.get("blind") is True
+        searched = Pass.search_pattern if wanted.get("pattern") is True else Pass.search
         if not isinstance(text, str):
             raise UsageError("text: what is sought")
         if len(text) > LONGEST_SEARCH:
@@ -195,7 +196,7 @@ class Server:
                 f"a text of {len(text):,} characters cannot be searched for",
                 hint=f"It may have {LONGEST_SEARCH:,}.",
             )
-        return await _in_thread(lambda: self._passes.of(path).search(text, blind=blind))
+        return await _in_thread(lambda: searched(self._passes.of(path), text, blind=blind))
 
     async def _labels(self, request: web.Request) -> web.Response:
         return await self._told(request, lambda run: [asdict(it) for it in run.labels()])
