@@ -22,6 +22,7 @@ const KEYS: readonly Group[] = [
     ["/", "filter"],
     ["d", "difference from what was expected"],
     ["b", "difference from the baseline"],
+    ["Ctrl P", "print, with all rows"],
     ["?", "this help"],
   ]],
   ["Label", [

@@ -13,6 +13,8 @@ import { useLabelKeys, useLabels } from "../parts/labelling";
 import { MatrixRow, type RowGiven, shownTrial } from "../parts/matrixrow";
 import { usePlace } from "../parts/place";
 import { useAcross } from "../parts/across";
+import { count, grouped } from "../parts/marks";
+import { printedRows, usePrinting } from "../parts/printing";
 import { Edge } from "../parts/edge";
 import { shown } from "../parts/text";
 import { useVirtual } from "../parts/virtual";
@@ -68,7 +70,7 @@ export function Matrix(p: Props) {
   const { order, chosen } = selection;
   const height = HEIGHT[state.size];
   const virtual = useVirtual(order.length, height);
-  const { box, cover, first, last, top, height: whole, reveal } = virtual;
+  const { box, cover, reveal } = virtual;
   const list = JSON.stringify([head.id, state.q, state.show, state.sort, state.blind]);
   const keep = usePlace({ list, ready: !p.busy, rowHeight: height, table, order, virtual });
   const [widths, setWidth] = useWidths();
@@ -76,16 +78,18 @@ export function Matrix(p: Props) {
   const outputs = columns.map(({ variant }) => own(columnKey(variant.name)));
   const before = extras.reduce((sum, { key }) => sum + (own(key) ?? EXTRA), 0);
   const fixed = (): number => (cover.current?.firstElementChild as HTMLElement | null)?.offsetWidth ?? 0;
-  const across = useAcross({ box, widths: outputs.map((width) => width ?? COLUMN), fixed, before });
+  const inSight = useAcross({ box, widths: outputs.map((width) => width ?? COLUMN), fixed, before });
   const onScroll = (): void => {
     virtual.onScroll();
-    across.onScroll();
+    inSight.onScroll();
     keep();
   };
-  const [came, count] = useState(0);
+  const [came, heardOf] = useState(0);
+  const [failed, fail] = useState(false);
   const heard = (problem?: Problem): void => {
     p.trouble(problem);
-    if (problem === undefined) count((n) => n + 1);
+    fail(problem !== undefined);
+    if (problem === undefined) heardOf((n) => n + 1);
   };
   const previews = useMemo(() => new Previews(source, head.id, heard), [source, head.id]);
   useEffect(() => () => previews.stop(), [previews]);
@@ -94,7 +98,7 @@ export function Matrix(p: Props) {
     table, order, chosen, columns, state, go, box, step: p.step,
     reveal: (row, column) => {
       reveal(row);
-      across.reveal(column);
+      inSight.reveal(column);
     },
   });
   const mine = useLabels(p.labels, cursor.index, p.author, state.blind);
@@ -103,16 +107,22 @@ export function Matrix(p: Props) {
     go({ cell: cursor.index });
   };
   useLabelKeys(mine, note, source.writable && state.cell === undefined && cursor.index >= 0);
-  useEffect(() => {
-    const seen: number[] = [];
-    for (let at = first; at < last && at < order.length; at++) {
-      for (const { variant } of columns.slice(across.first, across.last)) {
+  /** The trials whose outputs are shown in these rows and columns, by their place in the plan. */
+  const seen = (from: number, to: number, shownColumns: readonly Column[]): number[] => {
+    const found: number[] = [];
+    for (let at = from; at < to && at < order.length; at++) {
+      for (const { variant } of shownColumns) {
         const trial = shownTrial(table, order[at]!, variant.index, chosen);
-        if (trial >= 0) seen.push(table.index[trial]!);
+        if (trial >= 0) found.push(table.index[trial]!);
       }
     }
-    previews.want(seen);
-  });
+    return found;
+  };
+  const printed = printedRows(order.length, columns.length);
+  const [printing] = usePrinting(() => failed || seen(0, printed, columns).every((index) => previews.get(index) !== undefined));
+  const across = printing ? { first: 0, last: columns.length } : inSight;
+  const { first, last, top } = printing ? { first: 0, last: printed, top: 0 } : virtual;
+  useEffect(() => previews.want(seen(first, last, columns.slice(across.first, across.last))));
   const missing = head.narrowed ? "left out" : head.status === "finished" ? "not planned" : head.alive ? "not run yet" : "not run";
   const given = useMemo<RowGiven>(
     () => ({ table, columns, extras, first: across.first, last: across.last, chosen, previews, baseline: p.baseline, state, missing }),
@@ -146,6 +156,7 @@ export function Matrix(p: Props) {
       aria-activedescendant={cursor.id} aria-busy={p.busy} tabIndex={0} ref={box} onScroll={onScroll} onClick={click} {...cursor.swipe}
       style={{
         "--row": `${height}px`,
+        "--count": columns.length + extras.length,
         "--columns": [...extras.map(({ key }) => `${own(key) ?? EXTRA}px`), ...outputs.map((width) => (width === undefined ? `minmax(${COLUMN}px, 1fr)` : `${width}px`))].join(" "),
         "--least": `${before + outputs.reduce<number>((sum, width) => sum + (width ?? COLUMN), 0)}px`,
         ...(own("case") === undefined || p.step !== undefined ? {} : { "--case": `${own("case")}px` }),
@@ -167,9 +178,10 @@ export function Matrix(p: Props) {
           </div>
         ))}
       </div>
-      <div class="matrix-body" role="rowgroup" style={{ height: `${whole}px` }}>
+      <div class="matrix-body" role="rowgroup" style={printing ? {} : { height: `${virtual.height}px` }}>
         <div class="matrix-window" role="presentation" style={{ top: `${top}px` }}>{rows}</div>
       </div>
+      {printing && printed < order.length && <p class="print-note">{`The first ${grouped(printed)} of ${count(order.length, "case")}.`}</p>}
     </div>
   );
 }
