@@ -20,6 +20,7 @@ const KEYS: readonly Group[] = [
   ]],
   ["Look", [
     ["/", "filter"],
+    ["c", "beside another column's output"],
     ["d", "difference from what was expected"],
     ["b", "difference from the baseline"],
     ["Ctrl P", "print, with all rows"],
