@@ -5,12 +5,15 @@ import type { Cell, DataSource } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { asJson, asText, visible } from "../model/visible";
 import { Beside } from "./beside";
+import { conversationIn, type Message } from "../model/conversation";
+import { Messages } from "./conversation";
+import { LinksOf } from "./links";
 import { Diff } from "./diff";
 import { Json } from "./json";
 import { Markdown } from "./markdown";
 import { Text, TextBox } from "./text";
 
-export type Form = "plain" | "markdown" | "json" | "diff" | "baseline" | `variant-${number}`;
+export type Form = "plain" | "markdown" | "turns" | "json" | "diff" | "baseline" | `variant-${number}`;
 type Named = Exclude<Form, `variant-${number}`>;
 
 /** Another column that answered the same case in the same repeat. */
@@ -23,13 +26,14 @@ export interface Neighbour {
 }
 
 const WORDS: Readonly<Record<Named, string>> = {
-  plain: "Plain", markdown: "Markdown", json: "JSON", diff: "Against expected", baseline: "Against baseline",
+  plain: "Plain", markdown: "Markdown", turns: "Conversation", json: "JSON", diff: "Against expected", baseline: "Against baseline",
 };
 
 /** The forms that this output can be seen in. */
 export function formsOf(cell: Cell, baseline: boolean, neighbours: readonly Neighbour[]): readonly Form[] {
   const found: Form[] = ["plain"];
   if (typeof cell.output === "string") found.push("markdown");
+  if (turnsOf(cell.output) !== undefined) found.push("turns");
   if (jsonOf(cell.output) !== undefined) found.push("json");
   if (isThere(cell.expected)) found.push("diff");
   if (baseline) found.push("baseline");
@@ -37,8 +41,9 @@ export function formsOf(cell: Cell, baseline: boolean, neighbours: readonly Neig
   return found;
 }
 
-/** The form to begin with: a tree for what is no text. */
+/** The form to begin with: its turns for a conversation, a tree for what is no text. */
 export function usualForm(cell: Cell): Form {
+  if (turnsOf(cell.output) !== undefined) return "turns";
   return typeof cell.output === "object" && cell.output !== null ? "json" : "plain";
 }
 
@@ -113,6 +118,7 @@ export function Output(p: {
           p.other.cell === undefined ? <p class="note" role="status">{p.other.problem ?? "Reading the other column…"}</p> : <Beside other={{ name: neighbour.name, cell: p.other.cell }} own={{ name: p.name, cell }} />
         ) : form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} before={p.before} />}
       </TextBox>
+      <LinksOf text={text} />
       {expected && <Expected value={cell.expected} form={form} />}
     </div>
   );
@@ -124,6 +130,8 @@ function Drawn(p: { cell: Cell; form: Form; text: string; before: Other }) {
       return <Markdown text={p.text} />;
     case "json":
       return <Json value={jsonOf(p.cell.output)} />;
+    case "turns":
+      return <Messages messages={turnsOf(p.cell.output) ?? []} />;
     case "diff":
       return <Diff before={p.cell.expected} after={p.cell.output} names={["the expected value", "the output"]} />;
     case "baseline":
@@ -143,6 +151,14 @@ function Expected({ value, form }: { value: unknown; form: Form }) {
       {tree !== undefined ? <Json value={tree} /> : form === "markdown" ? <Markdown text={text} /> : undefined}
     </TextBox>
   );
+}
+
+/** The messages of an output that is a conversation: a list of them, or an object that has one. */
+function turnsOf(value: unknown): readonly Message[] | undefined {
+  const found = jsonOf(value);
+  if (found === undefined) return undefined;
+  const list = Array.isArray(found) ? found : "messages" in found ? found.messages : undefined;
+  return conversationIn(JSON.stringify(list) ?? "");
 }
 
 function jsonOf(value: unknown): object | undefined {

@@ -14,6 +14,7 @@ import { TopBar } from "../parts/topbar";
 import { useBaseline } from "../state/baseline";
 import { useRunLabels } from "../state/labelled";
 import { useLate } from "../state/late";
+import { OpenedContext, useOpened } from "../state/opened";
 import { useRun, type Progress } from "../state/run";
 import { useSelection } from "../state/selection";
 import { useTools } from "../state/tools";
@@ -75,6 +76,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   const labels = useRunLabels(source, head.id, table, progress);
   const [author, name] = useAuthor("me");
   const [noting, note] = useState(false);
+  const opened = useOpened(head.id);
   const [runs, unlisted] = useRuns(source);
   const against = useBaseline(source, head, table, progress.done, state.base);
   const awaited = state.base !== "" && against.baseline === undefined && against.problem === undefined;
@@ -106,11 +108,13 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
       </div>
       {state.cell !== undefined && progress.done && table.at(state.cell) < 0 && <TroubleLine problem={new Problem(`there is no trial ${state.cell} here`, head.alive ? "It may not be settled yet." : "")} />}
       {state.cell !== undefined && table.at(state.cell) >= 0 && (
+        <OpenedContext.Provider value={opened}>
         <Drawer
           source={source} head={head} table={table} index={state.cell} tab={state.tab} blind={state.blind} go={go}
           labels={labels} author={author} name={name} noting={noting} note={note}
           {...(against.baseline === undefined ? {} : { baseline: against.baseline })}
         />
+        </OpenedContext.Provider>
       )}
     </main>
   );
