@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, Cell, Comparison, DataSource, Head, Label, NewLabel, Notes, Preview, RunSummary, Sought } from "./source";
+import type { Block, Call, Cell, Comparison, DataSource, Head, Label, NewLabel, Notes, Preview, Remarks, RunSummary, Sought } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -59,6 +59,14 @@ export class Http implements DataSource {
 
   label(run: string, label: NewLabel): Promise<Label> {
     return post(`${at(run)}/labels`, label);
+  }
+
+  async remark(run: string, said: Remarks): Promise<void> {
+    await post(`${at(run)}/remarks`, said);
+  }
+
+  async delete(run: string): Promise<void> {
+    await post(`${at(run)}/delete`, { id: run }); // the whole id, said once more
   }
 
   compare(run: string, baseline: string): Promise<Comparison> {

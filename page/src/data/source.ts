@@ -68,6 +68,9 @@ export interface RunSummary {
   readonly fingerprint: string;
   /** What its config, or who ran it, calls it. */
   readonly tags: Readonly<Record<string, string>>;
+  /** What people say of it: tags, and a note. */
+  readonly marks: readonly string[];
+  readonly note: string;
   /** Why the file cannot be read; empty for one that can, and then the rest counts. */
   readonly problem: string;
 }
@@ -335,6 +338,13 @@ export interface Comparison {
   readonly questions: readonly Question[];
 }
 
+/** What is said of a run: an empty title gives it back its own. */
+export interface Remarks {
+  readonly title?: string;
+  readonly tags?: readonly string[];
+  readonly note?: string;
+}
+
 /** A text to search for, or a regular expression. */
 export interface Sought {
   readonly text: string;
@@ -359,6 +369,10 @@ export interface DataSource {
   search(run: string, sought: Sought, blind: boolean): Promise<readonly number[]>;
   labels(run: string): Promise<readonly Label[]>;
   label(run: string, label: NewLabel): Promise<Label>;
+  /** Says something of a run; an empty value takes it back. Only where `writable`. */
+  remark?(run: string, said: Remarks): Promise<void>;
+  /** Deletes a run for good. Only where `writable`. */
+  delete?(run: string): Promise<void>;
   /** Throws where the two cannot be compared; the message says why. */
   compare(run: string, baseline: string): Promise<Comparison>;
   /** Calls back with the newest seq when the run file has grown. The function that comes back ends it. */

@@ -19,6 +19,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.label import NewLabel
 from evenhand.store.labels import append_labels
+from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Gate, Refused
 from evenhand.viewer.cell import BODY, MOST, call, cell, previews
@@ -75,6 +76,8 @@ class Server:
         app.router.add_post(run + "/search", self._search)
         app.router.add_get(run + "/labels", self._labels)
         app.router.add_post(run + "/labels", self._label)
+        app.router.add_post(run + "/remarks", self._remark)
+        app.router.add_post(run + "/delete", self._delete)
         app.router.add_get(run + "/comparison", self._comparison)
         app.router.add_get(run + "/events", self._events)
         return app
@@ -215,6 +218,18 @@ class Server:
         )
         (kept,) = await asyncio.to_thread(append_labels, path, [label])
         return _body(encode(asdict(kept), ordered=False))
+
+    async def _remark(self, request: web.Request) -> web.Response:
+        path, said = self._path(request), await _object(request, "a remark")
+        return await _in_thread(lambda: asdict(remark(path, said)))
+
+    async def _delete(self, request: web.Request) -> web.Response:
+        """Deletes a run whose whole id is said once more: nobody deletes what they did not name."""
+        path, wanted = self._path(request), await _object(request, "a deletion")
+        if wanted.get("id") != path.stem:
+            raise UsageError("id: the whole id of the run that is to be deleted")
+        await asyncio.to_thread(delete, path)
+        return _body(b"{}")
 
     async def _comparison(self, request: web.Request) -> web.Response:
         path, other = self._path(request), self._runs.path(request.query.get("baseline", ""))
