@@ -338,6 +338,18 @@ export interface Comparison {
   readonly questions: readonly Question[];
 }
 
+/** One column of a run in a chart over several runs: its rate, and the mean over cases of each number; metrics begin with `~`. */
+export interface MeasuredColumn {
+  readonly name: string;
+  /** Between these errors leave the pass rate; null where nothing has a verdict. */
+  readonly least: number | null;
+  readonly most: number | null;
+  /** The ends of its interval. */
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly means: Readonly<Record<string, number>>;
+}
+
 /** What is said of a run: an empty title gives it back its own. */
 export interface Remarks {
   readonly title?: string;
@@ -369,6 +381,10 @@ export interface DataSource {
   search(run: string, sought: Sought, blind: boolean): Promise<readonly number[]>;
   labels(run: string): Promise<readonly Label[]>;
   label(run: string, label: NewLabel): Promise<Label>;
+  /** What a run came to, column by column. Only where `live`. */
+  measures?(run: string): Promise<readonly MeasuredColumn[]>;
+  /** Where a run is had as a file; undefined in a page that is one. */
+  exported?(run: string, format: string, where: string, baseline: string): string;
   /** Says something of a run; an empty value takes it back. Only where `writable`. */
   remark?(run: string, said: Remarks): Promise<void>;
   /** Deletes a run for good. Only where `writable`. */

@@ -36,6 +36,8 @@ interface Props {
   readonly unfold: (unfolded: boolean) => void;
   /** The facets, where they have no place of their own. */
   readonly facets: ComponentChildren;
+  /** What takes what is shown elsewhere. */
+  readonly exports: ComponentChildren;
   /** On a narrow screen order and baseline are in the menu. */
   readonly narrow: boolean;
 }
@@ -58,6 +60,7 @@ export function Toolbar(p: Props) {
       </select>
       {!p.narrow && against}
       {!p.narrow && columns.length + p.extras.length > 1 && <ColumnPicker all={columns} extras={p.extras} state={state} go={go} summaries={p.summaries} />}
+      {!p.narrow && p.exports}
       <Menu name="View" title="Row height, Markdown, prompts, blind mode">
         {p.narrow && <div class="menu-controls">{against}</div>}
         <fieldset class="facet">

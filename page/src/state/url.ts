@@ -6,7 +6,7 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { extraOf } from "../model/extras";
 
-export type View = "matrix" | "charts" | "comparison" | "about";
+export type View = "matrix" | "charts" | "comparison" | "history" | "about";
 export type Show = "all" | "failures" | "errors" | "different" | "flaky" | "unlabelled";
 export type Size = "s" | "m" | "l";
 
@@ -61,7 +61,7 @@ export const START: RunState = {
   col: undefined,
 };
 
-const VIEWS: readonly View[] = ["matrix", "charts", "comparison", "about"];
+const VIEWS: readonly View[] = ["matrix", "charts", "comparison", "history", "about"];
 export const SHOWS: readonly Show[] = ["all", "failures", "errors", "different", "flaky", "unlabelled"];
 const SIZES: readonly Size[] = ["s", "m", "l"];
 

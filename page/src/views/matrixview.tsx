@@ -9,6 +9,7 @@ import { facets as facetsOf } from "../model/facets";
 import { toggled } from "../model/facets";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
+import { ExportMenu } from "../parts/exportmenu";
 import { Facets } from "../parts/facets";
 import { count, grouped } from "../parts/marks";
 import { Menu } from "../parts/menu";
@@ -69,6 +70,7 @@ export function MatrixView(p: Props) {
       <Toolbar
         head={head} table={table} state={state} go={go} columns={all} extras={extras} selection={selection} summaries={p.summaries} runs={p.runs}
         compared={p.baseline !== undefined} unfolded={unfolded} unfold={unfold} narrow={narrow}
+        exports={!state.blind && p.progress.done && <ExportMenu source={p.source} head={head} table={table} order={order} columns={seen} state={state} />}
         facets={!wide && !state.blind ? <Menu name="Facets">{panel}</Menu> : null}
       />
       {narrow && seen.length > 1 && (

@@ -23,6 +23,7 @@ import { About } from "./about";
 import { Charts } from "./charts";
 import { ComparisonView } from "./comparison";
 import { Drawer } from "./drawer";
+import { History } from "./history";
 import { MatrixView } from "./matrixview";
 
 interface Props {
@@ -45,6 +46,7 @@ export function RunPage({ source, state, go }: Props) {
     "g m": () => go({ view: "matrix" }),
     "g c": () => go({ view: "charts" }),
     "g v": () => go({ view: "comparison" }),
+    "g h": () => (source.live ? go({ view: "history" }) : false),
     "g a": () => go({ view: "about" }),
   });
   useEffect(() => {
@@ -88,9 +90,9 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   return (
     <main class="run-main">
       <RunTotals head={head} blind={state.blind} live={source.live} />
-      <Tabs state={state} />
+      <Tabs state={state} live={source.live} />
       <TroubleLine problem={missed} />
-      {!state.blind && (state.view === "matrix" || state.view === "comparison") && <TroubleLine problem={unlisted} />}
+      {!state.blind && (state.view === "matrix" || state.view === "comparison" || state.view === "history") && <TroubleLine problem={unlisted} />}
       {state.view === "matrix" && <TroubleLine problem={against.problem} />}
       {state.cell === undefined && <TroubleLine problem={labels.problem} />}
       {state.view === "matrix" && (
@@ -104,6 +106,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
+        {!hidden && state.view === "history" && <History source={source} head={head} runs={runs} state={state} go={go} />}
         {!hidden && state.view === "about" && <About head={head} />}
       </div>
       {state.cell !== undefined && progress.done && table.at(state.cell) < 0 && <TroubleLine problem={new Problem(`there is no trial ${state.cell} here`, head.alive ? "It may not be settled yet." : "")} />}
@@ -120,7 +123,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   );
 }
 
-const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["charts", "Charts"], ["comparison", "Comparison"], ["about", "About"]];
+const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["charts", "Charts"], ["comparison", "Comparison"], ["history", "History"], ["about", "About"]];
 
 /** In place of a view that is about what is hidden. */
 function Hidden({ state }: { state: RunState }) {
@@ -133,8 +136,8 @@ function Hidden({ state }: { state: RunState }) {
 }
 
 /** Blind, only the matrix is told of. */
-function Tabs({ state }: { state: RunState }) {
-  const views = state.blind ? VIEWS.filter(([view]) => view === "matrix" || view === state.view) : VIEWS;
+function Tabs({ state, live }: { state: RunState; live: boolean }) {
+  const views = VIEWS.filter(([view]) => (live || view !== "history") && (!state.blind || view === "matrix" || view === state.view));
   return (
     <nav class="views" aria-label="Views of this run">
       {views.map(([view, words]) => (

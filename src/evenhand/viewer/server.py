@@ -24,7 +24,9 @@ from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Gate, Refused
 from evenhand.viewer.cell import BODY, MOST, call, cell, previews
 from evenhand.viewer.compared import compared_elsewhere, comparison
+from evenhand.viewer.exported import exported
 from evenhand.viewer.head import head, notes
+from evenhand.viewer.history import measures
 from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
@@ -76,6 +78,8 @@ class Server:
         app.router.add_post(run + "/search", self._search)
         app.router.add_get(run + "/labels", self._labels)
         app.router.add_post(run + "/labels", self._label)
+        app.router.add_get(run + "/export", self._export)
+        app.router.add_get(run + "/measures", self._measures)
         app.router.add_post(run + "/remarks", self._remark)
         app.router.add_post(run + "/delete", self._delete)
         app.router.add_get(run + "/comparison", self._comparison)
@@ -218,6 +222,32 @@ class Server:
         )
         (kept,) = await asyncio.to_thread(append_labels, path, [label])
         return _body(encode(asdict(kept), ordered=False))
+
+    async def _export(self, request: web.Request) -> web.StreamResponse:
+        path, base = self._path(request), request.query.get("baseline", "")
+        baseline = self._runs.path(base) if base else None
+        where, format_ = request.query.get("where", ""), request.query.get("format", "")
+        async with self._large:
+            made = await asyncio.to_thread(exported, path, format_, where, baseline)
+        try:
+            answer = web.StreamResponse(
+                headers={
+                    "Content-Type": "application/octet-stream",  # to be kept, never to be shown here
+                    "Content-Disposition": f'attachment; filename="{made.name}"',
+                    "Content-Length": str(made.path.stat().st_size),
+                }
+            )
+            await answer.prepare(request)
+            with made.path.open("rb") as file:
+                while data := await asyncio.to_thread(file.read, LONGEST_BODY):
+                    await answer.write(data)
+            await answer.write_eof()
+            return answer
+        finally:
+            await asyncio.to_thread(made.folder.cleanup)
+
+    async def _measures(self, request: web.Request) -> web.Response:
+        return await self._told(request, measures)
 
     async def _remark(self, request: web.Request) -> web.Response:
         path, said = self._path(request), await _object(request, "a remark")
