@@ -29,7 +29,7 @@ export function ExportMenu({ source, head, table, order, columns, state }: Props
         <fieldset class="facet">
           <legend>{filtered ? "The trials that the filter chooses" : "The whole run"}</legend>
           {FORMATS.map(([format, words]) => (
-            <a key={format} class="menu-link" download href={source.exported!(head.id, format, state.q, state.base)}>{words}</a>
+            <button key={format} type="button" class="button quiet small menu-link" onClick={() => fetched(source.exported!(head.id, format, state.q, state.base))}>{words}</button>
           ))}
         </fieldset>
       )}
@@ -39,4 +39,12 @@ export function ExportMenu({ source, head, table, order, columns, state }: Props
       </fieldset>
     </Menu>
   );
+}
+
+/** Has the browser keep what an address gives; where it gives none, the page stays. */
+function fetched(address: string): void {
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = "";
+  link.click();
 }

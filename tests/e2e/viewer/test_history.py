@@ -65,7 +65,7 @@ def test_what_is_exported_is_what_the_command_writes(
     page = seen.page
     page.locator("summary", has_text="Export").click()
     with page.expect_download() as waiting:
-        page.get_by_role("link", name=format_, exact=True).click()
+        page.get_by_role("button", name=format_, exact=True).click()
     download = waiting.value
     assert download.suggested_filename.startswith(
         f"shop-assistant-where-status-fail-{runs[1][:10]}"
