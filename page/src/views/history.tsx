@@ -73,7 +73,7 @@ function Chart({ lines, runs, measure, own }: { lines: readonly Line[]; runs: re
             </g>
           );
         })}
-        {runs.map((run, at) => at % every === 0 && <text key={run.id} x={x(at)} y={HEIGHT - 12} text-anchor="middle">{when(run.created_at).slice(5)}</text>)}
+        {runs.map((run, at) => at % every === 0 && <text key={run.id} x={x(at)} y={HEIGHT - 12} text-anchor={at === runs.length - 1 && at > 0 ? "end" : at === 0 ? "start" : "middle"}>{when(run.created_at).slice(5)}</text>)}
       </g>
       {lines.map(({ name, points }, i) => (
         <g key={name} class={`history-${(i % COLOURS) + 1}`}>
