@@ -84,3 +84,12 @@ test("a text that is long or tangled is given back for what it is, and soon", ()
     assert.ok(took < 3000, `${JSON.stringify(tangle)} took ${took.toFixed(0)} ms`);
   }
 });
+
+test("a word of a hundred thousand letters can be broken, and stays what it is", () => {
+  for (const word of ["A".repeat(100_000), "👍".repeat(20_000)]) {
+    const { text, elements } = markdown(`before ${word} after`);
+    assert.equal(text, `before ${word} after`);
+    assert.ok(elements.filter((element) => element === "wbr").length >= 50); // else a browser measures all of it for each line
+  }
+  assert.ok(!markdown("many short words ".repeat(1000)).elements.includes("wbr"));
+});
