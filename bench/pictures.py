@@ -28,10 +28,15 @@ FOLDER = Path(tempfile.gettempdir()) / "shop"  # a path that says something: it 
 WIDTH, HEIGHT = 1280, 800
 MOST = 150_000  # bytes of a picture
 
+SETTLED = """() => document.querySelector("#app h1, #app h2") !== null
+    && document.querySelector("[aria-busy=true]") === null
+    && ![...document.querySelectorAll("[role=status], .cell-none")]
+      .some((at) => /^(Reading|Comparing|…$)/.test(at.textContent))"""
+
 PICTURES = {
     "runs": ("#/", 420),
     "matrix": ("#/run/{new}?base={old}&q=tag%3Abilling", HEIGHT),
-    "drawer": ("#/run/{new}?cell=52&tab=expectations", HEIGHT),
+    "drawer": ("#/run/{new}?cell=52", HEIGHT),
     "charts": ("#/run/{new}?view=charts", HEIGHT),
     "comparison": ("#/run/{new}?view=comparison&base={old}", HEIGHT),
 }
@@ -65,6 +70,7 @@ def main() -> None:
                     page.set_viewport_size({"width": WIDTH, "height": height})
                     page.goto(f"{found[1]}/{fragment.format(old=old, new=new)}")
                     page.reload()
+                    page.wait_for_function(SETTLED, timeout=60_000)
                     page.wait_for_timeout(1500)
                     take(page, HERE / f"{name}-{scheme}.png")
             browser.close()

@@ -113,14 +113,15 @@ def write_run(
     seed: int = 1,
     status: str = "finished",
     at: float = STARTED,
+    name: str = "prompt ",
 ) -> Path:
-    """Writes the run; its file."""
+    """Writes the run; its file. Columns are called `name`, and by their number."""
     folder = run_folder(home)
     folder.mkdir(parents=True, exist_ok=True)
     columns = tuple(
         Variant(
             i,
-            f"prompt {i}",
+            f"{name}{i}",
             f"model-{i}",
             prompt_raw="Answer: {{question}}",
             provider_id=f"echo:{i}",

@@ -15,6 +15,7 @@ import "./style/shell.css";
 import "./style/matrix.css";
 import "./style/drawer.css";
 import "./style/charts.css";
+import "./style/print.css";
 
 /** A report is about one run: it opens on it, held against its baseline where it has one. */
 function TheRun({ source }: { source: DataSource }) {

@@ -4,7 +4,9 @@ import { test } from "node:test";
 import vectors from "../../tests/vectors/where.json";
 import type { Head, Label } from "../src/data/source";
 import { Baseline } from "../src/model/baseline";
-import { parse, searched, select, quoted, type Context } from "../src/model/filter";
+import { keyOf, parse, searched, select, quoted, type Context } from "../src/model/filter";
+import { Pattern } from "../src/model/pattern";
+import { notesOn } from "../src/model/vocabulary";
 import { OUTCOMES, OUTCOME_WORDS, Table } from "../src/model/table";
 
 const { cases, trials, variants } = vectors as unknown as {
@@ -60,21 +62,23 @@ const head = { columns: variants } as unknown as Head;
 const before = (vectors.before as [number, "pass", number | null][]).map(([i, outcome, score]) => ({ ...trials[i]!, outcome, score }));
 const baseline = new Baseline(head, tableOf(before), table, head.columns, [[0, 0], [1, 1]]);
 
-function search(wanted: string): Set<number> {
+function search({ text: wanted, pattern }: { text: string; pattern: boolean }): Set<number> {
+  const regular = pattern ? new Pattern(wanted) : undefined;
   return new Set(trials.filter((trial) => {
     const of = cases.find((each) => each.id === trial.case)!;
     const texts = [of.id, of.description, ...Object.values(of.vars).map(text), text(trial.output), trial.reason ?? "", trial.message ?? ""];
-    return texts.some((each) => each.toLowerCase().includes(wanted.toLowerCase()));
+    return texts.some((each) => regular?.search(each.toLowerCase()) ?? each.toLowerCase().includes(wanted.toLowerCase()));
   }).map((trial) => trial.index));
 }
 
-for (const vector of vectors.vectors as { query: string; matches?: number[]; problems?: unknown; baseline?: boolean }[]) {
+for (const vector of vectors.vectors as { query: string; matches?: number[]; problems?: unknown; notes?: unknown; baseline?: boolean }[]) {
   test(`where: ${vector.query}`, () => {
     const names = { metrics: table.metricNames, columns: variants, baseline: vector.baseline ?? true };
     const { terms, problems } = parse(vector.query, names);
     assert.deepEqual(problems, vector.problems ?? []);
+    if (vector.notes !== undefined) assert.deepEqual(notesOn(table, head, terms), vector.notes);
     if (vector.matches === undefined) return;
-    const context: Context = { head, texts: new Map(searched(terms).map((each) => [each, search(each)])), baseline };
+    const context: Context = { head, texts: new Map(searched(terms).map((each) => [keyOf(each), search(each)])), baseline };
     const chosen = select(table, terms, context);
     assert.deepEqual([...chosen].flatMap((holds, trial) => (holds ? [trial] : [])), vector.matches);
   });

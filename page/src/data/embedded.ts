@@ -3,7 +3,8 @@
  * is needed: the head at once, the cells in chunks.
  */
 import { Problem } from "./problem";
-import type { Block, Cell, Comparison, DataSource, Head, Label, Preview, RunSummary } from "./source";
+import type { Block, Cell, Comparison, DataSource, Head, Label, Preview, RunSummary, Sought } from "./source";
+import { trialsWith } from "../model/texts";
 
 /** How much of an output, a reason, a variable is shown in the matrix; the server clips alike. */
 const OUTPUT = 1200;
@@ -55,13 +56,8 @@ export class Embedded implements DataSource {
     return cell;
   }
 
-  async search(run: string, text: string, blind: boolean): Promise<readonly number[]> {
-    const sought = text.toLowerCase();
-    const found: number[] = [];
-    for await (const cells of (await this.pack(run)).all()) {
-      for (const cell of cells) if (standsIn(cell, sought, blind)) found.push(cell.index);
-    }
-    return found;
+  async search(run: string, sought: Sought, blind: boolean): Promise<readonly number[]> {
+    return (await this.pack(run)).search(sought, blind);
   }
 
   async labels(run: string): Promise<readonly Label[]> {
@@ -102,6 +98,8 @@ class Pack {
   private readonly chunks = new Map<number, Promise<readonly Cell[]>>();
   /** Where the trials are in the chunks: their places in the plan, in the order of the blocks. */
   private order: Promise<ReadonlyMap<number, number>> | undefined;
+  private texts: Promise<readonly string[]> | undefined;
+  private parsed: Promise<readonly Block[]> | undefined;
 
   constructor(
     private readonly name: string,
@@ -110,14 +108,30 @@ class Pack {
   ) {}
 
   async *blocks(): AsyncIterable<Block> {
-    for (const line of (await unpack(`${this.name}-blocks`)).split("\n")) {
-      if (line !== "") yield JSON.parse(line) as Block;
-    }
+    this.parsed ??= unpack(`${this.name}-blocks`).then((text) => text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Block])));
+    yield* await this.parsed;
   }
 
-  /** All cells, chunk by chunk. */
-  async *all(): AsyncIterable<readonly Cell[]> {
-    for (let number = 0; document.getElementById(this.chunkName(number)) !== null; number++) yield this.chunk(number);
+  /** The places in the plan of the trials that have it. The texts lie in as many parts as the blocks, and alike. */
+  async search(sought: Sought, blind: boolean): Promise<readonly number[]> {
+    this.texts ??= this.allTexts();
+    const texts = await this.texts;
+    const found: number[] = [];
+    let number = 0;
+    for await (const block of this.blocks()) {
+      for (const at of trialsWith(texts[number++] ?? "", sought, blind)) found.push(block.index[at]!);
+    }
+    return found;
+  }
+
+  private allTexts(): Promise<readonly string[]> {
+    const names: string[] = [];
+    while (document.getElementById(this.textName(names.length)) !== null) names.push(this.textName(names.length));
+    return Promise.all(names.map(unpack));
+  }
+
+  private textName(number: number): string {
+    return `${this.name}-texts-${number}`;
   }
 
   async find(index: number): Promise<Cell | undefined> {
@@ -150,7 +164,9 @@ class Pack {
 async function unpack(id: string): Promise<string> {
   const packed = document.getElementById(id)?.textContent;
   if (packed === null || packed === undefined) throw new Problem("a part of this report is missing", "Export it again.");
-  const bytes = Uint8Array.from(atob(packed.trim()), (letter) => letter.charCodeAt(0));
+  const letters = atob(packed.trim());
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).text();
 }
@@ -173,11 +189,4 @@ function preview(cell: Cell): Preview {
 function written(value: unknown): string {
   if (typeof value === "string") return value;
   return value === null || value === undefined ? "" : JSON.stringify(value);
-}
-
-function standsIn(cell: Cell, sought: string, blind: boolean): boolean {
-  const texts = [cell.case, cell.description, written(cell.output)];
-  for (const value of Object.values(cell.vars)) texts.push(written(value));
-  if (!blind) texts.push(cell.reason, cell.error?.message ?? "", ...cell.outcomes.map(({ reason }) => reason));
-  return texts.some((text) => text.toLowerCase().includes(sought));
 }

@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, Cell, Comparison, DataSource, Head, Label, NewLabel, Notes, Preview, RunSummary } from "./source";
+import type { Block, Call, Cell, Comparison, DataSource, Head, Label, MeasuredColumn, NewLabel, Notes, Preview, Remarks, RunSummary, Sought } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -49,8 +49,8 @@ export class Http implements DataSource {
     return { ...cell, calls };
   }
 
-  search(run: string, text: string, blind: boolean): Promise<readonly number[]> {
-    return post(`${at(run)}/search`, { text, blind }); // in the body: an address cannot be as long as a text
+  search(run: string, { text, pattern }: Sought, blind: boolean): Promise<readonly number[]> {
+    return post(`${at(run)}/search`, { text, pattern, blind }); // in the body: an address cannot be as long as a text
   }
 
   labels(run: string): Promise<readonly Label[]> {
@@ -59,6 +59,22 @@ export class Http implements DataSource {
 
   label(run: string, label: NewLabel): Promise<Label> {
     return post(`${at(run)}/labels`, label);
+  }
+
+  measures(run: string): Promise<readonly MeasuredColumn[]> {
+    return get(`${at(run)}/measures`);
+  }
+
+  exported(run: string, format: string, where: string, baseline: string): string {
+    return `${at(run)}/export?${new URLSearchParams({ format, ...(where === "" ? {} : { where }), ...(baseline === "" ? {} : { baseline }) })}`;
+  }
+
+  async remark(run: string, said: Remarks): Promise<void> {
+    await post(`${at(run)}/remarks`, said);
+  }
+
+  async delete(run: string): Promise<void> {
+    await post(`${at(run)}/delete`, { id: run }); // the whole id, said once more
   }
 
   compare(run: string, baseline: string): Promise<Comparison> {

@@ -68,6 +68,9 @@ export interface RunSummary {
   readonly fingerprint: string;
   /** What its config, or who ran it, calls it. */
   readonly tags: Readonly<Record<string, string>>;
+  /** What people say of it: tags, and a note. */
+  readonly marks: readonly string[];
+  readonly note: string;
   /** Why the file cannot be read; empty for one that can, and then the rest counts. */
   readonly problem: string;
 }
@@ -335,6 +338,31 @@ export interface Comparison {
   readonly questions: readonly Question[];
 }
 
+/** One column of a run in a chart over several runs: its rate, and the mean over cases of each number; metrics begin with `~`. */
+export interface MeasuredColumn {
+  readonly name: string;
+  /** Between these errors leave the pass rate; null where nothing has a verdict. */
+  readonly least: number | null;
+  readonly most: number | null;
+  /** The ends of its interval. */
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly means: Readonly<Record<string, number>>;
+}
+
+/** What is said of a run: an empty title gives it back its own. */
+export interface Remarks {
+  readonly title?: string;
+  readonly tags?: readonly string[];
+  readonly note?: string;
+}
+
+/** A text to search for, or a regular expression. */
+export interface Sought {
+  readonly text: string;
+  readonly pattern: boolean;
+}
+
 export interface DataSource {
   /** Whether labels can be given, and whether runs may still grow. */
   readonly writable: boolean;
@@ -350,9 +378,17 @@ export interface DataSource {
   previews(run: string, cells: readonly number[], signal?: AbortSignal): Promise<readonly Preview[]>;
   cell(run: string, index: number): Promise<Cell>;
   /** The places in the plan of the trials in which this text stands, whatever its case: output, variables, reasons. */
-  search(run: string, text: string, blind: boolean): Promise<readonly number[]>;
+  search(run: string, sought: Sought, blind: boolean): Promise<readonly number[]>;
   labels(run: string): Promise<readonly Label[]>;
   label(run: string, label: NewLabel): Promise<Label>;
+  /** What a run came to, column by column. Only where `live`. */
+  measures?(run: string): Promise<readonly MeasuredColumn[]>;
+  /** Where a run is had as a file; undefined in a page that is one. */
+  exported?(run: string, format: string, where: string, baseline: string): string;
+  /** Says something of a run; an empty value takes it back. Only where `writable`. */
+  remark?(run: string, said: Remarks): Promise<void>;
+  /** Deletes a run for good. Only where `writable`. */
+  delete?(run: string): Promise<void>;
   /** Throws where the two cannot be compared; the message says why. */
   compare(run: string, baseline: string): Promise<Comparison>;
   /** Calls back with the newest seq when the run file has grown. The function that comes back ends it. */

@@ -1,6 +1,6 @@
 /** A rectangle of a scatter as terms of the filter, and back. */
 import { roundStep } from "./histogram";
-import { parse, type Names, type NumberTerm } from "./query";
+import { changed, parse, type Names, type NumberTerm } from "./query";
 import { written, type Measured } from "./series";
 
 export interface Range {
@@ -23,7 +23,7 @@ export interface Brushed {
 
 /** The terms of a query that a brush on this plane wrote, and the rectangle that they mean; undefined for none. */
 export function brushedOf(query: string, plane: Plane, names: Names): { terms: string[]; box: Brushed } | undefined {
-  const found = parse(query, names).terms.flatMap((term) => (term.kind === "number" && isOf(term, plane) ? [term] : []));
+  const found = parse(query, names).terms.flatMap((term) => (term.group === 0 && term.kind === "number" && isOf(term, plane) ? [term] : [])); // in each alternative it is the same
   if (found.length === 0) return undefined;
   const range = (column: number): Range => {
     let [low, high] = [-Infinity, Infinity];
@@ -40,6 +40,10 @@ export function brushedOf(query: string, plane: Plane, names: Names): { terms: s
 
 /** The query without what a brush on this plane wrote. */
 export function unbrushed(query: string, plane: Plane, names: Names): string {
+  return changed(query, (each) => without(each, plane, names));
+}
+
+function without(query: string, plane: Plane, names: Names): string {
   let text = query;
   for (const term of parse(query, names).terms.toReversed()) {
     if (term.kind === "number" && isOf(term, plane)) text = text.slice(0, term.at) + text.slice(term.end);
@@ -56,7 +60,8 @@ export function brushed(query: string, plane: Plane, box: Brushed, axis: Range, 
     ...(high < axis.high ? [`${field}@${column + 1}<=${rounded(Math.ceil(high / step - 1e-6) * step)}`] : []),
   ];
   const terms = [...bounds(plane.x, box.x), ...bounds(plane.y, box.y)];
-  return [unbrushed(query, plane, names), ...terms].filter((part) => part !== "").join(" ");
+  const added = terms.join(" ");
+  return changed(unbrushed(query, plane, names), (each) => `${each} ${added}`) || added;
 }
 
 function isOf({ negated, left, operator, right }: NumberTerm, { measure, x, y }: Plane): boolean {

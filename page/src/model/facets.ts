@@ -1,6 +1,6 @@
 /** What the chosen trials can be divided by, and how many are in each part. */
 import type { Row } from "../data/source";
-import { parse, quoted, select, type Context, type Names, type Term } from "./filter";
+import { changed, parse, quoted, select, type Context, type Names, type Term } from "./filter";
 import { OUTCOMES, type Table } from "./table";
 
 export interface FacetValue {
@@ -31,8 +31,9 @@ const KEYS = 8; // keys of metadata that have a facet
 /** Facets that have something to choose from. A facet counts as if nothing had been chosen in it. */
 export function facets(table: Table, terms: readonly Term[], chosen: Uint8Array, context: Context): Facet[] {
   const found: Facet[] = [];
+  const simple = new Set(terms.map(({ group }) => group)).size < 2;
   for (const [field, title, countOf] of [...FACETS, ...metadataFacets(table)]) {
-    const others = terms.filter((term) => !isOf(term, field));
+    const others = simple ? terms.filter((term) => !isOf(term, field)) : terms; // with alternatives the counts are of what is chosen
     const counts = countOf(table, others.length === terms.length ? chosen : select(table, others, context));
     const on = new Set(terms.filter((term) => isOf(term, field)).flatMap((term) => (term.kind === "word" ? term.values : [])));
     const values = [...counts]
@@ -120,6 +121,10 @@ function isOf(term: Term, field: string): boolean {
 
 /** The filter with this value of a field chosen, or no longer chosen if it was. */
 export function toggled(query: string, names: Names, field: string, value: string): string {
+  return changed(query, (each) => toggledIn(each, names, field, value)) || toggledIn("", names, field, value);
+}
+
+function toggledIn(query: string, names: Names, field: string, value: string): string {
   const term = parse(query, names).terms.find((each) => isOf(each, field));
   if (term === undefined || term.kind !== "word") return `${query} ${field}:${quoted(value)}`.trim();
   const lower = value.toLowerCase();

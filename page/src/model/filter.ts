@@ -1,14 +1,14 @@
 /** Which trials a filter chooses: every term over all trials at once, column by column. */
-import type { Head, Label } from "../data/source";
+import type { Head, Label, Sought } from "../data/source";
 import type { Baseline } from "./baseline";
 import type { Measure, NumberTerm, Operator, Term, WordTerm } from "./query";
 import { ERROR, FAIL, PASS, type Table } from "./table";
 
-export { parse, quoted, type Names, type Problem, type Term } from "./query";
+export { changed, parse, quoted, type Names, type Problem, type Term } from "./query";
 
 export interface Context {
   readonly head: Head;
-  /** What the source found for each text: places in the plan. */
+  /** What the source found for each text, by its key: places in the plan. */
   readonly texts: ReadonlyMap<string, ReadonlySet<number>>;
   readonly baseline?: Baseline | undefined;
 }
@@ -22,9 +22,15 @@ export function namesOf(head: Head, table: Table, baseline: boolean) {
   return { metrics: table.metricNames, columns: head.columns, baseline };
 }
 
-/** The texts that the source has to be asked for: an empty one stands everywhere. */
-export function searched(terms: readonly Term[]): string[] {
-  return [...new Set(terms.flatMap((term) => (term.kind === "text" && term.text !== "" ? [term.text] : [])))];
+/** The texts that the source has to be asked for, regular expressions between slashes: an empty one stands everywhere. */
+export function searched(terms: readonly Term[]): Sought[] {
+  const found = terms.flatMap((term) => (term.kind === "text" && term.text !== "" ? [{ text: term.text, pattern: term.pattern !== undefined }] : []));
+  return [...new Map(found.map((sought) => [keyOf(sought), sought])).values()];
+}
+
+/** What tells a text that is sought from all others. */
+export function keyOf({ text, pattern }: Sought): string {
+  return pattern ? `/${text}/` : `"${text}"`;
 }
 
 /** Whether some term asks what changed since the baseline. */
@@ -35,8 +41,15 @@ export function usesBaseline(terms: readonly Term[]): boolean {
   });
 }
 
-/** For each trial 1 where all terms hold, and 0 where not. */
+/** For each trial 1 where all terms of an alternative hold, and 0 where not. */
 export function select(table: Table, terms: readonly Term[], context: Context): Uint8Array {
+  const groups = new Map<number, Term[]>();
+  for (const term of terms) groups.set(term.group, [...(groups.get(term.group) ?? []), term]);
+  if (groups.size === 0) return new Uint8Array(table.size).fill(1);
+  return either([...groups.values()].map((group) => all(table, group, context)));
+}
+
+function all(table: Table, terms: readonly Term[], context: Context): Uint8Array {
   const chosen = new Uint8Array(table.size).fill(1);
   for (const term of terms) {
     const wanted = term.negated ? 0 : 1;
@@ -49,7 +62,7 @@ export function select(table: Table, terms: readonly Term[], context: Context): 
 function found(table: Table, term: Term, context: Context): Uint8Array {
   if (term.kind === "number") return compared(table, term, context);
   if (term.kind === "word") return worded(table, term, context);
-  const places = context.texts.get(term.text);
+  const places = context.texts.get(keyOf({ text: term.text, pattern: term.pattern !== undefined }));
   return each(table, (trial) => term.text === "" || (places?.has(table.index[trial]!) ?? false));
 }
 
@@ -91,9 +104,13 @@ export function measured(table: Table, measure: Measure, context: Pick<Context, 
   return made(table, (i) => sums[table.row[i]!]!);
 }
 
-function ownNumbers(table: Table, { name, metric }: Measure, context: Pick<Context, "baseline">): ArrayLike<number> {
+function ownNumbers(table: Table, { name, metric, key = "" }: Measure, context: Pick<Context, "baseline">): ArrayLike<number> {
   if (metric) return table.metric(name) ?? made(table, () => NaN);
   switch (name) {
+    case "metadata": {
+      const numbers = table.rows.map((row) => numberIn(Object.hasOwn(row.metadata, key) ? row.metadata[key] : undefined));
+      return made(table, (i) => numbers[table.row[i]!]!);
+    }
     case "score": return table.score;
     case "latency": return table.latency;
     case "cost": return table.cost;
@@ -103,6 +120,11 @@ function ownNumbers(table: Table, { name, metric }: Measure, context: Pick<Conte
     case "change": return made(table, (i) => context.baseline?.change(i) ?? NaN);
     default: return made(table, (i) => rating(table.labels.get(i)));
   }
+}
+
+/** The number that a value of metadata is, also where it is written as text; NaN for any other. */
+function numberIn(value: string | undefined): number {
+  return value !== undefined && /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(value) ? Number(value) : NaN;
 }
 
 /** The mean of what people gave. */
@@ -201,5 +223,6 @@ function byColumn(table: Table, holds: readonly boolean[]): Uint8Array {
 }
 
 function either(masks: readonly Uint8Array[]): Uint8Array {
+  if (masks.length === 1) return masks[0]!;
   return Uint8Array.from(masks[0]!, (_, i) => (masks.some((mask) => mask[i] === 1) ? 1 : 0));
 }

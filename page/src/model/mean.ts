@@ -20,14 +20,8 @@ export interface Sums extends Clusters {
  * @returns null for no values.
  */
 export function meanOf(sums: Sums, scale: Scale | undefined, floor = -Infinity): Mean | null {
-  let [sum, n, low, high] = [0, 0, Infinity, -Infinity];
-  for (let i = 0; i < sums.sizes.length; i++) {
-    if (sums.sizes[i]! <= 0) continue;
-    const mean = sums.totals[i]! / sums.sizes[i]!;
-    [sum, n, low, high] = [sum + mean, n + 1, Math.min(low, mean), Math.max(high, mean)];
-  }
+  const { value, n, low, high } = middleOf(sums);
   if (n === 0) return null;
-  const value = sum / n;
   if (scale !== undefined) {
     const [lowest, highest] = both(sums, scale, (means) => meanOnScale(means, scale));
     if (lowest !== undefined && highest !== undefined) return { value, low: lowest.low, high: highest.high, n, scaled: true };
@@ -35,6 +29,17 @@ export function meanOf(sums: Sums, scale: Scale | undefined, floor = -Infinity):
   if (n < FEWEST || low === high) return { value, low: null, high: null, n };
   const [lowest, highest] = both(sums, [low, high], (means) => meanOfSums({ totals: means, sizes: means.map(() => 1) }));
   return { value, low: Math.max(floor, lowest?.low ?? NaN), high: highest?.high ?? null, n };
+}
+
+/** The mean over cases, each of which counts once, of how many, and the lowest and highest of them; NaN for none. */
+export function middleOf({ totals, sizes }: Clusters): { readonly value: number; readonly n: number; readonly low: number; readonly high: number } {
+  let [sum, n, low, high] = [0, 0, Infinity, -Infinity];
+  for (let i = 0; i < sizes.length; i++) {
+    if (sizes[i]! <= 0) continue;
+    const mean = totals[i]! / sizes[i]!;
+    [sum, n, low, high] = [sum + mean, n + 1, Math.min(low, mean), Math.max(high, mean)];
+  }
+  return { value: sum / n, n, low, high };
 }
 
 /** Something of the cases' means, had all errors been as low, and as high, as can be. */

@@ -18,6 +18,13 @@ export function fitted(names: readonly string[], most: number): string[] {
 }
 
 const LEAST = 4;
+let last: { readonly names: readonly string[]; readonly size: number; readonly most: number; readonly cut: readonly string[] } | undefined;
+
+/** The same for a list that is asked for again and again, and may have grown. */
+export function fittedOnce(names: readonly string[], most: number): readonly string[] {
+  if (last?.names !== names || last.size !== names.length || last.most !== most) last = { names, size: names.length, most, cut: fitted(names, most) };
+  return last.cut;
+}
 
 /** How many letters they all begin with. */
 function shared(names: readonly string[][]): number {

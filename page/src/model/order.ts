@@ -3,34 +3,51 @@ import type { Baseline } from "./baseline";
 import type { Table } from "./table";
 
 export const KEYS = ["score", "change", "latency", "cost"] as const;
-export type Key = (typeof KEYS)[number];
+/** `metric` is one of the run's metrics, which has a name. */
+export type Key = (typeof KEYS)[number] | "metric";
 
 export interface Sort {
   readonly key: Key;
+  /** The metric's name; empty for all other keys. */
+  readonly metric: string;
   /** -1: over all columns. */
   readonly column: number;
   /** The largest first. */
   readonly down: boolean;
 }
 
+/** What is sorted by. */
+export type SortKey = Pick<Sort, "key" | "metric">;
+
 /** What an address's `sort` means; undefined for the plan's order. */
 export function readSort(text: string): Sort | undefined {
-  const [, minus, name, column] = /^(-?)([a-z]+)(?:\.(\d{1,4}))?$/.exec(text) ?? [];
+  const down = text.startsWith("-");
+  const said = down ? text.slice(1) : text;
+  const [, place, metric] = /^metric\.(all|\d{1,4})\.(.+)$/s.exec(said) ?? [];
+  if (place !== undefined && metric !== undefined) return { key: "metric", metric, column: place === "all" ? -1 : Number(place), down };
+  const [, name, column] = /^([a-z]+)(?:\.(\d{1,4}))?$/.exec(said) ?? [];
   const key = KEYS.find((each) => each === name);
   if (key === undefined) return undefined;
-  return { key, column: column === undefined ? -1 : Number(column), down: minus === "-" };
+  return { key, metric: "", column: column === undefined ? -1 : Number(column), down };
 }
 
 export function writeSort(sort: Sort | undefined): string {
   if (sort === undefined) return "plan";
-  return `${sort.down ? "-" : ""}${sort.key}${sort.column < 0 ? "" : `.${sort.column}`}`;
+  const { key, metric, column, down } = sort;
+  const said = key === "metric" ? `metric.${column < 0 ? "all" : column}.${metric}` : `${key}${column < 0 ? "" : `.${column}`}`;
+  return `${down ? "-" : ""}${said}`;
+}
+
+/** Whether this is what is sorted by. */
+export function sortsBy(sort: Sort | undefined, { key, metric }: SortKey, column: number): boolean {
+  return sort !== undefined && sort.key === key && sort.metric === metric && sort.column === column;
 }
 
 /** What a click on a header leads to: smallest first, largest first, the plan's order. Latency and cost begin large. */
-export function nextSort(now: Sort | undefined, key: Key, column: number): Sort | undefined {
-  const first = key === "latency" || key === "cost";
-  if (now?.key !== key || now.column !== column) return { key, column, down: first };
-  return now.down === first ? { key, column, down: !first } : undefined;
+export function nextSort(now: Sort | undefined, by: SortKey, column: number): Sort | undefined {
+  const first = by.key === "latency" || by.key === "cost";
+  if (now === undefined || !sortsBy(now, by, column)) return { key: by.key, metric: by.metric, column, down: first };
+  return now.down === first ? { ...now, down: !first } : undefined;
 }
 
 /**
@@ -55,10 +72,10 @@ export function ordered(table: Table, rows: Uint8Array, sort: Sort | undefined, 
 }
 
 /** By row: the mean over its trials in the column. */
-function means(table: Table, { key, column }: Sort, baseline?: Baseline): Float64Array {
+function means(table: Table, { key, metric, column }: Sort, baseline?: Baseline): Float64Array {
   const sums = new Float64Array(table.rows.length);
   const sizes = new Int32Array(table.rows.length);
-  const own = key === "change" ? undefined : table[key];
+  const own = key === "change" ? undefined : key === "metric" ? (table.metric(metric) ?? new Float64Array(table.size).fill(NaN)) : table[key];
   const { variant, row } = table;
   for (let i = 0; i < table.size; i++) {
     if (column >= 0 && variant[i] !== column) continue;

@@ -1,12 +1,14 @@
 /**
  * Reads the filter: one grammar for the page and the command line (`report/where.py`), tested on the same vectors.
  *
- *     query   = term (" " term)*                       all of them hold
- *     term    = ["-"] (text | field operator value)
+ *     query   = all (" OR " all)*                      one of them holds
+ *     all     = term (" " ["AND "] term)*              all of them hold
+ *     term    = ["-"] (text | "/" pattern "/" | field operator value)
  *     field   = word ["@" column]                      the case's mean in that column
  *     value   = word ("," word)*                       after ":", either of them
  */
 import { nearest } from "./nearest";
+import { Pattern, PatternError } from "./pattern";
 
 export interface Names {
   /** The metrics that trials have. */
@@ -32,14 +34,19 @@ export interface Measure {
   readonly metric: boolean;
   /** The column's place; -1 for the trial's own. */
   readonly column: number;
+  /** Of `metadata.KEY`. */
+  readonly key?: string;
 }
 
 interface Place {
   readonly negated: boolean;
   readonly at: number;
   readonly end: number;
+  /** Which of the alternatives of "OR" it belongs to, from 0. */
+  readonly group: number;
 }
-export type TextTerm = Place & { readonly kind: "text"; readonly text: string };
+/** A text that is searched for, or a regular expression. */
+export type TextTerm = Place & { readonly kind: "text"; readonly text: string; readonly pattern?: Pattern };
 export type WordTerm = Place & {
   readonly kind: "word";
   readonly field: string;
@@ -47,6 +54,8 @@ export type WordTerm = Place & {
   readonly key: string;
   /** In small letters. */
   readonly values: readonly string[];
+  /** Where each of them stands. */
+  readonly spans: readonly (readonly [at: number, end: number])[];
 };
 export type NumberTerm = Place & {
   readonly kind: "number";
@@ -97,47 +106,114 @@ interface Word {
   readonly to: number;
 }
 
+const IN_QUOTES = "In quotes it is a text to search for.";
+const [OR, AND] = ["OR", "AND"];
+
 /** The terms of a query, and everything that is wrong with it; terms in which something is wrong are left out. */
 export function parse(query: string, names: Names): { terms: Term[]; problems: Problem[] } {
   const terms: Term[] = [];
   const problems: Problem[] = [];
+  let [group, before, last] = [0, "", 0];
   for (const [at, end] of spans(query)) {
+    const word = query.slice(at, end);
     try {
-      terms.push(term(query, at, end, names));
+      if (word === OR || word === AND) {
+        if (before === "" || before === OR || before === AND) throw new Wrong(`nothing stands before '${word}'`, IN_QUOTES);
+        if (word === OR) group++;
+      } else terms.push(term(query, at, end, group, names));
     } catch (error) {
       if (!(error instanceof Wrong)) throw error;
       const { what, hint, place } = error;
       problems.push({ at: place?.from ?? at, end: place?.to ?? end, what, hint });
     }
+    [before, last] = [word, end];
   }
+  if (before === OR || before === AND) problems.push({ at: last, end: last, what: `nothing stands after '${before}'`, hint: IN_QUOTES });
   return { terms, problems };
+}
+
+/** The alternatives of a query as they are written, without the OR between them; one for a query without. */
+export function alternatives(query: string): string[] {
+  const found: string[] = [];
+  let from = 0;
+  for (const [at, end] of spans(query)) {
+    if (query.slice(at, end) !== OR) continue;
+    found.push(query.slice(from, at).trim());
+    from = end;
+  }
+  return [...found, query.slice(from).trim()];
+}
+
+/** The query with each alternative changed. */
+export function changed(query: string, change: (alternative: string) => string): string {
+  return alternatives(query).map((each) => change(each).trim()).filter((each) => each !== "").join(" OR ");
 }
 
 /** From where to where each term goes. */
 export function spans(query: string): [at: number, end: number][] {
   const found: [number, number][] = [];
-  let at = -1;
-  let quoted = false;
-  for (let i = 0; i <= query.length; i++) {
-    const c = query[i];
-    if (c === undefined || (!quoted && /\s/.test(c))) {
-      if (at >= 0) found.push([at, i]);
-      at = -1;
+  for (let i = 0; i < query.length; ) {
+    if (/\s/.test(query[i]!)) {
+      i++;
       continue;
     }
-    if (at < 0) at = i;
-    if (quoted && c === "\\") i++;
-    else if (c === '"') quoted = !quoted;
+    const slash = closing(query, query[i] === "-" ? i + 1 : i);
+    const end = slash < 0 ? wordEnd(query, i) : slash + 1;
+    found.push([i, end]);
+    i = end;
   }
   return found;
 }
 
-function term(query: string, at: number, end: number, names: Names): Term {
+/** Where the word that begins here ends: at a space out of quotes. */
+function wordEnd(query: string, at: number): number {
+  let quoted = false;
+  for (let i = at; i < query.length; i++) {
+    const c = query[i]!;
+    if (!quoted && /\s/.test(c)) return i;
+    if (quoted && c === "\\") i++;
+    else if (c === '"') quoted = !quoted;
+  }
+  return query.length;
+}
+
+/** The slash that ends the regular expression which begins here; -1 where none does. */
+function closing(query: string, at: number): number {
+  if (query[at] !== "/") return -1;
+  for (let i = at + 1; i < query.length; i++) {
+    if (query[i] === "\\") i++;
+    else if (query[i] === "/" && i > at + 1 && (i + 1 === query.length || /\s/.test(query[i + 1]!))) return i;
+  }
+  return -1;
+}
+
+function patternOf(source: string): Pattern {
+  try {
+    return new Pattern(source);
+  } catch (error) {
+    if (error instanceof PatternError) throw new Wrong(error.what, error.hint);
+    throw error;
+  }
+}
+
+const NOTHING: Readonly<Record<string, string>> = {
+  "|": "Write OR for either of two.", "||": "Write OR for either of two.",
+  NOT: `Write a minus sign before a term: -status:fail ${IN_QUOTES}`,
+  "&": `Terms beside each other all have to hold. ${IN_QUOTES}`, "&&": `Terms beside each other all have to hold. ${IN_QUOTES}`,
+};
+
+function term(query: string, at: number, end: number, group: number, names: Names): Term {
   const negated = query[at] === "-" && at + 1 < end;
   const from = at + (negated ? 1 : 0);
+  const place = { negated, at, end, group };
+  if (closing(query, from) === end - 1) {
+    const text = query.slice(from + 1, end - 1);
+    return { ...place, kind: "text", text, pattern: patternOf(text) };
+  }
+  const word = query.slice(at, end);
+  if (Object.hasOwn(NOTHING, word)) throw new Wrong(`'${word}' means nothing here`, NOTHING[word]!);
   const name = read(query, from, end, (i) => OPERATOR.test(query.slice(i, i + 2)));
   const operator = OPERATOR.exec(query.slice(name.to, end))?.[0] as Operator | undefined;
-  const place = { negated, at, end };
   if (operator === undefined) return { ...place, kind: "text", text: name.text };
   if (name.to === from) {
     throw new Wrong(`nothing stands before '${operator}'`, "Write it without spaces: score<0.5");
@@ -152,7 +228,7 @@ function term(query: string, at: number, end: number, names: Names): Term {
   if (empty !== undefined) throw new Wrong(`nothing stands after '${query.slice(from, empty.to)}'`, "");
   if (!name.quoted) {
     const [field = "", ...key] = name.text.split(".");
-    if (field.toLowerCase() === "metadata") return words(place, "metadata", key.join("."), operator, values);
+    if (field.toLowerCase() === "metadata" && (operator === ":" || key.join(".") === "")) return words(place, "metadata", key.join("."), operator, values);
     if (Object.hasOwn(WORDS, name.text.toLowerCase())) {
       return words(place, name.text.toLowerCase(), "", operator, values, names);
     }
@@ -193,7 +269,7 @@ function words(place: Place, field: string, key: string, operator: Operator, giv
     const all = `There are: ${known.join(", ")}.`;
     throw new Wrong(`${field} is never '${given[i]!.text}'`, near ? `Did you mean '${near}'? ${all}` : all, given[i]!);
   }
-  return { ...place, kind: "word", field, key, values };
+  return { ...place, kind: "word", field, key, values, spans: given.map(({ from, to }) => [from, to] as const) };
 }
 
 function numbers(
@@ -241,7 +317,10 @@ function own(text: string, quoted: boolean, names: Names): Measure | undefined {
   const lower = text.toLowerCase();
   const field = quoted ? undefined : NUMBERS.find((name) => name === lower);
   if (field !== undefined) return { name: field, metric: false, column: -1 };
-  const metric = names.metrics.find((name) => name === text) ?? names.metrics.find((name) => name.toLowerCase() === lower);
+  const exact = names.metrics.find((name) => name === text);
+  const [, key] = /^metadata\.(.+)$/is.exec(text) ?? [];
+  if (exact === undefined && !quoted && key !== undefined) return { name: "metadata", metric: false, column: -1, key };
+  const metric = exact ?? names.metrics.find((name) => name.toLowerCase() === lower);
   return metric === undefined ? undefined : { name: metric, metric: true, column: -1 };
 }
 

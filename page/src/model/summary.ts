@@ -1,7 +1,7 @@
 /** What each column comes to over the rows that are shown: the same numbers as on the command line, for any choice. */
 import type { Variant } from "../data/source";
 import type { Scale } from "./bounded";
-import { meanOf, type Mean, type Sums } from "./mean";
+import { meanOf, middleOf, type Mean, type Sums } from "./mean";
 import { rateOf, type Rate } from "./rate";
 import { scaleIn } from "./scale";
 import { ERROR, FAIL, NOT_APPLICABLE, PASS, type Table } from "./table";
@@ -22,6 +22,8 @@ export interface ColumnSummary {
   readonly tokensOut: number;
   /** null: a price is not known. */
   readonly cost: number | null;
+  /** The mean of each metric over its `n` cases, in the order of the run; without those that the column has no number for. */
+  readonly metrics: readonly { readonly name: string; readonly value: number; readonly n: number }[];
 }
 
 /** By row, for one column: sums, and of how many trials. */
@@ -83,12 +85,26 @@ export function summaries(table: Table, columns: readonly Variant[], rows: Uint8
     tally.tokensOut += tokensOut[i]! || 0;
     tally.cost += cost[i]!; // NaN once one is not known
   }
-  return tallies.map((tally, i) => summary(tally, scaleIn(table, columns[i], SCORE)));
+  const metrics = table.metricNames.slice(0, METRICS).map((name) => ({ name, means: metricMeans(table, name, rows) }));
+  return tallies.map((tally, i) => ({
+    ...summary(tally, scaleIn(table, columns[i], SCORE)),
+    metrics: metrics.flatMap(({ name, means }) => (means[i]!.n === 0 ? [] : [{ name, value: means[i]!.value, n: means[i]!.n }])),
+  }));
 }
+
+/** By column the mean of a metric over cases. Its interval is in the charts: to work it out for all of them takes too long. */
+function metricMeans(table: Table, name: string, rows: Uint8Array): readonly { readonly value: number; readonly n: number }[] {
+  const sums = Array.from({ length: table.variantCount }, () => new RowSums(rows.length, new Int32Array()));
+  const values = table.metric(name)!;
+  for (let i = 0; i < table.size; i++) if (rows[table.row[i]!] === 1) sums[table.variant[i]!]!.add(table.row[i]!, values[i]!);
+  return sums.map(middleOf);
+}
+
+const METRICS = 24; // of which the heads have means: more are no longer read
 
 const SCORE = { name: "score", metric: false };
 
-function summary(tally: Tally, scale: Scale | undefined): ColumnSummary {
+function summary(tally: Tally, scale: Scale | undefined): Omit<ColumnSummary, "metrics"> {
   const { outcomes, cost, met, asked, tokensIn, tokensOut } = tally;
   return {
     outcomes, met, asked, tokensIn, tokensOut,

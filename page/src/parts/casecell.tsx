@@ -1,9 +1,11 @@
 /** The first cell of a row: which case it is, and its variables. */
 import type { Preview, Row } from "../data/source";
+import type { Extra } from "../model/extras";
 import { shown } from "./text";
 
-export function CaseCell({ row, preview }: { row: Row; preview: Preview | undefined }) {
-  const vars = Object.entries(preview?.vars ?? {});
+/** Variables that have a column of their own are not told here. */
+export function CaseCell({ row, preview, extras }: { row: Row; preview: Preview | undefined; extras: readonly Extra[] }) {
+  const vars = Object.entries(preview?.vars ?? {}).filter(([name]) => !extras.some((extra) => extra.kind === "var" && extra.name === name));
   return (
     <>
       <div class="case-line">

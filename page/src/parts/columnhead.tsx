@@ -1,14 +1,17 @@
 /** The head of a column: which variant it is, and what it comes to over the rows that are shown. Its numbers sort. */
 import type { ComponentChildren } from "preact";
 import type { Column } from "../model/columns";
-import { KEYS, nextSort, type Key, type Sort } from "../model/order";
+import { nextSort, sortsBy, type Key, type Sort, type SortKey } from "../model/order";
 import type { Span } from "../model/rate";
+import { fitted } from "../model/names";
 import { apart, counted, type ColumnSummary } from "../model/summary";
-import { count, ends, grouped, interval, mean, money, percents, RateBar, seconds, short, signed } from "./marks";
+import { count, ends, grouped, interval, mean, money, number, percents, RateBar, seconds, short, signed } from "./marks";
 import { shown } from "./text";
 
 interface Props {
   readonly column: Column;
+  /** Its name, cut so that it differs from the other columns' names. */
+  readonly label: string;
   readonly summary: ColumnSummary | undefined;
   readonly sort: Sort | undefined;
   readonly onSort: (sort: Sort | undefined) => void;
@@ -17,13 +20,20 @@ interface Props {
   readonly change: Span | undefined;
   /** With its prompt. */
   readonly unfolded: boolean;
+  /** With the means of all metrics, not of the first ones alone. */
+  readonly allMetrics: boolean;
+  readonly onAllMetrics: () => void;
 }
+
+/** Metrics whose means a head shows, until all are asked for. */
+const METRICS = 4;
+const NAME = 20; // characters of a metric's name
 
 export function ColumnHead(p: Props) {
   const { variant, name } = p.column;
   return (
     <>
-      <div class="head-name" title={p.blind ? undefined : [variant.prompt, variant.model, variant.prompt_raw].filter(Boolean).join("\n\n")}>{shown(name)}</div>
+      <div class="head-name" title={p.blind ? undefined : [variant.prompt, variant.model, variant.prompt_raw].filter(Boolean).join("\n\n")}>{shown(p.label)}</div>
       {!p.blind && !name.includes(variant.model) && <div class="head-model">{shown(variant.model)}</div>}
       {!p.blind && p.summary !== undefined && <Numbers {...p} summary={p.summary} />}
       {!p.blind && p.unfolded && <pre class="head-prompt">{shown(variant.prompt_raw || "no prompt of its own")}</pre>}
@@ -31,12 +41,14 @@ export function ColumnHead(p: Props) {
   );
 }
 
-function Numbers({ column, summary: of, sort, onSort, change }: Props & { summary: ColumnSummary }) {
+function Numbers(p: Props & { summary: ColumnSummary }) {
+  const { column, summary: of, sort, onSort, change } = p;
   const { rate } = of;
   const trials = counted(of.outcomes);
   const without = apart(of.outcomes);
-  const by = (key: Key, children: ComponentChildren, title: string) => (
-    <Sorter key={key} by={key} column={column.variant.index} sort={sort} onSort={onSort} title={title}>{children}</Sorter>
+  const labels = fitted(of.metrics.map(({ name: metric }) => metric), NAME);
+  const by = (key: Key, children: ComponentChildren, title: string, metric = "", label: string = key) => (
+    <Sorter key={key + metric} by={{ key, metric }} label={label} column={column.variant.index} sort={sort} onSort={onSort} title={title}>{children}</Sorter>
   );
   return (
     <>
@@ -46,6 +58,8 @@ function Numbers({ column, summary: of, sort, onSort, change }: Props & { summar
         <span class="head-n" title={`${grouped(of.outcomes[0])} of ${count(trials, "trial")} passed${of.outcomes[2] > 0 ? `; ${grouped(of.outcomes[2])} in error may have` : ""}. In the rate every case counts once.`}>{rate === null ? "no verdicts" : `${interval(rate.low, rate.high)} % · ${many(of.outcomes[0])}/${many(trials)}`}</span>
       </div>
       <div class="head-numbers">
+        {of.metrics.slice(0, p.allMetrics ? undefined : METRICS).map(({ name, value, n }, i) => by("metric", short(value), `Mean of ${name}: ${number(value)}, ${count(n, "case")}`, name, labels[i]))}
+        {of.metrics.length > METRICS && <button type="button" class="head-sort" onClick={p.onAllMetrics} aria-expanded={p.allMetrics} title="Means of the other metrics">{p.allMetrics ? "fewer" : `${of.metrics.length - METRICS} more`}</button>}
         {by("score", <Ends of={of.score} />, `Mean score: ${mean(of.score)}`)}
         {change !== undefined && by("change", changeWords(change), "Mean change of the score against the baseline, over cases; errors may have scored anything")}
         <span class="head-number" title="Expectations that passed, of those with a verdict">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>
@@ -68,8 +82,8 @@ function Ends({ of }: { of: ColumnSummary["score"] }) {
   );
 }
 
-function Sorter(p: { by: Key; column: number; title: string; children: ComponentChildren } & Pick<Props, "sort" | "onSort">) {
-  const on = p.sort?.key === p.by && p.sort.column === p.column;
+function Sorter(p: { by: SortKey; label: string; column: number; title: string; children: ComponentChildren } & Pick<Props, "sort" | "onSort">) {
+  const on = sortsBy(p.sort, p.by, p.column);
   const way = !on ? "" : p.sort?.down ? " ↓" : " ↑";
   return (
     <button
@@ -79,14 +93,14 @@ function Sorter(p: { by: Key; column: number; title: string; children: Component
       aria-pressed={on}
       onClick={() => p.onSort(nextSort(p.sort, p.by, p.column))}
     >
-      <i>{p.by}</i> {p.children}{way}
+      <i>{shown(p.label)}</i> {p.children}{way}
     </button>
   );
 }
 
 /** `aria-sort` of a column. */
 export function sortedAs(sort: Sort | undefined, column: number): "ascending" | "descending" | undefined {
-  if (sort === undefined || sort.column !== column || !KEYS.includes(sort.key)) return undefined;
+  if (sort === undefined || sort.column !== column) return undefined;
   return sort.down ? "descending" : "ascending";
 }
 

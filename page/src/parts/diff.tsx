@@ -37,7 +37,8 @@ export function Diff(p: { before: unknown; after: unknown; names: readonly [stri
   );
 }
 
-function compared(before: unknown, after: unknown) {
+/** What changed between two values, JSON as values and all else as text. */
+export function compared(before: unknown, after: unknown) {
   const [old, now] = [valueOf(before), valueOf(after)];
   const json = old !== undefined && now !== undefined;
   const found = json ? jsonChanges(old, now) : changes(asText(before), asText(after));
@@ -53,7 +54,7 @@ function blocksOf(parts: readonly Change[]): readonly (readonly Change[])[] {
   return Array.from({ length: Math.ceil(parts.length / BLOCK) }, (_, i) => parts.slice(i * BLOCK, (i + 1) * BLOCK));
 }
 
-function Part({ part }: { part: Change }) {
+export function Part({ part }: { part: Change }) {
   if (part.kind === "same") return <Same text={part.text} />;
   const long = part.text.length > FOLDED * 5;
   const inside = long ? <Text text={part.text} /> : shown(ends(part.text));

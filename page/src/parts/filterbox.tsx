@@ -10,6 +10,8 @@ interface Props {
   readonly q: string;
   readonly onChange: (q: string) => void;
   readonly problems: readonly Problem[];
+  /** What it names and the run does not have. */
+  readonly notes: readonly Problem[];
   readonly head: Head;
   readonly table: Table;
   readonly compared: boolean;
@@ -19,7 +21,7 @@ interface Props {
 
 const PATIENCE = 180; // ms after the last key
 
-export function FilterBox({ q, onChange, problems, head, table, compared, searching, blind }: Props) {
+export function FilterBox({ q, onChange, problems, notes, head, table, compared, searching, blind }: Props) {
   const [text, setText] = useState(q);
   const [caret, setCaret] = useState<number>();
   const [picked, pick] = useState(-1);
@@ -101,13 +103,14 @@ export function FilterBox({ q, onChange, problems, head, table, compared, search
         </ul>
       )}
       {problem && offers.length === 0 && <Problems of={problems} query={q} />}
+      {!problem && notes.length > 0 && text === q && offers.length === 0 && <Problems of={notes} query={q} note />}
     </div>
   );
 }
 
-function Problems({ of, query }: { of: readonly Problem[]; query: string }) {
+function Problems({ of, query, note = false }: { of: readonly Problem[]; query: string; note?: boolean }) {
   return (
-    <div class="filter-problems" id="filter-problems" role="alert">
+    <div class={note ? "filter-problems filter-notes" : "filter-problems"} id="filter-problems" role={note ? "status" : "alert"}>
       {of.map(({ at, end, what, hint }) => (
         <p key={`${at} ${end}`}>
           <code>{query.slice(0, at)}<mark>{query.slice(at, end)}</mark>{query.slice(end)}</code>

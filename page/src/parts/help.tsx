@@ -16,12 +16,15 @@ const KEYS: readonly Group[] = [
     ["g m", "matrix"],
     ["g c", "charts"],
     ["g v", "comparison"],
+    ["g h", "history: the runs of the same source"],
     ["g a", "about the run"],
   ]],
   ["Look", [
     ["/", "filter"],
+    ["c", "beside another column's output"],
     ["d", "difference from what was expected"],
     ["b", "difference from the baseline"],
+    ["Ctrl P", "print, with all rows"],
     ["?", "this help"],
   ]],
   ["Label", [
@@ -35,7 +38,7 @@ const KEYS: readonly Group[] = [
 
 /** What has a meaning there: a report in one file has no list of runs, and cannot be labelled. */
 function keysOf({ live, writable }: DataSource): readonly Group[] {
-  return KEYS.filter(([group]) => writable || group !== "Label").map(([group, keys]) => [group, keys.filter(([key]) => live || key !== "g r")]);
+  return KEYS.filter(([group]) => writable || group !== "Label").map(([group, keys]) => [group, keys.filter(([key]) => live || (key !== "g r" && key !== "g h"))]);
 }
 
 export function Help({ source, close }: { source: DataSource; close: () => void }) {

@@ -1,12 +1,14 @@
 /**
  * Markdown, drawn without a step over HTML: the tokens of it become elements, one by one, of a list that ends here.
  *
- * HTML in it is shown as the text that it is; a link is its words and its address; an image is never asked for.
+ * HTML in it is shown as the text that it is; a link is its words and its address; an image is never asked for from
+ * elsewhere. Once somebody has asked for them, links can be followed, and images that are in the text are shown.
  */
 import { Fragment, h, type ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
 import { clipped } from "../model/visible";
+import { Follow, Picture } from "./links";
 import { shown, Text } from "./text";
 
 const LONGEST = 200_000; // characters; a longer text is shown as it is
@@ -100,9 +102,17 @@ function drawn(token: MarkedToken, depth: number): ComponentChildren {
     case "table":
       return <Table of={token} depth={depth} />;
     case "link":
-      return <Link words={inner(token.tokens, token.text)} address={token.href} same={token.text === token.href} />;
+      return (
+        <Follow address={token.href}>
+          <Link words={inner(token.tokens, token.text)} address={token.href} same={token.text === token.href} />
+        </Follow>
+      );
     case "image":
-      return <Link words={<>[image: {said(token.text)}]</>} address={token.href} same={false} />;
+      return (
+        <Picture address={token.href} words={token.text}>
+          <Link words={<>[image: {said(token.text)}]</>} address={token.href} same={false} />
+        </Picture>
+      );
     case "checkbox":
       return token.checked ? "☑ " : "☐ ";
     default: // HTML, definitions of links, and what another version may bring

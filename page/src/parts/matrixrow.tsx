@@ -2,6 +2,7 @@
 import type { Previews } from "../data/previews";
 import type { Baseline } from "../model/baseline";
 import type { Column } from "../model/columns";
+import { valueOf, type Extra } from "../model/extras";
 import { PASS, type Table } from "../model/table";
 import type { RunState } from "../state/url";
 import { CaseCell } from "./casecell";
@@ -14,6 +15,10 @@ import { shown } from "./text";
 export interface RowGiven {
   readonly table: Table;
   readonly columns: readonly Column[];
+  /** Of these, the columns from `first` to before `last` are drawn. */
+  readonly first: number;
+  readonly last: number;
+  readonly extras: readonly Extra[];
   readonly chosen: Uint8Array;
   readonly previews: Previews;
   readonly baseline: Baseline | undefined;
@@ -46,22 +51,28 @@ export function shownTrial(table: Table, row: number, variant: number, chosen: U
 }
 
 export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
-  const { table, columns, chosen, previews, baseline, state, missing } = given;
-  const cells = columns.map(({ variant }) => shownTrial(table, row, variant.index, chosen));
-  const first = cells.find((trial) => trial >= 0);
+  const { table, columns, extras, chosen, previews, baseline, state, missing } = given;
+  const drawn = columns.slice(given.first, given.last);
+  const cells = drawn.map(({ variant }) => shownTrial(table, row, variant.index, chosen));
+  const any = cells.find((trial) => trial >= 0);
+  const preview = any === undefined ? undefined : previews.get(table.index[any]!);
   return (
     <div class="matrix-row" role="row" aria-rowindex={at + 2} aria-selected={active >= 0}>
       <div class="matrix-case" role="rowheader" aria-colindex={1}>
-        <CaseCell row={table.rows[row]!} preview={first === undefined ? undefined : previews.get(table.index[first]!)} />
+        <CaseCell row={table.rows[row]!} preview={preview} extras={extras} />
       </div>
-      {columns.map(({ variant, name }, i) => {
-        const trial = cells[i]!;
+      {extras.map((extra, i) => (
+        <div key={extra.key} class="matrix-extra" role="gridcell" aria-colindex={i + 2}>{shown(valueOf(extra, table.rows[row]!, preview))}</div>
+      ))}
+      {drawn.map(({ variant, name }, n) => {
+        const i = given.first + n;
+        const trial = cells[n]!;
         const index = trial < 0 ? -1 : table.index[trial]!;
         const outcome = trial < 0 || state.blind ? "" : `, ${word(table.outcome[trial]!)}`;
         return (
           <div
             key={variant.index} class={`matrix-cell${active === i ? " active" : ""}${active === i && open ? " opened" : ""}`}
-            role="gridcell" id={cellId(row, i)} aria-colindex={i + 2}
+            role="gridcell" id={cellId(row, i)} aria-colindex={i + extras.length + 2} style={{ gridColumn: i + extras.length + 2 }}
             data-at={at} data-column={i}
           >
             <span class="unseen">{shown(`${name}, case ${table.rows[row]!.number}${outcome}: `)}</span>

@@ -3,30 +3,47 @@ import { useEffect, useState } from "preact/hooks";
 import { problemOf } from "../data/problem";
 import type { Cell, DataSource } from "../data/source";
 import type { Baseline } from "../model/baseline";
-import { asJson, asText } from "../model/visible";
+import { asJson, asText, visible } from "../model/visible";
+import { Beside } from "./beside";
+import { conversationIn, type Message } from "../model/conversation";
+import { Messages } from "./conversation";
+import { LinksOf } from "./links";
 import { Diff } from "./diff";
 import { Json } from "./json";
 import { Markdown } from "./markdown";
 import { Text, TextBox } from "./text";
 
-export type Form = "plain" | "markdown" | "json" | "diff" | "baseline";
+export type Form = "plain" | "markdown" | "turns" | "json" | "diff" | "baseline" | `variant-${number}`;
+type Named = Exclude<Form, `variant-${number}`>;
 
-const WORDS: Readonly<Record<Form, string>> = {
-  plain: "Plain", markdown: "Markdown", json: "JSON", diff: "Against expected", baseline: "Against baseline",
+/** Another column that answered the same case in the same repeat. */
+export interface Neighbour {
+  /** The column. */
+  readonly variant: number;
+  readonly name: string;
+  /** The trial's place in the plan. */
+  readonly index: number;
+}
+
+const WORDS: Readonly<Record<Named, string>> = {
+  plain: "Plain", markdown: "Markdown", turns: "Conversation", json: "JSON", diff: "Against expected", baseline: "Against baseline",
 };
 
 /** The forms that this output can be seen in. */
-export function formsOf(cell: Cell, baseline: boolean): readonly Form[] {
+export function formsOf(cell: Cell, baseline: boolean, neighbours: readonly Neighbour[]): readonly Form[] {
   const found: Form[] = ["plain"];
   if (typeof cell.output === "string") found.push("markdown");
+  if (turnsOf(cell.output) !== undefined) found.push("turns");
   if (jsonOf(cell.output) !== undefined) found.push("json");
   if (isThere(cell.expected)) found.push("diff");
   if (baseline) found.push("baseline");
+  for (const { variant } of neighbours) found.push(`variant-${variant}`);
   return found;
 }
 
-/** The form to begin with: a tree for what is no text. */
+/** The form to begin with: its turns for a conversation, a tree for what is no text. */
 export function usualForm(cell: Cell): Form {
+  if (turnsOf(cell.output) !== undefined) return "turns";
   return typeof cell.output === "object" && cell.output !== null ? "json" : "plain";
 }
 
@@ -34,19 +51,30 @@ export function usualForm(cell: Cell): Form {
 export function useBefore(source: DataSource, baseline: Baseline | undefined, index: number, wanted: boolean) {
   const trial = baseline === undefined ? -1 : baseline.run.at(index);
   const place = baseline === undefined || trial < 0 ? -1 : baseline.place(trial);
-  const [before, set] = useState<{ readonly place: number; readonly cell?: Cell; readonly problem?: string }>();
+  const earlier = baseline === undefined || place < 0 || !wanted ? -1 : baseline.table.index[place]!;
+  return { there: place >= 0, ...useOther(source, baseline?.head.id ?? "", earlier) };
+}
+
+/** Another trial, whole; nothing while it is read, and for the index -1. */
+export function useOther(source: DataSource, run: string, index: number): Other {
+  const [known, set] = useState<Other & { readonly run: string; readonly index: number }>();
   useEffect(() => {
-    if (baseline === undefined || place < 0 || !wanted) return undefined;
+    if (index < 0) return undefined;
     let on = true;
-    source.cell(baseline.head.id, baseline.table.index[place]!).then(
-      (cell) => on && set({ place, cell }),
-      (thrown: unknown) => on && set({ place, problem: problemOf(thrown).message }),
+    source.cell(run, index).then(
+      (cell) => on && set({ run, index, cell }),
+      (thrown: unknown) => on && set({ run, index, problem: problemOf(thrown).message }),
     );
     return () => {
       on = false;
     };
-  }, [source, baseline, place, wanted]);
-  return { there: place >= 0, ...(before?.place === place ? { cell: before.cell, problem: before.problem } : {}) };
+  }, [source, run, index]);
+  return known?.run === run && known.index === index ? known : {};
+}
+
+export interface Other {
+  readonly cell?: Cell | undefined;
+  readonly problem?: string | undefined;
 }
 
 export function Output(p: {
@@ -54,37 +82,56 @@ export function Output(p: {
   form: Form;
   forms: readonly Form[];
   choose: (form: Form) => void;
-  before: { readonly cell?: Cell | undefined; readonly problem?: string | undefined };
+  before: Other;
+  /** What can be put beside it, what is, and what it is called itself. */
+  neighbours: readonly Neighbour[];
+  other: Other;
+  name: string;
 }) {
   const { cell, form } = p;
   const text = asText(cell.output);
+  const neighbour = p.neighbours.find(({ variant }) => form === `variant-${variant}`);
   const tools = p.forms.length > 1 && (
     <span class="forms" role="group" aria-label="Shown as">
-      {p.forms.map((each) => (
+      {p.forms.filter((each): each is Named => !each.startsWith("variant-")).map((each) => (
         <button key={each} type="button" class="button quiet small" aria-pressed={each === form} onClick={() => p.choose(each)}>
           {WORDS[each]}
         </button>
       ))}
+      {p.neighbours.length > 0 && (
+        <select
+          class="control small" aria-label="Beside another column" title="Beside another column's output: key c" value={neighbour?.variant ?? ""}
+          onChange={(event) => p.choose(event.currentTarget.value === "" ? usualForm(cell) : `variant-${Number(event.currentTarget.value)}`)}
+        >
+          <option value="">Beside…</option>
+          {p.neighbours.map(({ variant, name }) => <option key={variant} value={variant}>{visible(name)}</option>)}
+        </select>
+      )}
     </span>
   );
-  if (cell.output === null || cell.output === undefined) return <p class="note">There is no output.</p>;
-  const expected = isThere(cell.expected) && form !== "diff" && form !== "baseline";
+  if ((cell.output === null || cell.output === undefined) && neighbour === undefined) return <p class="note">There is no output.</p>;
+  const expected = isThere(cell.expected) && form !== "diff" && form !== "baseline" && neighbour === undefined;
   return (
     <div class={expected ? "output output-two" : "output"}>
       <TextBox title="Output" text={text} tools={tools}>
-        {form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} before={p.before} />}
+        {neighbour !== undefined ? (
+          p.other.cell === undefined ? <p class="note" role="status">{p.other.problem ?? "Reading the other column…"}</p> : <Beside other={{ name: neighbour.name, cell: p.other.cell }} own={{ name: p.name, cell }} />
+        ) : form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} before={p.before} />}
       </TextBox>
+      <LinksOf text={text} />
       {expected && <Expected value={cell.expected} form={form} />}
     </div>
   );
 }
 
-function Drawn(p: { cell: Cell; form: Form; text: string; before: { readonly cell?: Cell | undefined; readonly problem?: string | undefined } }) {
+function Drawn(p: { cell: Cell; form: Form; text: string; before: Other }) {
   switch (p.form) {
     case "markdown":
       return <Markdown text={p.text} />;
     case "json":
       return <Json value={jsonOf(p.cell.output)} />;
+    case "turns":
+      return <Messages messages={turnsOf(p.cell.output) ?? []} />;
     case "diff":
       return <Diff before={p.cell.expected} after={p.cell.output} names={["the expected value", "the output"]} />;
     case "baseline":
@@ -104,6 +151,14 @@ function Expected({ value, form }: { value: unknown; form: Form }) {
       {tree !== undefined ? <Json value={tree} /> : form === "markdown" ? <Markdown text={text} /> : undefined}
     </TextBox>
   );
+}
+
+/** The messages of an output that is a conversation: a list of them, or an object that has one. */
+function turnsOf(value: unknown): readonly Message[] | undefined {
+  const found = jsonOf(value);
+  if (found === undefined) return undefined;
+  const list = Array.isArray(found) ? found : "messages" in found ? found.messages : undefined;
+  return conversationIn(JSON.stringify(list) ?? "");
 }
 
 function jsonOf(value: unknown): object | undefined {

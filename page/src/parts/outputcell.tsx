@@ -2,6 +2,7 @@
 import type { Preview } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { changeSaid, sideOf } from "../model/changed";
+import { fittedOnce } from "../model/names";
 import { ERROR, FAIL, PASS, type Table } from "../model/table";
 import type { Size } from "../state/url";
 import { JsonPreview } from "./json";
@@ -26,6 +27,7 @@ interface Props {
 /** As much as fits: more would be laid out and not seen. */
 const MOST: Readonly<Record<Size, number>> = { s: 160, m: 480, l: 1200 };
 const CHIPS = 6;
+const NAME = 18; // characters of a metric's name in a chip
 
 export function OutputCell(p: Props) {
   const { table, trials, trial, preview, blind, size } = p;
@@ -77,18 +79,19 @@ function Change({ table, baseline, trials }: { table: Table; baseline: Baseline;
 
 /** A chip for each metric; clicking one asks for the cells that are no better. `data-…` is read by the matrix. */
 function Chips({ table, trials }: Pick<Props, "table" | "trials">) {
+  const labels = fittedOnce(table.metricNames, NAME);
   const values = table.metricNames
-    .map((name) => {
+    .map((name, i) => {
       const scores = trials.map((trial) => table.metric(name)?.[trial] ?? NaN).filter((score) => !Number.isNaN(score));
-      return { name, value: mean(scores), best: Math.max(...scores) };
+      return { name, label: labels[i]!, value: mean(scores), best: Math.max(...scores) };
     })
     .filter(({ value }) => !Number.isNaN(value));
   if (values.length === 0) return null;
   return (
     <div class="chips">
-      {values.slice(0, CHIPS).map(({ name, value, best }) => (
+      {values.slice(0, CHIPS).map(({ name, label, value, best }) => (
         <button type="button" class="chip" key={name} tabIndex={-1} data-metric={name} data-value={best} title={`${name}: ${number(value)}. Click: show the cells that are no better`}>
-          <span class="chip-name">{shown(name)}</span> {short(value)}
+          <span class="chip-name">{shown(label)}</span> {short(value)}
         </button>
       ))}
       {values.length > CHIPS && <span class="chip-more">+{values.length - CHIPS}</span>}

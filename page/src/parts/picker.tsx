@@ -1,5 +1,6 @@
 /** Which columns are shown. */
 import type { Column } from "../model/columns";
+import type { Extra } from "../model/extras";
 import type { ColumnSummary } from "../model/summary";
 import type { Go, RunState } from "../state/url";
 import { percents } from "./marks";
@@ -8,12 +9,14 @@ import { shown } from "./text";
 
 interface Props {
   readonly all: readonly Column[];
+  /** Variables and metadata that could be columns. */
+  readonly extras: readonly Extra[];
   readonly state: RunState;
   readonly go: Go;
   readonly summaries: readonly ColumnSummary[];
 }
 
-export function ColumnPicker({ all, state, go, summaries }: Props) {
+export function ColumnPicker({ all, extras, state, go, summaries }: Props) {
   const hidden = new Set(state.hide);
   const shownNow = all.length - all.filter(({ variant }) => hidden.has(variant.index)).length;
   const toggle = (index: number): void => {
@@ -37,7 +40,26 @@ export function ColumnPicker({ all, state, go, summaries }: Props) {
         {shownNow < all.length && (
           <button type="button" class="button quiet small" onClick={() => go({ hide: [] })}>Show all</button>
         )}
+        {(["var", "metadata"] as const).map((kind) => <Extras key={kind} title={kind === "var" ? "Variables" : "Metadata"} of={extras.filter((extra) => extra.kind === kind)} state={state} go={go} />)}
       </div>
     </Menu>
+  );
+}
+
+function Extras({ title, of, state, go }: { title: string; of: readonly Extra[] } & Pick<Props, "state" | "go">) {
+  if (of.length === 0) return null;
+  return (
+    <fieldset class="facet">
+      <legend>{title} in columns of their own</legend>
+      {of.map(({ key, name }) => {
+        const on = state.extra.includes(key);
+        return (
+          <label key={key} class="facet-value">
+            <input type="checkbox" checked={on} onChange={() => go({ extra: on ? state.extra.filter((each) => each !== key) : [...state.extra, key] })} />
+            <span class="facet-words">{shown(name)}</span>
+          </label>
+        );
+      })}
+    </fieldset>
   );
 }

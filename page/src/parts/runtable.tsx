@@ -20,7 +20,15 @@ const VALUES: Readonly<Record<By, (run: RunSummary) => number | string>> = {
   took: (run) => (run.finished_at ?? run.created_at) - run.created_at,
 };
 
-export function RunTable({ runs, picked, toggle }: { runs: readonly RunSummary[]; picked: readonly string[]; toggle: (id: string) => void }) {
+interface Props {
+  readonly runs: readonly RunSummary[];
+  readonly picked: readonly string[];
+  readonly toggle: (id: string) => void;
+  /** Opens what is said of a run. */
+  readonly edit: (run: RunSummary) => void;
+}
+
+export function RunTable({ runs, picked, toggle, edit }: Props) {
   const [by, setBy] = useState<By>("date");
   const [down, setDown] = useState(true);
   const sorted = [...runs].sort((a, b) => compared(VALUES[by](a), VALUES[by](b)) * (down ? -1 : 1) || b.created_at - a.created_at);
@@ -55,7 +63,7 @@ export function RunTable({ runs, picked, toggle }: { runs: readonly RunSummary[]
         <tbody>
           {sorted.map((run) =>
             run.problem === "" ? (
-              <OneRun key={run.id} run={run} runs={runs} picked={picked.includes(run.id)} toggle={toggle} />
+              <OneRun key={run.id} run={run} runs={runs} picked={picked.includes(run.id)} toggle={toggle} edit={edit} />
             ) : (
               <tr key={run.id} class="unreadable">
                 <td />
@@ -69,7 +77,7 @@ export function RunTable({ runs, picked, toggle }: { runs: readonly RunSummary[]
   );
 }
 
-function OneRun({ run, runs, picked, toggle }: { run: RunSummary; runs: readonly RunSummary[]; picked: boolean; toggle: (id: string) => void }) {
+function OneRun({ run, runs, picked, toggle, edit }: { picked: boolean; run: RunSummary } & Pick<Props, "runs" | "toggle" | "edit">) {
   const rate = rateFrom(run.rate);
   const repeats = run.repeats > 1 ? ` × ${run.repeats}` : "";
   return (
@@ -78,7 +86,10 @@ function OneRun({ run, runs, picked, toggle }: { run: RunSummary; runs: readonly
       <td class="run-name">
         <a href={write({ ...START, run: run.id })}>{shown(run.title || run.id)}</a>
         {Object.entries(run.tags).map(([name, value]) => <span key={name} class="chip">{shown(`${name}: ${value}`)}</span>)}
+        {run.marks.map((mark) => <span key={mark} class="chip run-mark">{shown(mark)}</span>)}
+        <button type="button" class="button quiet small run-edit" title="Rename, tag, note, delete" aria-label={`Edit ${run.title}`} onClick={() => edit(run)}>Edit</button>
         <span class="muted run-source" title={run.source}><code title={run.id}>{shortId(run.id, runs)}</code> {shown(run.source)}</span>
+        {run.note !== "" && <span class="run-note">{shown(run.note)}</span>}
       </td>
       <td class="run-verdict"><Verdict run={run} /></td>
       <td class="run-rate">

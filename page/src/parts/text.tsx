@@ -4,21 +4,30 @@ import { useMemo, useState } from "preact/hooks";
 import { chunks, clipped, codeName, hasLongLine, pieces, signOf, sizeOf } from "../model/visible";
 import { Copy } from "./copy";
 
+const LONG_WORD = 2_000; // characters from which on a text is looked at for long words
 const LONG = 20_000; // characters from which on text is drawn in chunks
 
 /** The text, with a sign for each character that would not be seen. */
 export function shown(text: string): ComponentChildren {
   const parts = pieces(text);
-  if (parts.every((part) => !part.special)) return parts[0]?.text ?? "";
+  if (parts.every((part) => !part.special)) return parts.length === 0 ? "" : broken(parts[0]!.text);
   return parts.map((part, i) =>
     part.special ? (
       <span key={i} class="special" title={codeName(part.text.codePointAt(0) ?? 0)}>
         {signOf(part.text)}
       </span>
     ) : (
-      <Fragment key={i}>{part.text}</Fragment>
+      <Fragment key={i}>{broken(part.text)}</Fragment>
     ),
   );
+}
+
+/** Words of thousands of letters in pieces, between which a line may end: else a browser measures them again for each line. */
+function broken(text: string): ComponentChildren {
+  if (text.length < LONG_WORD || !/\S{400}/.test(text)) return text;
+  const found: ComponentChildren[] = [];
+  for (const part of text.split(/(\S{200}(?=\S))/u)) if (part !== "") found.push(part, <wbr key={found.length} />);
+  return found.slice(0, -1);
 }
 
 /** Text alone, with its line breaks. */

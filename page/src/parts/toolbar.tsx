@@ -3,9 +3,11 @@ import type { ComponentChildren } from "preact";
 import type { Head, RunSummary } from "../data/source";
 import { OPEN_SHOWS } from "../model/blind";
 import type { Column } from "../model/columns";
-import { KEYS, readSort, writeSort } from "../model/order";
+import type { Extra } from "../model/extras";
+import { KEYS, readSort, writeSort, type Sort } from "../model/order";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
+import { visible } from "../model/visible";
 import type { Selection } from "../state/selection";
 import { SHOWS, type Go, type RunState, type Show, type Size } from "../state/url";
 import { BaselineSelect } from "./baselineselect";
@@ -24,6 +26,8 @@ interface Props {
   readonly state: RunState;
   readonly go: Go;
   readonly columns: readonly Column[];
+  /** What else could be a column. */
+  readonly extras: readonly Extra[];
   readonly selection: Selection;
   readonly summaries: readonly ColumnSummary[];
   readonly runs: readonly RunSummary[];
@@ -32,6 +36,8 @@ interface Props {
   readonly unfold: (unfolded: boolean) => void;
   /** The facets, where they have no place of their own. */
   readonly facets: ComponentChildren;
+  /** What takes what is shown elsewhere. */
+  readonly exports: ComponentChildren;
   /** On a narrow screen order and baseline are in the menu. */
   readonly narrow: boolean;
 }
@@ -47,13 +53,14 @@ export function Toolbar(p: Props) {
   );
   return (
     <div class="toolbar" role="toolbar" aria-label="Matrix">
-      <FilterBox q={state.q} onChange={(q) => go({ q }, true)} problems={selection.problems} head={head} table={table} compared={compared} searching={selection.searching} blind={state.blind} />
+      <FilterBox q={state.q} onChange={(q) => go({ q }, true)} problems={selection.problems} notes={selection.notes} head={head} table={table} compared={compared} searching={selection.searching} blind={state.blind} />
       {p.facets}
       <select class="control" aria-label="Which cases" value={state.show} onChange={(event) => go({ show: event.currentTarget.value as Show })}>
         {shows.map((show) => <option key={show} value={show}>{SHOW_WORDS[show]}</option>)}
       </select>
       {!p.narrow && against}
-      {!p.narrow && columns.length > 1 && <ColumnPicker all={columns} state={state} go={go} summaries={p.summaries} />}
+      {!p.narrow && columns.length + p.extras.length > 1 && <ColumnPicker all={columns} extras={p.extras} state={state} go={go} summaries={p.summaries} />}
+      {!p.narrow && p.exports}
       <Menu name="View" title="Row height, Markdown, prompts, blind mode">
         {p.narrow && <div class="menu-controls">{against}</div>}
         <fieldset class="facet">
@@ -88,20 +95,36 @@ const SORT_WORDS: Readonly<Record<(typeof KEYS)[number], readonly [up: string, d
   cost: ["cheapest first", "dearest first"],
 };
 
+const METRICS = 50; // that the menu offers
+
+function wordsOf({ key, metric, down }: Sort): string {
+  return key === "metric" ? `${metric}: ${down ? "highest" : "lowest"} first` : SORT_WORDS[key][down ? 1 : 0];
+}
+
 /** In the order of the plan, by a number over all columns, or as a column's head has it. */
-function SortSelect({ state, go, columns, compared }: Props) {
+function SortSelect({ state, go, table, columns, compared }: Props) {
   const now = readSort(state.sort);
   const name = columns.find(({ variant }) => variant.index === now?.column)?.name;
   return (
     <select class="control" aria-label="Order" value={state.sort} onChange={(event) => go({ sort: event.currentTarget.value })}>
       <option value="plan">Plan order</option>
-      {now !== undefined && now.column >= 0 && <option value={state.sort}>{`${name ?? "column"}: ${SORT_WORDS[now.key][now.down ? 1 : 0]}`}</option>}
+      {now !== undefined && now.column >= 0 && <option value={state.sort}>{`${name ?? "column"}: ${wordsOf(now)}`}</option>}
       {KEYS.filter((key) => compared || key !== "change").flatMap((key) =>
         [false, true].map((down) => {
-          const value = writeSort({ key, column: -1, down });
-          const words = SORT_WORDS[key][down ? 1 : 0];
-          return <option key={value} value={value}>{words[0]!.toUpperCase() + words.slice(1)}</option>;
+          const sort = { key, metric: "", column: -1, down };
+          const words = wordsOf(sort);
+          return <option key={writeSort(sort)} value={writeSort(sort)}>{words[0]!.toUpperCase() + words.slice(1)}</option>;
         }),
+      )}
+      {table.metricNames.length > 0 && (
+        <optgroup label="Metrics">
+          {table.metricNames.slice(0, METRICS).flatMap((metric) =>
+            [false, true].map((down) => {
+              const sort = { key: "metric" as const, metric, column: -1, down };
+              return <option key={writeSort(sort)} value={writeSort(sort)}>{visible(wordsOf(sort))}</option>;
+            }),
+          )}
+        </optgroup>
       )}
     </select>
   );

@@ -1,14 +1,28 @@
 /** The uppermost line of every view. */
 import type { ComponentChildren } from "preact";
 import type { DataSource } from "../data/source";
+import type { Tools } from "../state/tools";
 import { ThemeSwitch } from "./theme";
 
-export function TopBar({ source, children, help }: { source: DataSource; children?: ComponentChildren; help: () => void }) {
+interface Props {
+  readonly source: DataSource;
+  readonly children?: ComponentChildren;
+  readonly help: () => void;
+  /** What is folded on a low screen. */
+  readonly tools?: Tools;
+}
+
+export function TopBar({ source, children, help, tools }: Props) {
   return (
     <header class="topbar">
       <a class="brand" href="#/" title={source.live ? "List of runs (g r)" : "This run, as the report opens (g r)"}>Evenhand</a>
       {children}
       <span class="topbar-end">
+        {tools?.low && (
+          <button class="button small" type="button" aria-expanded={!tools.folded} title="Totals, views, filter and order" onClick={() => tools.fold(!tools.folded)}>
+            {tools.folded ? "Tools" : "Fewer tools"}
+          </button>
+        )}
         {!source.live && <span class="topbar-note">report in one file</span>}
         <button class="button quiet topbar-keys" type="button" onClick={help} title="Keys (?)">Keys</button>
         <ThemeSwitch />

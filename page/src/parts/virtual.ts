@@ -23,6 +23,10 @@ export interface Virtual extends Window {
   readonly onScroll: () => void;
   /** Scrolls as little as it takes for a row to be seen. */
   readonly reveal: (row: number) => void;
+  /** The row at the upper edge, and as a fraction how much of it is above. */
+  readonly at: () => number;
+  /** Brings a row to the upper edge; a fraction of it may be above. */
+  readonly scrollTo: (row: number) => void;
 }
 
 export function useVirtual(count: number, rowHeight: number): Virtual {
@@ -65,7 +69,17 @@ export function useVirtual(count: number, rowHeight: number): Virtual {
     else if ((row + 1) * rowHeight > offset + seen) at.scrollTop = Math.ceil(((row + 1) * rowHeight - seen) / ratio);
     latest.current();
   };
-  return { ...window, box, cover, onScroll, reveal };
+  const ratio = (): number => ratioOf(count, rowHeight, (box.current?.clientHeight ?? 0) - head());
+  const at = (): number => ((box.current?.scrollTop ?? 0) * ratio()) / rowHeight;
+  const scrollTo = (row: number): void => {
+    const { current } = box;
+    if (current === null) return;
+    const body = current.lastElementChild;
+    if (body instanceof HTMLElement) body.style.height = `${measure().height}px`; // it may not be drawn that high yet
+    current.scrollTop = (row * rowHeight) / ratio();
+    latest.current();
+  };
+  return { ...window, box, cover, onScroll, reveal, at, scrollTo };
 }
 
 function ratioOf(count: number, rowHeight: number, seen: number): number {

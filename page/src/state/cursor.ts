@@ -14,7 +14,7 @@ interface Given {
   readonly state: RunState;
   readonly go: Go;
   readonly box: { current: HTMLDivElement | null };
-  readonly reveal: (row: number) => void;
+  readonly reveal: (row: number, column: number) => void;
   /** Goes to the column beside, where only one is shown. */
   readonly step: ((by: 1 | -1) => void) | undefined;
 }
@@ -47,7 +47,7 @@ export function useCursor({ table, order, chosen, columns, state, go, box, revea
     const there = Math.max(0, Math.min(columns.length - 1, across));
     if (order.length === 0) return;
     set({ row: order[next]!, column: there });
-    reveal(next);
+    reveal(next, there);
     if (state.cell !== undefined) show(next, there);
     else box.current?.focus({ preventScroll: true }); // a link that was clicked before would take the next Enter
   };
@@ -102,12 +102,12 @@ export function useCursor({ table, order, chosen, columns, state, go, box, revea
     if (shownOnce.current || state.cell === undefined || place < 0) return;
     shownOnce.current = true;
     set({ row, column });
-    reveal(place);
+    reveal(place, column);
   }, [state.cell, place]);
 
   const click = (target: Element): void => {
     const cell = target.closest<HTMLElement>("[role=gridcell]");
-    if (cell === null) return;
+    if (cell === null || cell.dataset["at"] === undefined) return;
     const [to, across] = [Number(cell.dataset["at"]), Number(cell.dataset["column"])];
     set({ row: order[to]!, column: across });
     show(to, across);

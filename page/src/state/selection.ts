@@ -4,8 +4,9 @@ import { problemOf, type Problem as Failure } from "../data/problem";
 import type { DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { blinded, OPEN_SHOWS } from "../model/blind";
-import { namesOf, parse, searched, select, usesBaseline, type Context, type Names, type Problem, type Term } from "../model/filter";
+import { keyOf, namesOf, parse, searched, select, usesBaseline, type Context, type Names, type Problem, type Term } from "../model/filter";
 import { ordered, readSort } from "../model/order";
+import { notesOn } from "../model/vocabulary";
 import type { Table } from "../model/table";
 import type { Progress } from "./run";
 import type { RunState, Show } from "./url";
@@ -25,6 +26,8 @@ export interface Selection {
   /** What is asked for, display mode included, and what was wrong in the filter. */
   readonly terms: readonly Term[];
   readonly problems: readonly Problem[];
+  /** What the filter names and the run does not have. */
+  readonly notes: readonly Problem[];
   readonly context: Context;
   /** By trial: 1 for those that the filter chooses. */
   readonly chosen: Uint8Array;
@@ -61,11 +64,14 @@ export function useSelection({ source, head, table, progress, state, baseline, a
   const { terms, problems } = useMemo(() => {
     const all = parse(q, names);
     const mine = blind ? blinded(all) : all;
-    return { terms: [...mine.terms, ...parse(ADDED[show], names).terms], problems: mine.problems };
+    const groups = new Set(mine.terms.map(({ group }) => group));
+    const added = [...(groups.size === 0 ? [0] : groups)].flatMap((group) => parse(ADDED[show], names).terms.map((term) => ({ ...term, group })));
+    return { terms: [...mine.terms, ...added], problems: mine.problems };
   }, [q, show, names, blind]);
+  const notes = useMemo(() => (progress.done && !blind ? notesOn(table, head, terms) : []), [table, head, terms, progress, blind]);
   const { texts, failure, again } = useTexts(source, head.id, table, terms, blind);
   const context = useMemo(() => ({ head, texts, baseline }), [head, texts, baseline]);
-  const searching = failure === undefined && searched(terms).some((text) => !texts.has(text));
+  const searching = failure === undefined && searched(terms).some((sought) => !texts.has(keyOf(sought)));
   const unread = awaited && usesBaseline(terms);
   const before = useRef<Shown>(undefined);
   const { chosen, rows, waiting } = useMemo<Shown>(() => {
@@ -80,7 +86,7 @@ export function useSelection({ source, head, table, progress, state, baseline, a
     return before.current;
   }, [table, progress, table.labels, terms, context, hidden, searching, unread, failure]);
   const order = useMemo(() => ordered(table, rows, readSort(sort), baseline), [table, rows, sort, baseline]);
-  return { names, terms, problems, context, chosen, rows, order, searching, waiting, failure, again };
+  return { names, terms, problems, notes, context, chosen, rows, order, searching, waiting, failure, again };
 }
 
 interface Shown extends Pick<Selection, "chosen" | "rows" | "waiting"> {
@@ -120,11 +126,11 @@ function useTexts(source: DataSource, run: string, table: Table, terms: readonly
   useEffect(() => {
     let current = true;
     const known = found.table === table && found.blind === blind ? found.texts : NO_TEXTS;
-    const missing = texts.filter((text) => !known.has(text));
+    const missing = texts.filter((sought) => !known.has(keyOf(sought)));
     if (missing.length === 0) return undefined;
-    Promise.all(missing.map((text) => source.search(run, text, blind))).then(
+    Promise.all(missing.map((sought) => source.search(run, sought, blind))).then(
       (places) => {
-        if (current) set({ table, blind, texts: new Map([...known, ...missing.map((text, i) => [text, new Set(places[i])] as const)]) });
+        if (current) set({ table, blind, texts: new Map([...known, ...missing.map((sought, i) => [keyOf(sought), new Set(places[i])] as const)]) });
       },
       (thrown: unknown) => {
         if (current) set({ table, blind, texts: known, failed: { wanted, problem: problemOf(thrown) } });

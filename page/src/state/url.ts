@@ -4,8 +4,9 @@
  * `#/` is the list of runs, `#/run/ID?view=…&q=…` a run. What has its usual value is left out.
  */
 import { useCallback, useEffect, useState } from "preact/hooks";
+import { extraOf } from "../model/extras";
 
-export type View = "matrix" | "charts" | "comparison" | "about";
+export type View = "matrix" | "charts" | "comparison" | "history" | "about";
 export type Show = "all" | "failures" | "errors" | "different" | "flaky" | "unlabelled";
 export type Size = "s" | "m" | "l";
 
@@ -16,10 +17,12 @@ export interface RunState {
   /** The filter; in the list of runs, what is searched for. */
   readonly q: string;
   readonly show: Show;
-  /** `plan`, or what is sorted by and in which column: `score.1`, `-latency.0`; `-` puts the largest first. */
+  /** `plan`, or what is sorted by and in which column: `score.1`, `-latency.0`, `metric.1.clarity`; `-` puts the largest first. */
   readonly sort: string;
   /** The columns that are not shown, by index. */
   readonly hide: readonly number[];
+  /** Variables and metadata with a column of their own: `var.question`, `metadata.topic`. */
+  readonly extra: readonly string[];
   readonly size: Size;
   /** The open trial's place in the plan. */
   readonly cell: number | undefined;
@@ -47,6 +50,7 @@ export const START: RunState = {
   show: "all",
   sort: "plan",
   hide: [],
+  extra: [],
   size: "m",
   cell: undefined,
   tab: "",
@@ -57,7 +61,7 @@ export const START: RunState = {
   col: undefined,
 };
 
-const VIEWS: readonly View[] = ["matrix", "charts", "comparison", "about"];
+const VIEWS: readonly View[] = ["matrix", "charts", "comparison", "history", "about"];
 export const SHOWS: readonly Show[] = ["all", "failures", "errors", "different", "flaky", "unlabelled"];
 const SIZES: readonly Size[] = ["s", "m", "l"];
 
@@ -73,6 +77,7 @@ export function read(fragment: string): RunState {
     show: oneOf(SHOWS, values.get("show"), START.show),
     sort: values.get("sort") ?? START.sort,
     hide: (values.get("hide") ?? "").split(",").map(whole).filter((index) => index !== undefined),
+    extra: [...new Set(values.getAll("extra"))].filter((key) => extraOf(key) !== undefined),
     size: oneOf(SIZES, values.get("size"), START.size),
     cell: whole(values.get("cell")),
     tab: values.get("tab") ?? "",
@@ -90,6 +95,7 @@ export function write(state: RunState): string {
   for (const key of ["view", "q", "show", "sort", "size", "tab", "plot", "base"] as const) {
     if (state[key] !== START[key]) values.set(key, state[key]);
   }
+  for (const key of state.extra) values.append("extra", key);
   if (state.hide.length > 0) values.set("hide", state.hide.join(","));
   if (state.cell !== undefined) values.set("cell", String(state.cell));
   if (state.col !== undefined) values.set("col", String(state.col));

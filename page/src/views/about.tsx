@@ -61,7 +61,7 @@ function Lines({ title, of }: { title: string; of: readonly string[] }) {
 
 function UsageTable({ head }: { head: Head }) {
   return (
-    <div class="table-box">
+    <div class="table-box" tabIndex={0} role="region" aria-label="What was asked">
       <table class="list">
         <thead>
           <tr><th>Role</th><th>Model</th><th class="n">Calls</th><th class="n" title="From the cache or the journal: nothing was sent">Replayed</th><th class="n">Tokens in</th><th class="n">Tokens out</th><th class="n">Cost</th></tr>

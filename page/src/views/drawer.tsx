@@ -1,5 +1,4 @@
 /** One cell, whole: a panel beside the matrix, the whole screen on a phone. The page behind it stays alive. */
-import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { Cell, DataSource, Head } from "../data/source";
@@ -14,7 +13,7 @@ import { useKeys } from "../parts/keyboard";
 import { useLabelKeys, useLabels } from "../parts/labelling";
 import { AgreementLine, History, LabelBar, Standing } from "../parts/labels";
 import { MoreTab, PromptTab } from "../parts/more";
-import { formsOf, Output, usualForm, useBefore, type Form } from "../parts/output";
+import { formsOf, Output, usualForm, useBefore, useOther, type Form, type Neighbour } from "../parts/output";
 import { Tabs, type Tab } from "../parts/tabs";
 import { shown } from "../parts/text";
 import type { RunLabels } from "../state/labelled";
@@ -121,7 +120,9 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   const hidden = veiled && labels.mine?.verdict === undefined && labels.mine?.score === undefined;
   const [tab = "", chosen = ""] = p.tab.split(".");
   const before = useBefore(source, hidden ? undefined : p.baseline, cell.index, chosen === "baseline");
-  const forms = formsOf(cell, before.there);
+  const neighbours = p.blind ? NONE : neighboursOf(head, table, trial);
+  const other = useOther(source, head.id, neighbours.find(({ variant }) => chosen === `variant-${variant}`)?.index ?? -1);
+  const forms = formsOf(cell, before.there, neighbours);
   const form = forms.find((each) => each === chosen) ?? usualForm(cell);
   const choose = (next: Form): void => go({ tab: next === usualForm(cell) ? "" : `output.${next}` });
   const turn = (to: Form) => () => {
@@ -134,7 +135,13 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
     const next = trials[trials.indexOf(trial) + step];
     if (next !== undefined) go({ cell: table.index[next]! });
   };
-  useKeys({ d: turn("diff"), b: turn("baseline"), "[": repeat(-1), "]": repeat(1) });
+  const beside = (): boolean => {
+    const at = neighbours.findIndex(({ variant }) => chosen === `variant-${variant}`);
+    const next = neighbours[at + 1];
+    choose(next === undefined ? usualForm(cell) : `variant-${next.variant}`);
+    return neighbours.length > 0;
+  };
+  useKeys({ c: beside, d: turn("diff"), b: turn("baseline"), "[": repeat(-1), "]": repeat(1) });
   useLabelKeys(labels, () => p.note(true), source.writable);
   const tabs = tabsOf(cell, hidden, labels.events.length);
   const now = tabs.some(({ id }) => id === tab) ? tab : "output";
@@ -147,10 +154,18 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
       </div>
       <Tabs tabs={tabs} chosen={now} choose={(id) => go({ tab: id === "output" ? "" : id })}>
         {now === "output" && (
-          <Fragment key={cell.index}>
-            {!hidden && cell.outcome !== "pass" && <InShort cell={cell} more={() => go({ tab: "expectations" })} />}
-            <Output cell={cell} form={form} forms={forms} choose={choose} before={before} />
-          </Fragment>
+          <div key={cell.index} class={form.startsWith("variant-") ? "answered answered-two" : "answered"}>
+            <div class="answered-output">
+              {!hidden && cell.outcome !== "pass" && <InShort cell={cell} more={() => go({ tab: "expectations" })} />}
+              <Output cell={cell} form={form} forms={forms} choose={choose} before={before} neighbours={neighbours} other={other} name={head.columns[cell.variant]?.name ?? ""} />
+            </div>
+            {!hidden && cell.outcomes.length > 0 && (
+              <section class="answered-expected" aria-label="Expectations">
+                <h3 class="box-title">Expectations</h3>
+                <Expectations cell={cell} />
+              </section>
+            )}
+          </div>
         )}
         {now === "expectations" && <Expectations key={cell.index} cell={cell} />}
         {now === "prompt" && <PromptTab key={cell.index} cell={cell} hidden={hidden} />}
@@ -160,6 +175,18 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
       </Tabs>
     </>
   );
+}
+
+const NONE: readonly Neighbour[] = [];
+
+/** What the other columns answered to the same case, in the same repeat where they have it. */
+function neighboursOf(head: Head, table: Table, trial: number): readonly Neighbour[] {
+  if (trial < 0) return NONE;
+  return head.columns.flatMap(({ index: variant, name }) => {
+    const trials = variant === table.variant[trial] ? [] : table.cell(table.row[trial]!, variant);
+    const found = trials.find((each) => table.repeat[each] === table.repeat[trial]) ?? trials[0];
+    return found === undefined ? [] : [{ variant, name, index: table.index[found]! }];
+  });
 }
 
 function tabsOf(cell: Cell, hidden: boolean, events: number): readonly Tab[] {

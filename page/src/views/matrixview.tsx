@@ -1,13 +1,15 @@
 /** The matrix with its tools: filter and facets beside it, progress above it. */
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Problem } from "../data/problem";
 import type { DataSource, Head, RunSummary } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { columnsOf } from "../model/columns";
+import { extraOf, extrasOf, type Extra } from "../model/extras";
 import { facets as facetsOf } from "../model/facets";
 import { toggled } from "../model/facets";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
+import { ExportMenu } from "../parts/exportmenu";
 import { Facets } from "../parts/facets";
 import { count, grouped } from "../parts/marks";
 import { Menu } from "../parts/menu";
@@ -52,10 +54,12 @@ export function MatrixView(p: Props) {
   const seen = useMemo(() => all.filter(({ variant }) => !state.hide.includes(variant.index)), [all, state.hide.join()]);
   const at = Math.max(0, seen.findIndex(({ variant }) => variant.index === state.col));
   const columns = useMemo(() => (narrow ? seen.slice(at, at + 1) : seen), [seen, narrow, at]);
+  const shownExtras = useMemo(() => state.extra.flatMap((key) => extraOf(key) ?? []), [state.extra.join("\n")]);
   const step = (by: 1 | -1): void => {
     const next = seen[at + by];
     if (next !== undefined) go({ col: next.variant.index });
   };
+  const extras = useExtras(p);
   const { terms, chosen, context, order } = selection;
   const unknown = selection.waiting || selection.failure !== undefined;
   const facets = useLate(() => (state.blind || unknown ? [] : facetsOf(table, terms, chosen, context)), [table, terms, chosen, context, state.blind, unknown], []);
@@ -64,8 +68,9 @@ export function MatrixView(p: Props) {
   return (
     <section class="matrix-view" aria-label="Matrix">
       <Toolbar
-        head={head} table={table} state={state} go={go} columns={all} selection={selection} summaries={p.summaries} runs={p.runs}
+        head={head} table={table} state={state} go={go} columns={all} extras={extras} selection={selection} summaries={p.summaries} runs={p.runs}
         compared={p.baseline !== undefined} unfolded={unfolded} unfold={unfold} narrow={narrow}
+        exports={!state.blind && p.progress.done && <ExportMenu source={p.source} head={head} table={table} order={order} columns={seen} state={state} />}
         facets={!wide && !state.blind ? <Menu name="Facets">{panel}</Menu> : null}
       />
       {narrow && seen.length > 1 && (
@@ -88,13 +93,35 @@ export function MatrixView(p: Props) {
         ) : (
           <Matrix
             source={p.source} head={head} table={table} progress={p.progress} state={state} go={go} columns={columns} selection={selection}
-            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited || selection.waiting} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} trouble={setTrouble} step={narrow ? step : undefined}
+            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited || selection.waiting} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} trouble={setTrouble} step={narrow ? step : undefined} extras={narrow ? NO_EXTRAS : shownExtras}
             shown={<ShownOf table={table} selection={selection} blind={state.blind} />}
           />
         )}
       </div>
     </section>
   );
+}
+
+const NO_EXTRAS: readonly Extra[] = [];
+const LOOKED_AT = 30; // cases whose variables are taken for those of all
+
+/** What could be a column besides the variants. */
+function useExtras({ source, head, table, progress }: Props): readonly Extra[] {
+  const [extras, set] = useState(NO_EXTRAS);
+  useEffect(() => {
+    let on = true;
+    const firsts = Array.from({ length: Math.min(LOOKED_AT, table.rows.length) }, (_, row) => head.columns.map(({ index }) => table.firstOf(row, index)).find((trial) => trial >= 0));
+    const indexes = firsts.flatMap((trial) => (trial === undefined ? [] : [table.index[trial]!]));
+    if (indexes.length === 0) return undefined;
+    source.previews(head.id, indexes).then(
+      (previews) => on && set(extrasOf(previews, table.rows)),
+      () => undefined, // the matrix says what keeps it from reading
+    );
+    return () => {
+      on = false;
+    };
+  }, [source, head.id, table, progress.done]);
+  return extras;
 }
 
 /** How many of the cases are shown. */

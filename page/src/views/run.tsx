@@ -14,13 +14,16 @@ import { TopBar } from "../parts/topbar";
 import { useBaseline } from "../state/baseline";
 import { useRunLabels } from "../state/labelled";
 import { useLate } from "../state/late";
+import { OpenedContext, useOpened } from "../state/opened";
 import { useRun, type Progress } from "../state/run";
 import { useSelection } from "../state/selection";
+import { useTools } from "../state/tools";
 import { START, write, type Go, type RunState, type View } from "../state/url";
 import { About } from "./about";
 import { Charts } from "./charts";
 import { ComparisonView } from "./comparison";
 import { Drawer } from "./drawer";
+import { History } from "./history";
 import { MatrixView } from "./matrixview";
 
 interface Props {
@@ -32,13 +35,18 @@ interface Props {
 export function RunPage({ source, state, go }: Props) {
   const { head, table, progress, problem, missed } = useRun(source, state.run);
   const [help, setHelp] = useState(false);
+  const tools = useTools();
   useKeys({
     "?": () => setHelp(true),
-    "/": () => focusOn("filter"),
+    "/": () => {
+      tools.fold(false);
+      requestAnimationFrame(() => focusOn("filter"));
+    },
     "g r": () => (source.live ? go({ ...START }) : false),
     "g m": () => go({ view: "matrix" }),
     "g c": () => go({ view: "charts" }),
     "g v": () => go({ view: "comparison" }),
+    "g h": () => (source.live ? go({ view: "history" }) : false),
     "g a": () => go({ view: "about" }),
   });
   useEffect(() => {
@@ -49,8 +57,8 @@ export function RunPage({ source, state, go }: Props) {
     if (head !== undefined) document.title = [view, visible(head.title || head.id), "Evenhand"].filter((part) => part !== undefined).join(" · ");
   }, [head, state.view]);
   return (
-    <div class="run-page">
-      <TopBar source={source} help={() => setHelp(true)}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
+    <div class={`run-page${tools.low ? " low" : ""}${tools.folded ? " folded" : ""}`}>
+      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
       {problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} />}
@@ -70,6 +78,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   const labels = useRunLabels(source, head.id, table, progress);
   const [author, name] = useAuthor("me");
   const [noting, note] = useState(false);
+  const opened = useOpened(head.id);
   const [runs, unlisted] = useRuns(source);
   const against = useBaseline(source, head, table, progress.done, state.base);
   const awaited = state.base !== "" && against.baseline === undefined && against.problem === undefined;
@@ -81,9 +90,9 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   return (
     <main class="run-main">
       <RunTotals head={head} blind={state.blind} live={source.live} />
-      <Tabs state={state} />
+      <Tabs state={state} live={source.live} />
       <TroubleLine problem={missed} />
-      {!state.blind && (state.view === "matrix" || state.view === "comparison") && <TroubleLine problem={unlisted} />}
+      {!state.blind && (state.view === "matrix" || state.view === "comparison" || state.view === "history") && <TroubleLine problem={unlisted} />}
       {state.view === "matrix" && <TroubleLine problem={against.problem} />}
       {state.cell === undefined && <TroubleLine problem={labels.problem} />}
       {state.view === "matrix" && (
@@ -97,21 +106,24 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
+        {!hidden && state.view === "history" && <History source={source} head={head} runs={runs} state={state} go={go} />}
         {!hidden && state.view === "about" && <About head={head} />}
       </div>
       {state.cell !== undefined && progress.done && table.at(state.cell) < 0 && <TroubleLine problem={new Problem(`there is no trial ${state.cell} here`, head.alive ? "It may not be settled yet." : "")} />}
       {state.cell !== undefined && table.at(state.cell) >= 0 && (
+        <OpenedContext.Provider value={opened}>
         <Drawer
           source={source} head={head} table={table} index={state.cell} tab={state.tab} blind={state.blind} go={go}
           labels={labels} author={author} name={name} noting={noting} note={note}
           {...(against.baseline === undefined ? {} : { baseline: against.baseline })}
         />
+        </OpenedContext.Provider>
       )}
     </main>
   );
 }
 
-const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["charts", "Charts"], ["comparison", "Comparison"], ["about", "About"]];
+const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["charts", "Charts"], ["comparison", "Comparison"], ["history", "History"], ["about", "About"]];
 
 /** In place of a view that is about what is hidden. */
 function Hidden({ state }: { state: RunState }) {
@@ -124,8 +136,8 @@ function Hidden({ state }: { state: RunState }) {
 }
 
 /** Blind, only the matrix is told of. */
-function Tabs({ state }: { state: RunState }) {
-  const views = state.blind ? VIEWS.filter(([view]) => view === "matrix" || view === state.view) : VIEWS;
+function Tabs({ state, live }: { state: RunState; live: boolean }) {
+  const views = VIEWS.filter(([view]) => (live || view !== "history") && (!state.blind || view === "matrix" || view === state.view));
   return (
     <nav class="views" aria-label="Views of this run">
       {views.map(([view, words]) => (

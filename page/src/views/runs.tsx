@@ -5,6 +5,7 @@ import type { DataSource, RunSummary } from "../data/source";
 import { Help } from "../parts/help";
 import { useKeys } from "../parts/keyboard";
 import { count } from "../parts/marks";
+import { RunDialog } from "../parts/rundialog";
 import { RunTable } from "../parts/runtable";
 import { Told, Trouble, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
@@ -14,7 +15,8 @@ const AGAIN = 3000; // ms between two looks while a run is being written
 const SELDOM = 10_000; // while none is: another may be started
 
 export function RunList({ source, state, go }: { source: DataSource; state: RunState; go: Go }) {
-  const { runs, problem } = useRunList(source);
+  const { runs, problem, look } = useRunList(source);
+  const [edited, edit] = useState<RunSummary>();
   const [picked, pick] = useState<readonly string[]>([]);
   const [help, setHelp] = useState(false);
   useKeys({ "?": () => setHelp(true), "/": () => document.getElementById("search")?.focus() });
@@ -46,13 +48,14 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
         {problem !== undefined && <Trouble problem={problem} />}
         {found === undefined && problem === undefined && <Waiting>Reading the runs…</Waiting>}
         {runs?.length === 0 && <NoRuns />}
-        {found !== undefined && found.length > 0 && <RunTable runs={found} picked={picked} toggle={toggle} />}
+        {found !== undefined && found.length > 0 && <RunTable runs={found} picked={picked} toggle={toggle} edit={edit} />}
         {runs !== undefined && runs.length > 0 && found?.length === 0 && (
           <Told title="No run fits">
             <button class="button" type="button" onClick={() => go({ q: "" })}>Show all runs</button>
           </Told>
         )}
       </main>
+      {edited !== undefined && <RunDialog key={edited.id} source={source} run={edited} close={() => edit(undefined)} changed={look} />}
       {help && <Help source={source} close={() => setHelp(false)} />}
     </div>
   );
@@ -68,9 +71,10 @@ function NoRuns() {
   );
 }
 
-function useRunList(source: DataSource): { runs: readonly RunSummary[] | undefined; problem: Problem | undefined } {
+function useRunList(source: DataSource): { runs: readonly RunSummary[] | undefined; problem: Problem | undefined; look: () => void } {
   const [runs, set] = useState<readonly RunSummary[]>();
   const [problem, setProblem] = useState<Problem>();
+  const [looks, lookAgain] = useState(0);
   useEffect(() => {
     let timer: number | undefined;
     let stopped = false;
@@ -96,12 +100,12 @@ function useRunList(source: DataSource): { runs: readonly RunSummary[] | undefin
       clearTimeout(timer);
       document.removeEventListener("visibilitychange", back);
     };
-  }, [source]);
-  return { runs, problem };
+  }, [source, looks]);
+  return { runs, problem, look: () => lookAgain((n) => n + 1) };
 }
 
 function fits(run: RunSummary, query: string): boolean {
-  const text = [run.title, run.source, run.id, run.verdict, run.status, ...Object.entries(run.tags).map(([name, value]) => `${name}: ${value}`)].join(" ").toLowerCase();
+  const text = [run.title, run.source, run.id, run.verdict, run.status, run.note, ...run.marks, ...Object.entries(run.tags).map(([name, value]) => `${name}: ${value}`)].join(" ").toLowerCase();
   return query.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 

@@ -57,11 +57,14 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> bool
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
+    def said(note: object) -> None:
+        click.echo(str(note), err=True)
+
     if baseline is None:
-        narrow(run_file, where)
+        narrow(run_file, where, say=said)
         return True
     with RunFile.open(find(Path.cwd(), baseline)) as before:
-        narrow(run_file, where, before)
+        narrow(run_file, where, before, say=said)
     return True
 
 

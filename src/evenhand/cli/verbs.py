@@ -35,6 +35,10 @@ _COMMANDS = {
         "evenhand.cli.compare",
         "Say whether one run is better than another, on the same cases.",
     ),
+    "rename": ("evenhand.cli.runs", "Give a run a name."),
+    "tag": ("evenhand.cli.runs", "Tag a run, to find it by."),
+    "note": ("evenhand.cli.runs", "Write a note on a run."),
+    "delete": ("evenhand.cli.runs", "Delete runs for good."),
     "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
     "prompt": (
         "evenhand.cli.prompt",

@@ -154,7 +154,7 @@ def list_lines(found: Iterable[Listed]) -> list[str]:
             continue
         try:
             with RunFile.open(listed.path) as run:
-                totals = run.totals()
+                totals, tags = run.totals(), run.remarks.tags
         except StoreError as error:
             lines.append(f"{name}  {safe(error.message)}")
             continue
@@ -165,6 +165,7 @@ def list_lines(found: Iterable[Listed]) -> list[str]:
         lines.append(
             f"{name}  {when}  {totals.passed}/{counting(totals)} passed"
             f"  {status:<12}  {clip(safe(meta.title), 40)}"
+            f"{''.join(f'  #{safe(tag)}' for tag in tags)}"
         )
     return lines or ["there are no runs yet: `evenhand run` makes one"]
 

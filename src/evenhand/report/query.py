@@ -1,7 +1,8 @@
 """Reads a filter: one grammar for the command line and the viewer's page, tested on the same vectors.
 
-query   = term (" " term)*                       all of them hold
-term    = ["-"] (text | field operator value)
+query   = all (" OR " all)*                      one of them holds
+all     = term (" " ["AND "] term)*              all of them hold
+term    = ["-"] (text | "/" pattern "/" | field operator value)
 field   = word ["@" column]                      the case's mean in that column
 value   = word ("," word)*                       after ":", either of them
 """
@@ -16,6 +17,7 @@ from typing import Literal, cast
 from evenhand.core.variant import Variant
 from evenhand.report.grid import column_names
 from evenhand.report.nearest import nearest
+from evenhand.report.pattern import Pattern, PatternError
 
 Operator = Literal[":", "<", "<=", ">", ">=", "=", "!="]
 
@@ -44,8 +46,11 @@ _NUMBER = re.compile(
     r"(\$?)([+\u2212-]?(?:\d+\.?\d*|\.\d+)(?:e[+\u2212-]?\d+)?)(ms|s|m)?", re.IGNORECASE | re.ASCII
 )
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+OR, AND = "OR", "AND"
+_IN_QUOTES = "In quotes it is a text to search for."
+_BESIDE = "Terms beside each other all have to hold."
 _EXAMPLES = {"latency": "10s (ms, s, m)", "cost": "$0.01"}
-_LISTED = 12
+LISTED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +93,31 @@ class QueryProblem:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of a trial; with a column, the mean of the trial's case there."""
+    """A number of a trial; with a column, the mean of the trial's case there; `key` is that of `metadata.KEY`."""
 
     name: str
     metric: bool
     column: int | None = None
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a term stands, from `at` to before `end`; `group` counts the alternatives of "OR" from 0."""
+
+    at: int
+    end: int
+    group: int
 
 
 @dataclass(frozen=True, slots=True)
 class TextTerm:
-    """A text that is searched for."""
+    """A text that is searched for, or with a `pattern` a regular expression."""
 
     negated: bool
     text: str
+    place: Place
+    pattern: Pattern | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +128,9 @@ class WordTerm:
     field: str
     key: str
     values: tuple[str, ...]
+    place: Place
+    spans: tuple[tuple[int, int], ...]
+    """Where each value stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +141,7 @@ class NumberTerm:
     left: Measure
     operator: Operator
     right: tuple[float | Measure, ...]
+    place: Place
 
 
 Term = TextTerm | WordTerm | NumberTerm
@@ -147,14 +168,29 @@ def parse(query: str, names: Names) -> tuple[list[Term], list[QueryProblem]]:
     """The terms of a query, and all that is wrong with it; terms in which something is wrong are left out."""
     terms: list[Term] = []
     problems: list[QueryProblem] = []
+    group, before = 0, ""
+    end = 0
     for at, end in _spans(query):
+        word = query[at:end]
         try:
-            terms.append(_term(query, at, end, names))
+            if word in (OR, AND):
+                _joined(word, before)
+                group += word == OR
+            else:
+                terms.append(_term(query, Place(at, end, group), names))
         except _WrongError as wrong:
             if wrong.place is not None:
                 at, end = wrong.place.start, wrong.place.end  # noqa: PLW2901 (the part of the term that is meant)
             problems.append(QueryProblem(at, end, wrong.what, wrong.hint))
+        before = word
+    if before in (OR, AND):
+        problems.append(QueryProblem(end, end, f"nothing stands after '{before}'", _IN_QUOTES))
     return terms, problems
+
+
+def _joined(word: str, before: str) -> None:
+    if before in ("", OR, AND):
+        raise _WrongError(f"nothing stands before '{word}'", _IN_QUOTES)
 
 
 def by_outcome(terms: Sequence[Term]) -> bool:
@@ -173,31 +209,68 @@ def by_outcome(terms: Sequence[Term]) -> bool:
 
 def _spans(query: str) -> Iterator[tuple[int, int]]:
     """From where to where each term goes."""
-    at, quoted, escaped = -1, False, False
-    for i, c in enumerate(query):
-        if c.isspace() and not quoted:
-            if at >= 0:
-                yield at, i
-            at = -1
+    i = 0
+    while i < len(query):
+        if query[i].isspace():
+            i += 1
             continue
-        at = i if at < 0 else at
+        at = i
+        closing = _closing(query, at + (query[at] == "-"))
+        i = _word_end(query, at) if closing < 0 else closing + 1
+        yield at, i
+
+
+def _word_end(query: str, at: int) -> int:
+    """Where the word that begins here ends: at a space out of quotes."""
+    quoted = escaped = False
+    for i in range(at, len(query)):
+        c = query[i]
+        if c.isspace() and not quoted:
+            return i
         if escaped:
             escaped = False
         elif quoted and c == "\\":
             escaped = True
         elif c == '"':
             quoted = not quoted
-    if at >= 0:
-        yield at, len(query)
+    return len(query)
 
 
-def _term(query: str, at: int, end: int, names: Names) -> Term:
+def _closing(query: str, at: int) -> int:
+    """The slash that ends the regular expression which begins here; -1 where none does."""
+    if query[at : at + 1] != "/":
+        return -1
+    escaped = False
+    for i in range(at + 1, len(query)):
+        if escaped:
+            escaped = False
+        elif query[i] == "\\":
+            escaped = True
+        elif query[i] == "/" and i > at + 1 and (i + 1 == len(query) or query[i + 1].isspace()):
+            return i
+    return -1
+
+
+def _term(query: str, place: Place, names: Names) -> Term:
+    at, end = place.at, place.end
     negated = query[at] == "-" and at + 1 < end
     start = at + negated
+    if _closing(query, start) == end - 1:
+        source = query[start + 1 : end - 1]
+        try:
+            return TextTerm(negated, source, place, Pattern(source))
+        except PatternError as error:
+            raise _WrongError(error.what, error.hint) from error
+    word = query[at:end]
+    if word in ("|", "||"):
+        raise _WrongError(f"'{word}' means nothing here", "Write OR for either of two.")
+    if word in ("NOT", "&", "&&"):
+        hint = "Write a minus sign before a term: -status:fail" if word == "NOT" else _BESIDE
+        raise _WrongError(f"'{word}' means nothing here", f"{hint} {_IN_QUOTES}")
     name = _read(query, start, end, lambda i: _OPERATOR.match(query, i) is not None)
     found = _OPERATOR.match(query, name.end, end)
     if found is None:
-        return TextTerm(negated, name.text)
+        return TextTerm(negated, name.text, place)
     operator = cast(Operator, found.group())
     if name.end == start:
         raise _WrongError(
@@ -211,13 +284,14 @@ def _term(query: str, at: int, end: int, names: Names) -> Term:
     for value in given:
         if not value.text and not value.quoted:
             raise _WrongError(f"nothing stands after '{query[start : value.end]}'")
+    whole = query[start:end]
     if not name.quoted:
         field, _, key = name.text.partition(".")
-        if field.lower() == "metadata":
-            return _words(negated, "metadata", key, operator, given, names)
+        if field.lower() == "metadata" and (operator == ":" or not key):
+            return _words(negated, "metadata", key, operator, given, names, place)
         if name.text.lower() in WORDS:
-            return _words(negated, name.text.lower(), "", operator, given, names)
-    return _numbers(negated, name, operator, given, names, query[start:end])
+            return _words(negated, name.text.lower(), "", operator, given, names, place)
+    return _numbers(negated, name, operator, given, names, whole, place)
 
 
 def _read(query: str, start: int, end: int, stop: Callable[[int], bool]) -> _Word:
@@ -243,7 +317,13 @@ def _read(query: str, start: int, end: int, stop: Callable[[int], bool]) -> _Wor
 
 
 def _words(
-    negated: bool, field: str, key: str, operator: Operator, given: Sequence[_Word], names: Names
+    negated: bool,
+    field: str,
+    key: str,
+    operator: Operator,
+    given: Sequence[_Word],
+    names: Names,
+    place: Place,
 ) -> WordTerm:
     known = WORDS.get(field)
     if operator != ":":
@@ -260,7 +340,9 @@ def _words(
             every = f"There are: {', '.join(known)}."
             hint = f"Did you mean '{near}'? {every}" if near else every
             raise _WrongError(f"{field} is never '{value.text}'", hint, value)
-    return WordTerm(negated, field, key, tuple(value.text.lower() for value in given))
+    values = tuple(value.text.lower() for value in given)
+    spans = tuple((value.start, value.end) for value in given)
+    return WordTerm(negated, field, key, values, place, spans)
 
 
 def _numbers(
@@ -270,6 +352,7 @@ def _numbers(
     given: Sequence[_Word],
     names: Names,
     whole: str,
+    place: Place,
 ) -> NumberTerm:
     left = _measure(name, names)
     if left is None:
@@ -292,7 +375,7 @@ def _numbers(
                 value,
             )
         right.append(other)
-    return NumberTerm(negated, left, operator, tuple(right))
+    return NumberTerm(negated, left, operator, tuple(right), place)
 
 
 def _no_baseline(field: str) -> _WrongError:
@@ -327,6 +410,9 @@ def _own(text: str, quoted: bool, names: Names) -> Measure | None:
         return Measure(text.lower(), metric=False)
     if text in names.metrics:
         return Measure(text, metric=True)
+    field, _, key = text.partition(".")
+    if not quoted and field.lower() == "metadata" and key:
+        return Measure("metadata", metric=False, key=key)
     like = [name for name in names.metrics if name.lower() == text.lower()]
     return Measure(like[0], metric=True) if like else None
 
@@ -341,5 +427,5 @@ def _column(text: str, word: _Word, names: Names) -> int:
         return int(text) - 1
     every = [name for name, _, _ in names.columns]
     near = nearest(text, every)
-    hint = f"Did you mean '{near}'?" if near else f"There are: {', '.join(every[:_LISTED])}."
+    hint = f"Did you mean '{near}'?" if near else f"There are: {', '.join(every[:LISTED])}."
     raise _WrongError(f"there is no column '{text}'", hint, word)

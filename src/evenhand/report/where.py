@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -20,6 +21,7 @@ from evenhand.report.query import (
     Names,
     NumberTerm,
     Operator,
+    QueryProblem,
     Term,
     TextTerm,
     WordTerm,
@@ -27,6 +29,7 @@ from evenhand.report.query import (
     parse,
 )
 from evenhand.report.sides import Side, matched
+from evenhand.report.vocabulary import Vocabulary, tags_of
 from evenhand.report.words import clip, columns, count, number, padded, safe
 from evenhand.store.runfile import RunFile
 
@@ -34,6 +37,7 @@ Before = Mapping[tuple[str, int, int], tuple[State, float | None]]
 """What a baseline's trials came to, by case, column of the run that is looked at, and repeat."""
 
 LISTED, PLACE = 40, 32
+_WRITTEN = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _SAME = 1e-9
 """As far apart as two numbers may be and pass for the same: means of equal numbers differ in their last digits."""
 _TESTS: Mapping[Operator, Callable[[float], bool]] = {
@@ -48,13 +52,20 @@ _TESTS: Mapping[Operator, Callable[[float], bool]] = {
 _STATUS: Mapping[State, str] = {"not_applicable": "na"}
 
 
-def narrow(run: RunFile, query: str, baseline: RunFile | None = None) -> list[int]:
+def narrow(
+    run: RunFile,
+    query: str,
+    baseline: RunFile | None = None,
+    *,
+    say: Callable[[QueryProblem], object] = lambda _: None,
+) -> list[int]:
     """Leaves of a run the trials that a filter chooses: whatever reads it from now on sees no others; their places.
 
     Args:
         run: The run.
         query: The filter.
         baseline: The run that `changed:` and `change` hold it against.
+        say: Told what the filter names and the run does not have.
 
     Raises:
         UsageError: Something is wrong with the filter; all of it is said.
@@ -68,7 +79,13 @@ def narrow(run: RunFile, query: str, baseline: RunFile | None = None) -> list[in
     if problems:
         raise UsageError("\n".join(map(str, problems)))
     before = None if baseline is None else outcomes_before(run, baseline)
-    places = list(select(run.trials, variants, terms, labels=standing(run.labels()), before=before))
+    vocabulary = Vocabulary(column_names(variants), variants, terms)
+    labels = standing(run.labels())
+    places = list(
+        select(run.trials, variants, terms, labels=labels, before=before, vocabulary=vocabulary)
+    )
+    for note in vocabulary.notes():
+        say(note)
     run.only(places, f"where {' '.join(query.split())}", by_outcome=by_outcome(terms))
     return places
 
@@ -122,8 +139,9 @@ def select(
     *,
     labels: Mapping[int, Sequence[Label]] | None = None,
     before: Before | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> Iterator[int]:
-    """The places in the plan of the trials of which all terms hold, in the plan's order.
+    """The places in the plan of the trials of which all terms of an alternative hold, in the plan's order.
 
     Args:
         trials: Reads the trials, in the plan's order; twice where a term asks for more than the trial itself.
@@ -131,6 +149,7 @@ def select(
         terms: Of the filter; with none, all trials.
         labels: What people say of trials, by place.
         before: What the baseline's trials came to.
+        vocabulary: Takes note of the names that the trials have.
     """
     seen = _Seen(column_names(variants), variants, labels or {}, before or {})
     wanted = [m for t in terms if isinstance(t, NumberTerm) for m in (t.left, *t.right)]
@@ -139,8 +158,14 @@ def select(
     if means or kinds & {"flaky", "different"}:
         for trial in trials():
             seen.look(trial, means)
+    groups: dict[int, list[Term]] = {}
+    for term in terms:
+        groups.setdefault(term.place.group, []).append(term)
+    either = list(groups.values()) or [[]]
     for trial in trials():
-        if all(_holds(seen, trial, term) != term.negated for term in terms):
+        if vocabulary is not None:
+            vocabulary.look(trial)
+        if any(all(_holds(seen, trial, t) != t.negated for t in group) for group in either):
             yield trial.index
 
 
@@ -162,6 +187,8 @@ def _text(value: object) -> str:
 
 def _holds(seen: _Seen, trial: TrialResult, term: Term) -> bool:
     if isinstance(term, TextTerm):
+        if term.pattern is not None:
+            return any(term.pattern.search(each.lower()) for each in texts_of(trial))
         text = term.text.lower()
         return any(text in each.lower() for each in texts_of(trial))
     if isinstance(term, WordTerm):
@@ -221,8 +248,13 @@ def _has(seen: _Seen, trial: TrialResult, value: str) -> bool:
 
 
 def _tags(trial: TrialResult) -> list[str]:
-    tags = trial.metadata.get("tags") or ()
-    return [str(tag).lower() for tag in (tags if isinstance(tags, list | tuple) else [tags])]
+    return [tag.lower() for tag in tags_of(trial)]
+
+
+def number_in(value: object) -> float | None:
+    """The number that a value of metadata is, also where it is written as text; None for any other."""
+    text = _text(value) if isinstance(value, str | int | float) else ""
+    return float(text) if _WRITTEN.fullmatch(text) else None
 
 
 @dataclass(slots=True)
@@ -283,6 +315,8 @@ class _Seen:
         if measure.metric:
             return trial.named_scores.get(measure.name)
         match measure.name:
+            case "metadata":
+                return number_in(trial.metadata.get(measure.key))
             case "score":
                 return trial.score
             case "passed":

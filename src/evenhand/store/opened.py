@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
@@ -15,6 +16,7 @@ from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import RunMeta
 from evenhand.store.locks import held, lock_of
+from evenhand.store.remarks import remarks_in
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
 from evenhand.store.sums import CaseSums
 
@@ -38,6 +40,9 @@ class Opened:
             if row is None:
                 raise StoreError(f"{path} holds no run: it was cut off while being made")
             self.meta = msgspec.convert(decode(cast(bytes, row[0])), RunMeta)
+            self.remarks = remarks_in(db)
+            if self.remarks.title:
+                self.meta = replace(self.meta, title=self.remarks.title)
 
     @classmethod
     def open(cls, path: Path) -> Self:

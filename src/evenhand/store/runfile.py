@@ -60,20 +60,26 @@ class RunFile(JournaledCalls):
                 yield before[0]
 
     def growth(self) -> int:
-        """A number that grows with every trial that is settled, with every label, and when the run ends."""
+        """A number that grows with every trial that is settled, with every label and remark, and when the run ends."""
         settled = self.settled()
         with readable(self.path):
             (meta,) = self._db.execute("select meta from run").fetchone()
-            labels = 0
+            labels = remarks = 0
+            if self._has_table("remark"):
+                (remarks,) = self._db.execute("select coalesce(max(seq), 0) from remark").fetchone()
             if self._labelled:
                 (labels,) = self._db.execute("select coalesce(max(seq), 0) from label").fetchone()
         # Two a trial: a run that goes on takes back the one for its end, and is further with its next trial.
-        return 2 * (settled + labels) + (b'"status":"running"' not in meta)
+        return 2 * (settled + labels + remarks) + (b'"status":"running"' not in meta)
 
     @property
     def _labelled(self) -> bool:
         """Whether it is of a version that has labels."""
-        return bool(self._db.execute("select 1 from sqlite_master where name = 'label'").fetchone())
+        return self._has_table("label")
+
+    def _has_table(self, name: str) -> bool:
+        found = self._db.execute("select 1 from sqlite_master where name = ?", (name,))
+        return found.fetchone() is not None
 
     def labels(self, after: int = 0) -> Iterator[Label]:
         """What people said of its trials, in the order in which they said it; see `core.label.standing`.

@@ -10,6 +10,7 @@ Versions of a run file:
 1  the first.
 2  labels: what people say of trials.
 3  scale: the lowest and the highest score there can be, where scorers say so.
+4  remark: what people say of the run as a whole.
 """
 
 from __future__ import annotations
@@ -122,6 +123,15 @@ RUN_MIGRATIONS = (
         high        real not null,
         primary key (variant, metric)
     ) without rowid;
+    """,
+    """
+    -- What somebody said of the run. Only ever added to: the last one of a field counts.
+    create table if not exists remark (
+        seq         integer primary key autoincrement,
+        at          real not null,      -- seconds since 1970
+        field       text not null,      -- title, tags, note
+        value       blob not null       -- as JSON; an empty one takes back what was said
+    );
     """,
 )
 

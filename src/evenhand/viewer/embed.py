@@ -21,7 +21,7 @@ from evenhand.report.document import writer
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.cell import cell
-from evenhand.viewer.columns import parts
+from evenhand.viewer.columns import Part, parts
 from evenhand.viewer.compared import comparison
 from evenhand.viewer.head import head
 from evenhand.viewer.page import ICON, static
@@ -69,8 +69,11 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
 
 
 def _write_run(run: RunFile, name: str, line: Callable[[str], object]) -> int:
-    """A run's cells: their numbers in one element, and all there is of them in chunks; how many there are."""
-    line(_element(f"{name}-blocks", (part.line for part in parts(run))))
+    """A run's cells: numbers, texts to search in, and all there is of them in chunks; how many there are."""
+    texts: list[bytes] = []
+    line(_element(f"{name}-blocks", _told_apart(parts(run), texts)))
+    for number, text in enumerate(texts):
+        line(_packed_element(f"{name}-texts-{number}", text))
     trials, count = run.trials(), 0
     for number in itertools.count():
         cells = [cell(run, trial) for trial in itertools.islice(trials, CHUNK)]
@@ -106,12 +109,20 @@ def _inlined(file: bytes) -> str:
     return _ENDS.sub(r"<\\\1", file.decode())
 
 
+def _told_apart(blocks: Iterable[Part], texts: list[bytes]) -> Iterator[bytes]:
+    """The lines of the blocks; of each the text to search in is kept, packed."""
+    for part in blocks:
+        texts.append(b"".join(_gzip([part.text])))
+        yield part.line
+
+
 def _element(name: str, parts: Iterable[bytes]) -> str:
-    return f'<script type="application/json+gzip" id="{name}">{_packed(parts)}</script>\n'
+    return _packed_element(name, b"".join(_gzip(parts)))
 
 
-def _packed(parts: Iterable[bytes]) -> str:
-    return base64.b64encode(b"".join(_gzip(parts))).decode()
+def _packed_element(name: str, packed: bytes) -> str:
+    data = base64.b64encode(packed).decode()
+    return f'<script type="application/json+gzip" id="{name}">{data}</script>\n'
 
 
 def _gzip(parts: Iterable[bytes]) -> Iterator[bytes]:

@@ -16,9 +16,12 @@ from evenhand.store.runfile import RunFile
 from evenhand.viewer.listing import FEW, Known, over_all, rate, summary_of, summed
 from evenhand.viewer.shapes import Column, Head, Interval, Notes, RunSummary, UsageRow
 
+COLUMNS = 12
+"""Columns whose intervals are worked out for the first paint; those of more take seconds."""
+
 
 def head(run: RunFile, known: Known | None = None) -> Head:
-    """What the first paint needs. Of a run of more than FEW trials the notes are left for later.
+    """What the first paint needs. Of a run of more than FEW trials or COLUMNS columns the notes are left for later.
 
     Args:
         run: It.
@@ -27,7 +30,8 @@ def head(run: RunFile, known: Known | None = None) -> Head:
     by_variant = known.by_variant if known else run.by_variant()
     summary = known.summary if known else summary_of(run, summed(by_variant))
     meta = run.meta
-    partial = known is not None and summary.totals.trials > FEW
+    large = summary.totals.trials > FEW or len(meta.variants) > COLUMNS
+    partial = known is not None and large
     found = Head(
         **{field.name: getattr(summary, field.name) for field in fields(RunSummary)},
         seq=run.growth(),

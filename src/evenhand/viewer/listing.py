@@ -183,6 +183,8 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         rate=over_all(run) if totals.trials <= FEW else None,
         fingerprint=meta.fingerprint,
         tags=_tags(meta),
+        marks=run.remarks.tags,
+        note=run.remarks.note,
     )
 
 

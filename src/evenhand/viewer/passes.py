@@ -17,8 +17,9 @@ from array import array
 from bisect import bisect_right
 from pathlib import Path
 
-from evenhand.core.errors import EvenhandError, StoreError
+from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.report.findings import Marked
+from evenhand.report.pattern import Pattern, PatternError
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.columns import FIELD, TOLD, TRIAL, Part, parts
 
@@ -107,6 +108,33 @@ class Pass:
             found += hits
             many = len(hits) > (after - first) // 8
             first = after
+        return found
+
+    def search_pattern(self, source: str, *, blind: bool = False) -> list[int]:
+        """The same for a regular expression: one of the fields of a trial's text has it.
+
+        Args:
+            source: The expression.
+            blind: Not in what tells of verdicts.
+
+        Raises:
+            UsageError: It is not one of `report.pattern`.
+            StoreError: The run file cannot be read.
+        """
+        try:
+            pattern = Pattern(source)
+        except PatternError as error:
+            raise UsageError(error.what, hint=error.hint) from error
+        self._wait()
+        found: list[int] = []
+        for place, start, end in zip(
+            self._places, self._starts, (*self._starts[1:], self._end), strict=True
+        ):
+            data = os.pread(self._files[1].fileno(), end - start, start)
+            about, _, told = data.decode("utf-8", "surrogatepass").rstrip(TRIAL).partition(TOLD)
+            fields = about.split(FIELD) if blind else (*about.split(FIELD), *told.split(FIELD))
+            if any(map(pattern.search, fields)):
+                found.append(place)
         return found
 
     def _chunk(self, first: int) -> int:

@@ -19,15 +19,18 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.label import NewLabel
 from evenhand.store.labels import append_labels
+from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Gate, Refused
 from evenhand.viewer.cell import BODY, MOST, call, cell, previews
 from evenhand.viewer.compared import compared_elsewhere, comparison
+from evenhand.viewer.exported import exported
 from evenhand.viewer.head import head, notes
+from evenhand.viewer.history import measures
 from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
-from evenhand.viewer.passes import Passes
+from evenhand.viewer.passes import Pass, Passes
 from evenhand.viewer.runner import Runner, error_answer
 from evenhand.viewer.shapes import Call, ComparisonShape
 
@@ -75,6 +78,10 @@ class Server:
         app.router.add_post(run + "/search", self._search)
         app.router.add_get(run + "/labels", self._labels)
         app.router.add_post(run + "/labels", self._label)
+        app.router.add_get(run + "/export", self._export)
+        app.router.add_get(run + "/measures", self._measures)
+        app.router.add_post(run + "/remarks", self._remark)
+        app.router.add_post(run + "/delete", self._delete)
         app.router.add_get(run + "/comparison", self._comparison)
         app.router.add_get(run + "/events", self._events)
         return app
@@ -188,6 +195,7 @@ class Server:
     async def _search(self, request: web.Request) -> web.Response:
         path, wanted = self._path(request), await _object(request, "a search")
         text, blind = wanted.get("text"), wanted.get("blind") is True
+        searched = Pass.search_pattern if wanted.get("pattern") is True else Pass.search
         if not isinstance(text, str):
             raise UsageError("text: what is sought")
         if len(text) > LONGEST_SEARCH:
@@ -195,7 +203,7 @@ class Server:
                 f"a text of {len(text):,} characters cannot be searched for",
                 hint=f"It may have {LONGEST_SEARCH:,}.",
             )
-        return await _in_thread(lambda: self._passes.of(path).search(text, blind=blind))
+        return await _in_thread(lambda: searched(self._passes.of(path), text, blind=blind))
 
     async def _labels(self, request: web.Request) -> web.Response:
         return await self._told(request, lambda run: [asdict(it) for it in run.labels()])
@@ -214,6 +222,44 @@ class Server:
         )
         (kept,) = await asyncio.to_thread(append_labels, path, [label])
         return _body(encode(asdict(kept), ordered=False))
+
+    async def _export(self, request: web.Request) -> web.StreamResponse:
+        path, base = self._path(request), request.query.get("baseline", "")
+        baseline = self._runs.path(base) if base else None
+        where, format_ = request.query.get("where", ""), request.query.get("format", "")
+        async with self._large:
+            made = await asyncio.to_thread(exported, path, format_, where, baseline)
+        try:
+            answer = web.StreamResponse(
+                headers={
+                    "Content-Type": "application/octet-stream",  # to be kept, never to be shown here
+                    "Content-Disposition": f'attachment; filename="{made.name}"',
+                    "Content-Length": str(made.path.stat().st_size),
+                }
+            )
+            await answer.prepare(request)
+            with made.path.open("rb") as file:
+                while data := await asyncio.to_thread(file.read, LONGEST_BODY):
+                    await answer.write(data)
+            await answer.write_eof()
+            return answer
+        finally:
+            await asyncio.to_thread(made.folder.cleanup)
+
+    async def _measures(self, request: web.Request) -> web.Response:
+        return await self._told(request, measures)
+
+    async def _remark(self, request: web.Request) -> web.Response:
+        path, said = self._path(request), await _object(request, "a remark")
+        return await _in_thread(lambda: asdict(remark(path, said)))
+
+    async def _delete(self, request: web.Request) -> web.Response:
+        """Deletes a run whose whole id is said once more: nobody deletes what they did not name."""
+        path, wanted = self._path(request), await _object(request, "a deletion")
+        if wanted.get("id") != path.stem:
+            raise UsageError("id: the whole id of the run that is to be deleted")
+        await asyncio.to_thread(delete, path)
+        return _body(b"{}")
 
     async def _comparison(self, request: web.Request) -> web.Response:
         path, other = self._path(request), self._runs.path(request.query.get("baseline", ""))

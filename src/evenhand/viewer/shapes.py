@@ -55,6 +55,8 @@ class RunSummary:
     rate: Rate | None = None
     fingerprint: str = ""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    marks: Sequence[str] = ()
+    note: str = ""
     problem: str = ""
 
 

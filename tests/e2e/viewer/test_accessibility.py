@@ -26,7 +26,13 @@ VIEWS: dict[str, dict[str, object]] = {
     "drawer": {"cell": 0},
     "charts": {"view": "charts"},
     "comparison": {"view": "comparison", "base": "0"},
+    "history": {"view": "history"},
     "about": {"view": "about"},
+    "cell beside another column": {"cell": 12, "tab": "output.variant-1"},
+    "matrix with columns of its own, sorted by a metric": {
+        "extra": "var.thing",
+        "sort": "metric.1.clarity",
+    },
 }
 
 

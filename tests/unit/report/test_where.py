@@ -15,6 +15,7 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.nearest import nearest
 from evenhand.report.query import Names, parse
+from evenhand.report.vocabulary import Vocabulary
 from evenhand.report.where import select
 
 VECTORS: Mapping[str, Any] = json.loads(
@@ -61,8 +62,16 @@ def test_a_query_means_what_the_vectors_say(vector: Mapping[str, Any]) -> None:
     said = [{"at": p.at, "end": p.end, "what": p.what, "hint": p.hint} for p in problems]
     assert said == vector.get("problems", [])
     if "matches" in vector:
-        found = select(lambda: TRIALS, VARIANTS, terms, labels=LABELS, before=BEFORE)
+        columns = [name for name, _, _ in names.columns]
+        vocabulary = Vocabulary(columns, VARIANTS, terms)
+        found = select(
+            lambda: TRIALS, VARIANTS, terms, labels=LABELS, before=BEFORE, vocabulary=vocabulary
+        )
         assert list(found) == vector["matches"]
+        notes = [
+            {"at": p.at, "end": p.end, "what": p.what, "hint": p.hint} for p in vocabulary.notes()
+        ]
+        assert notes == vector.get("notes", notes)
 
 
 def test_a_problem_says_where_it_is() -> None:

@@ -1,0 +1,63 @@
+/** The runs of one config or set, oldest first, and what each column of them came to in one measure. */
+import type { MeasuredColumn, RunSummary } from "../data/source";
+
+const MOST = 60; // runs in a chart: the newest
+
+export interface Point {
+  /** The run's place in the list. */
+  readonly at: number;
+  readonly least: number;
+  readonly most: number;
+  /** The ends of its interval; null where they are not known. */
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+export interface Line {
+  readonly name: string;
+  readonly points: readonly Point[];
+}
+
+/** The runs that were made from what this one was made from: by source, or by title where it has none. */
+export function runsLike(run: RunSummary, runs: readonly RunSummary[]): RunSummary[] {
+  const alike = runs.filter((each) => each.problem === "" && each.totals.trials > 0 && (run.source === "" ? each.source === "" && each.title === run.title : each.source === run.source));
+  return alike.sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1)).slice(-MOST);
+}
+
+/** What can be drawn: the pass rate, and every number that some run has. Metrics begin with `~`. */
+export function measuresIn(found: readonly (readonly MeasuredColumn[])[]): string[] {
+  const means = new Set(found.flat().flatMap(({ means: of }) => Object.keys(of)));
+  const metrics = [...means].filter((name) => name.startsWith("~")).sort();
+  return ["passed", ...["score"].filter((name) => means.has(name)), ...metrics, ...["latency"].filter((name) => means.has(name))];
+}
+
+/** A line for each column by its name, with a point for each run that has a number for it. */
+export function linesOf(found: readonly (readonly MeasuredColumn[] | undefined)[], measure: string): Line[] {
+  const lines = new Map<string, Point[]>();
+  found.forEach((columns, at) => {
+    for (const column of columns ?? []) {
+      const point = pointOf(column, measure, at);
+      if (point !== undefined) lines.set(column.name, [...(lines.get(column.name) ?? []), point]);
+    }
+  });
+  return [...lines].map(([name, points]) => ({ name, points }));
+}
+
+function pointOf(column: MeasuredColumn, measure: string, at: number): Point | undefined {
+  if (measure === "passed") {
+    const { least, most, low, high } = column;
+    return least === null || most === null ? undefined : { at, least, most, low, high };
+  }
+  const value = Object.hasOwn(column.means, measure) ? column.means[measure]! : undefined;
+  return value === undefined ? undefined : { at, least: value, most: value, low: null, high: null };
+}
+
+/** From where to where the axis goes: shares from 0 to 1, anything else with some air; a lone value in the middle. */
+export function rangeOf(lines: readonly Line[], measure: string): readonly [low: number, high: number] {
+  if (measure === "passed") return [0, 1];
+  const values = lines.flatMap(({ points }) => points.map(({ least }) => least));
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (values.length === 0) return [0, 1];
+  const air = (high - low || Math.abs(high) || 1) * 0.1;
+  return [low >= 0 ? Math.max(0, low - air) : low - air, high + air];
+}

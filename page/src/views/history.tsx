@@ -1,0 +1,159 @@
+/** One measure over the runs of one config or set: whether it got better since. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { problemOf, type Problem } from "../data/problem";
+import type { DataSource, Head, MeasuredColumn, RunSummary } from "../data/source";
+import { linesOf, measuresIn, rangeOf, runsLike, type Line, type Point } from "../model/history";
+import { visible } from "../model/visible";
+import { count, interval, number, percents, seconds, when } from "../parts/marks";
+import { shown } from "../parts/text";
+import { Told, TroubleLine, Waiting } from "../parts/told";
+import { useMedia } from "../state/media";
+import { START, write, type Go, type RunState } from "../state/url";
+
+interface Props {
+  readonly source: DataSource;
+  readonly head: Head;
+  readonly runs: readonly RunSummary[];
+  readonly state: RunState;
+  readonly go: Go;
+}
+
+const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 56, 16, 12, 34];
+const COLOURS = 7;
+
+export function History({ source, head, runs, state, go }: Props) {
+  const alike = useMemo(() => runsLike(head, runs), [head.id, head.source, head.title, runs]);
+  const { found, problem } = useMeasures(source, alike);
+  const key = /^(.*?)(?:\.\d+\.\d+)?$/s.exec(state.plot)?.[1] ?? "";
+  const measures = measuresIn(found.flatMap((each) => (each === undefined ? [] : [each])));
+  const measure = measures.includes(key) ? key : "passed";
+  const lines = linesOf(found, measure);
+  if (alike.length === 0) return runs.length === 0 ? <Waiting>Reading the runs…</Waiting> : <Told title="Nothing to draw yet"><p>A run is drawn here once it has results.</p></Told>;
+  return (
+    <div class="history">
+      <div class="chart-bar">
+        <label class="chart-choice">
+          Measure{" "}
+          <select value={measure} onChange={(event) => go({ plot: event.currentTarget.value })}>
+            {measures.map((each) => <option key={each} value={each}>{visible(named(each))}</option>)}
+          </select>
+        </label>
+        <span class="chart-count">{count(alike.length, "run")} of <b>{shown(head.source || head.title)}</b>, oldest first</span>
+      </div>
+      <TroubleLine problem={problem} />
+      {found.some((each) => each === undefined) && problem === undefined && <p class="note" role="status">Reading the runs…</p>}
+      {alike.length === 1 && <p class="note">This is its only run so far. The next one will stand beside it.</p>}
+      <Chart lines={lines} runs={alike} measure={measure} own={head.id} />
+      <ul class="history-legend">
+        {lines.map(({ name }, i) => <li key={name}><span class={`history-key history-${(i % COLOURS) + 1}`} />{shown(name)}</li>)}
+      </ul>
+      <Numbers lines={lines} runs={alike} measure={measure} />
+      <p class="chart-said">Every case counts once in a run. Runs may differ in their cases and columns: the comparison of two of them says what a change did.</p>
+    </div>
+  );
+}
+
+function Chart({ lines, runs, measure, own }: { lines: readonly Line[]; runs: readonly RunSummary[]; measure: string; own: string }) {
+  const narrow = useMedia("(max-width: 700px)");
+  const [width, labels] = narrow ? [400, 3] : [960, 6];
+  const [low, high] = rangeOf(lines, measure);
+  const x = (at: number): number => (runs.length === 1 ? (width + LEFT - RIGHT) / 2 : LEFT + ((width - LEFT - RIGHT) * at) / (runs.length - 1));
+  const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (high - low));
+  const middle = ({ least, most }: Point): number => y((least + most) / 2);
+  const every = Math.ceil(runs.length / labels);
+  return (
+    <svg class="chart-svg history-svg" viewBox={`0 0 ${width} ${HEIGHT}`} role="group" aria-label={`${named(measure)} over ${count(runs.length, "run")}`}>
+      <g class="axis" aria-hidden="true">
+        {[0, 0.25, 0.5, 0.75, 1].map((part) => {
+          const value = low + (high - low) * part;
+          return (
+            <g key={part}>
+              <line x1={LEFT} x2={width - RIGHT} y1={y(value)} y2={y(value)} />
+              <text x={LEFT - 8} y={y(value) + 4} text-anchor="end">{formOf(measure)(value)}</text>
+            </g>
+          );
+        })}
+        {runs.map((run, at) => at % every === 0 && <text key={run.id} x={x(at)} y={HEIGHT - 12} text-anchor={at === runs.length - 1 && at > 0 ? "end" : at === 0 ? "start" : "middle"}>{when(run.created_at).slice(5)}</text>)}
+      </g>
+      {lines.map(({ name, points }, i) => (
+        <g key={name} class={`history-${(i % COLOURS) + 1}`}>
+          <polyline class="history-line" points={points.map((point) => `${x(point.at)},${middle(point)}`).join(" ")} />
+          {points.map((point) => {
+            const run = runs[point.at]!;
+            return (
+              <a key={point.at} href={write({ ...START, run: run.id })} aria-label={visible(`${run.title}, ${when(run.created_at)}, ${name}: ${told(point, measure)}`)}>
+                <title>{visible(`${run.title} · ${when(run.created_at)}\n${name}: ${told(point, measure)}${run.marks.length > 0 ? `\n${run.marks.join(", ")}` : ""}${run.note === "" ? "" : `\n${run.note}`}`)}</title>
+                {point.low !== null && point.high !== null && <line class="history-reach" x1={x(point.at)} x2={x(point.at)} y1={y(point.low)} y2={y(point.high)} />}
+                {point.most > point.least && <line class="history-open" x1={x(point.at)} x2={x(point.at)} y1={y(point.least)} y2={y(point.most)} />}
+                <circle class="history-point" cx={x(point.at)} cy={middle(point)} r={run.id === own ? 7 : 5} />
+              </a>
+            );
+          })}
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+function Numbers({ lines, runs, measure }: { lines: readonly Line[]; runs: readonly RunSummary[]; measure: string }) {
+  return (
+    <details class="chart-numbers">
+      <summary>Numbers</summary>
+      <div class="chart-scroll" tabIndex={0} role="region" aria-label="Numbers of the chart">
+        <table>
+          <thead><tr><th>Run</th><th>Started</th>{lines.map(({ name }) => <th key={name}>{shown(name)}</th>)}</tr></thead>
+          <tbody>
+            {runs.map((run, at) => (
+              <tr key={run.id}>
+                <th scope="row"><a href={write({ ...START, run: run.id })}>{shown(run.title || run.id)}</a></th>
+                <td>{when(run.created_at)}</td>
+                {lines.map(({ name, points }) => {
+                  const point = points.find((each) => each.at === at);
+                  return <td key={name}>{point === undefined ? "–" : told(point, measure)}</td>;
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+function named(measure: string): string {
+  return measure.startsWith("~") ? measure.slice(1) : measure === "passed" ? "pass rate" : measure;
+}
+
+function formOf(measure: string): (value: number) => string {
+  if (measure === "passed") return (value) => `${Math.round(value * 100)} %`;
+  return measure === "latency" ? seconds : (value) => number(Number(value.toPrecision(3)));
+}
+
+function told({ least, most, low, high }: Point, measure: string): string {
+  if (measure !== "passed") return formOf(measure)(least);
+  const reach = low === null || high === null ? "" : ` [${interval(low, high)}]`;
+  return `${percents({ least, most })}${reach}`;
+}
+
+/** What each run came to; undefined while it is read. A run that has not changed is asked for once. */
+function useMeasures(source: DataSource, runs: readonly RunSummary[]) {
+  const [known, set] = useState<ReadonlyMap<string, readonly MeasuredColumn[]>>(new Map());
+  const [problem, fail] = useState<Problem>();
+  const keyed = runs.map((run) => ({ id: run.id, key: `${run.id} ${run.totals.trials}` }));
+  useEffect(() => {
+    let on = true;
+    const readAll = async (): Promise<void> => {
+      for (const { id, key } of keyed) {
+        if (known.has(key)) continue;
+        const found = await source.measures?.(id);
+        if (!on || found === undefined) return;
+        set((before) => new Map([...before, [key, found]]));
+      }
+    };
+    readAll().catch((thrown: unknown) => on && fail(problemOf(thrown)));
+    return () => {
+      on = false;
+    };
+  }, [source, keyed.map(({ key }) => key).join()]);
+  return { found: keyed.map(({ key }) => known.get(key)), problem };
+}

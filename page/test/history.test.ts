@@ -1,0 +1,45 @@
+// Which runs belong together over time, what can be drawn of them, and what is copied of a table.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { MeasuredColumn, RunSummary } from "../src/data/source";
+import { asTable } from "../src/model/copied";
+import { linesOf, measuresIn, rangeOf, runsLike } from "../src/model/history";
+import { Table } from "../src/model/table";
+
+const run = (id: string, created_at: number, more: Partial<RunSummary> = {}): RunSummary =>
+  ({ id, created_at, title: "t", source: "/a", problem: "", totals: { trials: 1 }, ...more }) as RunSummary;
+const column = (name: string, least: number | null, means: Record<string, number> = {}): MeasuredColumn => ({ name, least, most: least, low: null, high: null, means });
+
+test("runs of the same source stand together, oldest first, whatever they are called", () => {
+  const runs = [run("3", 3, { title: "renamed" }), run("1", 1), run("2", 2, { source: "/b" }), run("4", 4, { problem: "x" }), run("5", 5, { totals: { trials: 0 } as never })];
+  assert.deepEqual(runsLike(runs[1]!, runs).map(({ id }) => id), ["1", "3"]);
+  const made = [run("1", 1, { source: "" }), run("2", 2, { source: "", title: "other" }), run("3", 3, { source: "" })];
+  assert.deepEqual(runsLike(made[0]!, made).map(({ id }) => id), ["1", "3"]);
+});
+
+test("a line has a point for each run that has the number, and no other", () => {
+  const found = [[column("a", 0.5, { score: 1, "~m": 2 }), column("b", null)], undefined, [column("a", 0.75, { score: 0.5 })]];
+  assert.deepEqual(measuresIn(found.flatMap((each) => (each === undefined ? [] : [each]))), ["passed", "score", "~m"]);
+  assert.deepEqual(linesOf(found, "passed").map(({ name, points }) => [name, points.map(({ at, least }) => [at, least])]), [["a", [[0, 0.5], [2, 0.75]]]]);
+  assert.deepEqual(linesOf(found, "~m").map(({ points }) => points.length), [1]);
+  assert.deepEqual(linesOf(found, "constructor"), []);
+});
+
+test("an axis holds its values, and shares have theirs", () => {
+  assert.deepEqual(rangeOf(linesOf([[column("a", 0.5)]], "passed"), "passed"), [0, 1]);
+  const [low, high] = rangeOf(linesOf([[column("a", 0, { score: 3 })], [column("a", 0, { score: 5 })]], "score"), "score");
+  assert.ok(low < 3 && high > 5 && low >= 0);
+  const [least, most] = rangeOf(linesOf([[column("a", 0, { score: 0 })]], "score"), "score");
+  assert.ok(least < most);
+});
+
+test("what is copied is a table without formulas, tabs and line breaks of others", () => {
+  const table = new Table(1);
+  table.add({
+    rows: [{ id: "=cmd()", description: "two\tlines\nhere", tags: ["a", "b"], metadata: {}, number: 1 }], row: [0, 0], index: [0, 1], variant: [0, 0], repeat: [0, 1],
+    outcome: "pe", score: [0.5, null], latency: [1, 1], cost: [0, 0], tokens_in: [1, 1], tokens_out: [1, 1], calls: [1, 1], cached: [0, 0], met: [1, 0], asked: [1, 0],
+    error: ["", "x"], failing: [[], []], output: [0, 1], metrics: {},
+  });
+  const columns = [{ variant: { index: 0 } as never, name: "best" }];
+  assert.equal(asTable(table, [0], columns), "case\tdescription\ttags\tbest: outcome\tbest: score\n'=cmd()\ttwo lines here\ta b\tpass error\t0.5");
+});

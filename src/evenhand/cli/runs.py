@@ -1,0 +1,114 @@
+"""`evenhand rename`, `tag`, `note` and `delete`: what is said of a run, and its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evenhand.cli.streams import tell
+
+if TYPE_CHECKING:
+    from evenhand.core.remark import Remarks
+
+
+@click.command(short_help="Give a run a name.")
+@click.argument("run")
+@click.argument("title")
+def rename(run: str, title: str) -> int:
+    """Call RUN (an id, the start of one, or a file) TITLE. An empty TITLE gives it back its own."""
+    path = _found(run)
+    said = _said(path, title=title)
+    tell(f"{path.stem} is called {said.title}" if said.title else f"{path.stem} has its own title")
+    return 0
+
+
+@click.command(short_help="Tag a run, to find it by.")
+@click.argument("run")
+@click.argument("tags", nargs=-1)
+@click.option("--remove", is_flag=True, help="Take these tags away; with none, all of them.")
+def tag(run: str, tags: tuple[str, ...], remove: bool) -> int:
+    """Add TAGS to RUN (an id, the start of one, or a file); with none, list the tags it has."""
+    path = _found(run)
+    known = _remarks(path).tags
+    rest = [each for each in known if tags and each not in tags]
+    after = rest if remove else [*known, *tags]
+    said = _said(path, tags=after) if remove or tags else _remarks(path)
+    for each in said.tags:
+        click.echo(each)
+    return 0
+
+
+@click.command(short_help="Write a note on a run.")
+@click.argument("run")
+@click.argument("text", required=False)
+def note(run: str, text: str | None) -> int:
+    """Keep TEXT as the note on RUN (an id, the start of one, or a file); without it, print the note.
+
+    An empty TEXT takes the note away.
+    """
+    from evenhand.report.words import safe  # noqa: PLC0415 (once it is known what is asked)
+
+    path = _found(run)
+    said = _remarks(path) if text is None else _said(path, note=text)
+    if said.note:
+        click.echo("\n".join(safe(line) for line in said.note.splitlines()))
+    return 0
+
+
+@click.command(short_help="Delete runs for good.")
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--yes", is_flag=True, help="Delete them; without it they are only named.")
+def delete(runs: tuple[str, ...], yes: bool) -> int:
+    """Delete RUNS (ids, starts of them, or files): results, labels, and the replies that were paid for.
+
+    Without --yes it says what would be deleted, and deletes nothing. A run that a process is writing is not deleted.
+    """
+    from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.report.words import count, safe  # noqa: PLC0415 (see above)
+    from evenhand.store import remarks  # noqa: PLC0415 (see above)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+
+    paths = list(dict.fromkeys(map(_found, runs)))
+    failed = False
+    for path in paths:
+        try:
+            with RunFile.open(path) as run_file:
+                title, trials = safe(run_file.meta.title), run_file.totals().trials
+            named = f"{path.stem}  {title}, {count(trials, 'trial')}"
+        except EvenhandError:
+            named = f"{path.stem}  cannot be read"
+        if not yes:
+            click.echo(f"would be deleted: {named}")
+            continue
+        try:
+            remarks.delete(path)
+        except EvenhandError as error:
+            failed = True
+            tell(f"evenhand: {error}")
+        else:
+            click.echo(f"deleted: {named}")
+    if not yes:
+        tell(f"nothing is deleted yet; for good: evenhand delete {' '.join(runs)} --yes")
+        return 2
+    return 2 if failed else 0
+
+
+def _found(run: str) -> Path:
+    from evenhand.store.catalogue import find  # noqa: PLC0415 (once it is known what is asked)
+
+    return find(Path.cwd(), run)
+
+
+def _remarks(path: Path) -> Remarks:
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (once it is known what is asked)
+
+    with RunFile.open(path) as run_file:
+        return run_file.remarks
+
+
+def _said(path: Path, **said: object) -> Remarks:
+    from evenhand.store.remarks import remark  # noqa: PLC0415 (once it is known what is asked)
+
+    return remark(path, said)

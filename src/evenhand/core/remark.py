@@ -1,0 +1,67 @@
+"""What people say of a run as a whole: a name, tags and a note. Each is an event that is only ever added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from evenhand.core.errors import UsageError
+
+RemarkField = Literal["title", "tags", "note"]
+
+LONGEST_TITLE = 300
+LONGEST_TAG = 100
+MOST_TAGS = 50
+LONGEST_NOTE = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """What counts of a run's remarks: the last one of each kind.
+
+    Attributes:
+        title: What the run is called; empty for the title of its plan.
+        tags: What it can be found by.
+        note: What there is to know of it.
+    """
+
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    note: str = ""
+
+
+def checked(field: str, value: object) -> tuple[RemarkField, str | list[str]]:
+    """A remark as it may be kept: without space around it, tags once each.
+
+    Args:
+        field: What it is about.
+        value: A text, or for tags a list of texts; an empty one takes back what was said.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if field == "tags":
+        return "tags", _tags(value)
+    if field not in ("title", "note"):
+        raise UsageError(
+            f"{field!r:.40} is not said of a run", hint="There are: title, tags, note."
+        )
+    longest = LONGEST_TITLE if field == "title" else LONGEST_NOTE
+    if not isinstance(value, str) or len(value) > longest:
+        raise UsageError(f"{field}: a text of at most {longest:,} characters")
+    text = value.strip()
+    return (field, " ".join(text.split())) if field == "title" else (field, text)
+
+
+def _tags(value: object) -> list[str]:
+    given = cast("list[object]", value) if isinstance(value, list) else None
+    if given is None or not all(isinstance(tag, str) for tag in given):
+        raise UsageError("tags: a list of texts")
+    tags = list(dict.fromkeys(" ".join(str(tag).split()) for tag in given))
+    tags = [tag for tag in tags if tag]
+    if len(tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in tags):
+        raise UsageError(
+            f"tags: at most {MOST_TAGS}, each of at most {LONGEST_TAG} characters",
+            hint="What is longer is a note.",
+        )
+    return tags

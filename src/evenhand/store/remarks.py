@@ -1,0 +1,88 @@
+"""Remarks in a run file, and its end: a run that is deleted is not being written."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import cast
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import StoreError
+from evenhand.core.remark import Remarks, checked
+from evenhand.store.labels import PATIENCE_S
+from evenhand.store.locks import Lock, lock_of
+from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
+
+
+def remarks_in(db: sqlite3.Connection) -> Remarks:
+    """What counts of the remarks in an open run file, of whichever version."""
+    if not db.execute("select 1 from sqlite_master where name = 'remark'").fetchone():
+        return Remarks()
+    said = {
+        field: decode(value)
+        for field, value in db.execute("select field, value from remark order by seq")
+    }
+    tags = tuple(cast("list[str]", said.get("tags", [])))
+    return Remarks(str(said.get("title", "")), tags, str(said.get("note", "")))
+
+
+def remark(path: Path, said: Mapping[str, object]) -> Remarks:
+    """Says something of a run: title, tags, note; all of it or nothing. What counts from now on.
+
+    Args:
+        path: The run file, of whichever version, also while it is being written.
+        said: By field.
+
+    Raises:
+        UsageError: One of them is not what can be said.
+        StoreError: The file cannot be written.
+    """
+    kept = [checked(field, value) for field, value in said.items()]
+    if not path.is_file():
+        raise StoreError(f"{path}: there is no such run file")
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=rw"  # or a slip would make a file
+        with closing(
+            sqlite3.connect(uri, uri=True, isolation_level=None, timeout=PATIENCE_S)
+        ) as db:
+            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
+            db.execute("begin immediate")
+            for field, value in kept:
+                db.execute(
+                    "insert into remark (at, field, value) values (?, ?, ?)",
+                    (time.time(), field, encode(value)),
+                )
+            db.execute("commit")
+            return remarks_in(db)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(
+            f"{path} takes no remarks: {error}",
+            hint="The file, or its folder, can only be read, or its disk is full.",
+        ) from error
+
+
+def delete(path: Path) -> None:
+    """Deletes a run, with everything in it.
+
+    Raises:
+        StoreError: A process is writing it, it is not there, or it cannot be deleted. Then nothing is.
+    """
+    if not path.is_file():
+        raise StoreError(f"{path}: there is no such run file")
+    try:
+        lock = Lock(lock_of(path), f"run {path.stem}")  # nobody writes it, or begins to
+    except OSError as error:
+        raise StoreError(f"{path} cannot be deleted: {error}") from error
+    try:
+        path.unlink()
+        for beside in ("-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(path.name + beside).unlink()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be deleted: {error}") from error
+    finally:
+        lock.release()

@@ -1,0 +1,69 @@
+"""A run as a file to be kept: what `evenhand export` writes, sent to the page's own browser."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.errors import UsageError
+from evenhand.report.export import FORMATS, export
+from evenhand.report.where import narrow
+from evenhand.store.runfile import RunFile
+from evenhand.viewer.embed import write_page
+
+_ENDINGS = {
+    "markdown": "md",
+    "junit": "junit.xml",
+    "promptfoo": "json",
+    "promptfoo-jsonl": "jsonl",
+    "promptfoo-csv": "csv",
+    "promptfoo-yaml": "yaml",
+    "promptfoo-xml": "xml",
+}
+_LONGEST_NAME = 60
+
+
+@dataclass(slots=True)
+class Exported:
+    """A file that was written; `folder` takes it away when it is closed."""
+
+    folder: tempfile.TemporaryDirectory[str]
+    path: Path
+    name: str
+
+
+def exported(path: Path, format_: str, where: str = "", baseline: Path | None = None) -> Exported:
+    """Writes a run into a file of its own.
+
+    Args:
+        path: The run.
+        format_: One of `FORMATS`.
+        where: A filter: only the trials that it chooses.
+        baseline: What `changed:` holds it against, and a page shows beside it.
+
+    Raises:
+        UsageError: There is no such format, or something is wrong with the filter.
+        StoreError: A run cannot be read.
+    """
+    if format_ not in FORMATS:
+        raise UsageError(f"{format_!r:.40} is not known", hint=f"There are: {', '.join(FORMATS)}.")
+    folder = tempfile.TemporaryDirectory(prefix="evenhand-")
+    before = RunFile.open(baseline) if baseline else None
+    try:
+        with RunFile.open(path) as run:
+            title = run.meta.title
+            if where.strip():
+                narrow(run, where, before)
+            to = Path(folder.name, "results")
+            export(run, to, format_, page=lambda each, out: write_page(each, out, before))
+    except BaseException:
+        folder.cleanup()
+        raise
+    finally:
+        if before is not None:
+            before.close()
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-")[:_LONGEST_NAME]
+    ending = _ENDINGS.get(format_, format_)
+    return Exported(folder, to, f"{plain or 'run'}-{path.stem[:10]}.{ending}")

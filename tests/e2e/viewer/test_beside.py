@@ -1,0 +1,70 @@
+"""An output stands beside what was expected of it, and beside what another column answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def test_the_output_and_its_expectations_are_on_one_screen(
+    either: str, runs: list[str], watch: Any
+):
+    """In the first tab, without a scroll: the output on the left, each expectation on the right, failures first."""
+    seen = watch(either, viewport={"width": 1440, "height": 900})
+    seen.turn(runs[0], cell=52)
+    drawer = seen.page.get_by_role("dialog")
+    expectations = drawer.get_by_role("region", name="Expectations")
+    expectations.wait_for()
+    output = drawer.get_by_role("heading", name="Output")
+    left, right = output.bounding_box(), expectations.bounding_box()
+    assert left["x"] + left["width"] < right["x"]
+    assert abs(left["y"] - right["y"]) < 60
+    assert right["y"] + right["height"] <= 900
+    assert "✗" in expectations.locator("summary").first.inner_text()
+
+
+def test_on_a_phone_the_expectations_follow_the_output(served: Any, runs: list[str], watch: Any):
+    """Where there is no room beside it, they stand below it."""
+    seen = watch(served.link, viewport={"width": 390, "height": 844})
+    seen.show(runs[1], cell=52)
+    drawer = seen.page.get_by_role("dialog")
+    expectations = drawer.get_by_role("region", name="Expectations")
+    expectations.wait_for()
+    output = drawer.get_by_role("heading", name="Output").bounding_box()
+    assert expectations.bounding_box()["y"] > output["y"] + output["height"]
+
+
+def test_two_columns_stand_beside_each_other_with_their_differences(
+    either: str, runs: list[str], watch: Any
+):
+    """Chosen in a menu or by key, kept in the address; each side has its outcome, and what only it says is marked."""
+    seen = watch(either, viewport={"width": 1440, "height": 900})
+    page = seen.page
+    seen.turn(runs[0], cell=12)
+    drawer = page.get_by_role("dialog")
+    drawer.get_by_label("Beside another column").select_option(label="answers · friendly")
+    page.wait_for_function("() => location.hash.includes('tab=output.variant-1')")
+    other = drawer.get_by_role("region", name="answers · friendly")
+    own = drawer.get_by_role("region", name="answers · short")
+    other.wait_for()
+    assert other.bounding_box()["x"] < own.bounding_box()["x"]
+    assert other.locator(".mark").count() == own.locator(".mark").count() == 1
+    assert other.locator("ins").count() == 0
+    assert own.locator("del").count() == 0
+    assert other.locator("del").count() + own.locator("ins").count() > 0
+    page.keyboard.press("c")
+    drawer.get_by_role("region", name="answers · strict").wait_for()
+    page.keyboard.press("c")
+    page.wait_for_function("() => !location.hash.includes('variant')")
+    page.reload()
+    drawer.get_by_role("region", name="Expectations").wait_for()
+
+
+def test_blind_no_other_column_can_be_put_beside(served: Any, runs: list[str], watch: Any):
+    """It would name columns, and tell their verdicts."""
+    seen = watch(served.link)
+    seen.show(runs[1], cell=12, blind=1, tab="output.variant-1")
+    drawer = seen.page.get_by_role("dialog")
+    drawer.get_by_role("heading", name="Output").wait_for()
+    assert drawer.get_by_label("Beside another column").count() == 0
+    assert drawer.get_by_role("region", name="Expectations").count() == 0
+    assert "friendly" not in drawer.inner_text()

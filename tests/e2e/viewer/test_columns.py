@@ -1,0 +1,150 @@
+"""The matrix's columns: what their heads say, what they are sorted by, which there are, and how wide they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from evenhand.store.runfile import RunFile
+
+FIRST_CASE = "() => document.querySelector('.matrix-body .case-number')?.textContent"
+ELEMENTS = "() => document.querySelectorAll('*').length"
+
+
+def _case_means(path: Path, metric: str, column: int) -> dict[str, float]:
+    with RunFile.open(path) as run:
+        values: dict[str, list[float]] = {}
+        for trial in run.trials():
+            if trial.variant == column and metric in trial.named_scores:
+                values.setdefault(trial.case, []).append(trial.named_scores[metric])
+    return {case: fmean(each) for case, each in values.items()}
+
+
+def test_heads_show_the_mean_of_each_metric(home: Path, runs: list[str], served: Any, watch: Any):
+    """Every case counts once, and the number is Python's, in two decimals."""
+    seen = watch(served.link)
+    seen.show(runs[1])
+    path = home / "runs" / f"{runs[1]}.db"
+    for column in range(3):
+        wanted = fmean(_case_means(path, "clarity", column).values())
+        head = seen.page.get_by_role("columnheader").nth(column + 1)
+        button = head.get_by_role("button", name="clarity")
+        button.wait_for()
+        said = float(button.inner_text().split()[-1].replace("−", "-"))
+        assert said == pytest.approx(wanted, abs=0.0051)
+
+
+def test_a_click_on_a_metric_sorts_by_it_and_stands_in_the_address(
+    home: Path, runs: list[str], served: Any, watch: Any
+):
+    """Lowest first, highest first, the plan's order; cases without the number come last either way."""
+    seen = watch(served.link)
+    seen.show(runs[1])
+    page = seen.page
+    means = _case_means(home / "runs" / f"{runs[1]}.db", "words", 1)
+    head = page.get_by_role("columnheader").nth(2)
+    button = head.get_by_role("button", name="words")
+    with RunFile.open(home / "runs" / f"{runs[1]}.db") as run:
+        numbers = {case: n for n, case in enumerate(run.cases(), 1)}
+    ranked = sorted(means, key=lambda case: (means[case], numbers[case]))
+    button.click()
+    page.wait_for_function("() => location.hash.includes('sort=metric.1.words')")
+    page.wait_for_function(f"(n) => ({FIRST_CASE})() === n", arg=str(numbers[ranked[0]]))
+    assert head.get_attribute("aria-sort") == "ascending"
+    button.click()
+    page.wait_for_function("() => location.hash.includes('sort=-metric.1.words')")
+    highest = min(numbers[case] for case in means if means[case] == means[ranked[-1]])
+    page.wait_for_function(f"(n) => ({FIRST_CASE})() === n", arg=str(highest))
+    page.reload()
+    page.wait_for_function(f"(n) => ({FIRST_CASE})() === n", arg=str(highest))
+    page.get_by_label("Order").select_option(label="clarity: lowest first")
+    page.wait_for_function("() => location.hash.includes('metric.all.clarity')")
+
+
+def test_variables_and_metadata_can_be_columns(served: Any, runs: list[str], watch: Any):
+    """Chosen in the menu, kept in the address, and no longer told in the cell of the case."""
+    seen = watch(served.link)
+    seen.show(runs[1])
+    page = seen.page
+    page.locator("summary", has_text="Columns").click()
+    page.get_by_role("checkbox", name="thing").click()
+    page.get_by_role("checkbox", name="document").click()
+    page.wait_for_function(
+        "() => location.hash.includes('extra=var.thing&extra=metadata.document')"
+    )
+    page.keyboard.press("Escape")
+    page.reload()
+    seen.settled()
+    heads = [text.split("\n")[0] for text in page.get_by_role("columnheader").all_inner_texts()]
+    assert heads[1:3] == ["thing", "document"]
+    row = page.locator(".matrix-body [role=row]").first
+    row.get_by_text("shoes", exact=True).wait_for()
+    assert row.locator(".matrix-extra").all_inner_texts()[1].startswith("rules-")
+    assert "thing:" not in row.locator(".matrix-case").inner_text()
+
+
+def test_widths_are_dragged_or_set_by_keys_and_stay_in_this_browser(
+    served: Any, runs: list[str], watch: Any
+):
+    """A drag makes a column wider, arrow keys too, a double click gives it back its own width; blind, none tells."""
+    seen = watch(served.link)
+    seen.show(runs[1])
+    page = seen.page
+    edge = page.get_by_role("separator", name="answers · short")
+    head = page.get_by_role("columnheader").nth(1)
+    before = head.bounding_box()["width"]
+    at = edge.bounding_box()
+    page.mouse.move(at["x"] + 4, at["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(at["x"] + 124, at["y"] + 10, steps=4)
+    page.mouse.up()
+    dragged = head.bounding_box()["width"]
+    assert dragged == pytest.approx(before + 120, abs=6)
+    edge.focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(
+        "(width) => document.querySelectorAll('[role=columnheader]')[1].offsetWidth < width - 10",
+        arg=dragged,
+    )
+    page.reload()
+    seen.settled()
+    assert head.bounding_box()["width"] == pytest.approx(dragged - 16, abs=2)
+    seen.turn(runs[1], blind=1)
+    widths = {
+        round(page.get_by_role("columnheader").nth(i).bounding_box()["width"]) for i in (1, 2, 3)
+    }
+    assert len(widths) == 1
+    seen.turn(runs[1])
+    edge.dblclick()
+    page.wait_for_function(
+        "(width) => document.querySelectorAll('[role=columnheader]')[1].offsetWidth < width + 20",
+        arg=before,
+    )
+
+
+def test_sixty_columns_are_drawn_sparingly_and_all_of_them_are_reached(
+    bench: Any, serve: Any, watch: Any, tmp_path: Path
+):
+    """Fewer than 2,500 elements, wherever one scrolls; the keys bring the last column into sight."""
+    path = bench("viewer_run").write_run(tmp_path / "home", 40, 60)
+    with serve(tmp_path / "home") as viewer:
+        seen = watch(viewer.link)
+        seen.show(path.stem)
+        page = seen.page
+        page.get_by_role("gridcell").first.wait_for()
+        assert page.evaluate(ELEMENTS) < 2_500
+        page.get_by_role("grid").focus()
+        page.keyboard.press("ArrowDown")
+        for _ in range(60):
+            page.keyboard.press("ArrowRight")
+        last = page.get_by_role("columnheader").filter(has_text="prompt 59")
+        last.wait_for()
+        box = last.bounding_box()
+        assert box["x"] + box["width"] <= 1281
+        assert page.evaluate(ELEMENTS) < 2_500
+        active = page.get_by_role("grid").get_attribute("aria-activedescendant")
+        assert page.locator(f"[id='{active}']").is_visible()
+        seen.close()

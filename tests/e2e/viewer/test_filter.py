@@ -1,0 +1,88 @@
+"""The filter on the page: what it chooses is what the command line chooses, over a server and in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CASES = (
+    "() => Number(document.querySelector('[role=grid]')?.getAttribute('aria-rowcount') ?? 1) - 1"
+)
+
+QUERIES = (
+    "status:fail tag:spoken OR status:error",
+    "/thirty|30 days/ OR tag:world",
+    r"-/by rule \d+ of the house/ -status:pass",
+    "/^returns: (shoes|a lamp)$/",
+    "metadata.difficulty>1 status:fail OR metadata.difficulty<1",
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_page_file_and_command_choose_the_same(
+    either: str, home: Path, runs: list[str], watch: Any, command: Any, query: str
+):
+    """Alternatives, regular expressions and numbers in metadata leave the rows that `--where` has trials of."""
+    told = json.loads(command("show", runs[0], "--json", "--where", query, EVENHAND_HOME=str(home)))
+    cases = {trial["case"] for trial in told["trials"]}
+    seen = watch(either)
+    seen.turn(runs[0], q=query)
+    seen.page.wait_for_function(f"(wanted) => ({CASES})() === wanted", arg=len(cases))
+
+
+def test_a_tag_that_does_not_exist_is_said_with_the_one_that_was_meant(
+    either: str, runs: list[str], watch: Any
+):
+    """Beside the filter, as long as it is so."""
+    seen = watch(either)
+    seen.turn(runs[0], q="tag:spokn OR status:error")
+    note = seen.page.locator(".filter-notes")
+    note.wait_for()
+    assert "no case has the tag 'spokn'. Did you mean 'spoken'?" in " ".join(
+        note.inner_text().split()
+    )
+
+
+def test_the_command_says_on_stderr_what_the_run_does_not_have(home: Path, runs: list[str]):
+    """The names that were asked for, their place, and no other word on stdout."""
+    import subprocess
+
+    from tests.e2e.viewer.conftest import COMMAND, clean
+
+    done = subprocess.run(
+        [*COMMAND, "show", runs[0], "--json", "--where", "tag:spokn"],
+        env=clean(EVENHAND_HOME=str(home)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "--where:5: no case has the tag 'spokn'\n  Did you mean 'spoken'?" in done.stderr
+    assert json.loads(done.stdout)["trials"] == []
+
+
+@pytest.mark.parametrize("query", ["/(a*)*b$x/", "/(.*)*(.*)*(.*)*zzz/", "/(x+x+)+y/"])
+def test_no_regular_expression_hangs_the_page(either: str, runs: list[str], watch: Any, query: str):
+    """What takes other engines longer than the universe is answered, and the page goes on."""
+    seen = watch(either)
+    seen.turn(runs[0], q=query)
+    seen.page.get_by_text("No case fits").wait_for()
+    seen.turn(runs[0], q="status:fail")
+    seen.page.get_by_role("gridcell").first.wait_for()
+
+
+def test_a_facet_narrows_every_alternative(served: Any, runs: list[str], watch: Any):
+    """A part that is chosen on the left holds for both sides of OR, and is let go of in both."""
+    seen = watch(served.link, viewport={"width": 1440, "height": 900})
+    seen.show(runs[0], q="status:fail OR status:error")
+    page = seen.page
+    page.get_by_role("checkbox", name="spoken").click()
+    query = "() => new URLSearchParams(location.hash.split('?')[1]).get('q')"
+    page.wait_for_function(
+        f"() => ({query})() === 'status:fail tag:spoken OR status:error tag:spoken'"
+    )
+    page.get_by_role("checkbox", name="spoken").click()
+    page.wait_for_function(f"() => ({query})() === 'status:fail OR status:error'")

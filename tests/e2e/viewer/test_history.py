@@ -1,0 +1,121 @@
+"""A measure over the runs of one config, and what is taken from the page elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from evenhand.report.rates import rates
+from evenhand.store.runfile import RunFile
+
+
+def test_a_measure_is_drawn_over_the_runs_of_one_config(
+    home: Path, runs: list[str], served: Any, watch: Any
+):
+    """A line for each column, a point for each run; the numbers are those of the runs, and a point leads to its run."""
+    seen = watch(served.link)
+    seen.show(runs[1], view="history")
+    page = seen.page
+    points = page.locator(".history-svg a")
+    points.nth(5).wait_for()
+    assert points.count() == 6
+    page.locator(".history summary").click()
+    for at, run in enumerate(runs):
+        with RunFile.open(home / "runs" / f"{run}.db") as file:
+            shares = [each.share for each in rates(file)]
+        cells = page.locator(".history tbody tr").nth(at).locator("td").all_inner_texts()[1:]
+        for cell, share in zip(cells, shares, strict=True):
+            assert share is not None
+            assert cell.startswith(f"{share.least:.0%}".rstrip("%"))
+    page.get_by_label("Measure").select_option(label="clarity")
+    page.wait_for_function("() => location.hash.includes('plot=%7Eclarity')")
+    with RunFile.open(home / "runs" / f"{runs[1]}.db") as file:
+        values: dict[str, list[float]] = {}
+        for trial in file.trials():
+            if trial.variant == 0 and "clarity" in trial.named_scores:
+                values.setdefault(trial.case, []).append(trial.named_scores["clarity"])
+    wanted = fmean(map(fmean, values.values()))
+    shown = page.locator(".history tbody tr").nth(1).locator("td").nth(1).inner_text()
+    assert float(shown) == pytest.approx(wanted, rel=0.005)
+    points.first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("(run) => location.hash.startsWith(`#/run/${run}`)", arg=runs[0])
+
+
+def test_a_report_has_no_history(report: Path, runs: list[str], watch: Any):
+    """One file holds one run: it offers none."""
+    seen = watch(report.as_uri())
+    assert seen.page.get_by_role("link", name="History").count() == 0
+
+
+@pytest.mark.parametrize("format_", ["CSV, a row a trial", "JSON", "This page as one file"])
+def test_what_is_exported_is_what_the_command_writes(
+    home: Path, runs: list[str], served: Any, watch: Any, command: Any, tmp_path: Path, format_: str
+):
+    """With a filter, the trials that it chooses; the file is called after the run."""
+    seen = watch(served.link, accept_downloads=True)
+    seen.expected.append("download")
+    seen.show(runs[1], q="status:fail")
+    page = seen.page
+    page.locator("summary", has_text="Export").click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=format_, exact=True).click()
+    download = waiting.value
+    assert download.suggested_filename.startswith(
+        f"shop-assistant-where-status-fail-{runs[1][:10]}"
+    ) or (download.suggested_filename.startswith(f"shop-assistant-{runs[1][:10]}"))
+    download.save_as(tmp_path / "got")
+    got = (tmp_path / "got").read_text("utf-8")
+    kind = {"C": "csv", "J": "json", "T": "html"}[format_[0]]
+    wanted = tmp_path / f"wanted.{kind}"
+    command(
+        "export",
+        runs[1],
+        "--to",
+        wanted,
+        "--format",
+        kind,
+        "--where",
+        "status:fail",
+        EVENHAND_HOME=str(home),
+    )
+    if kind == "json":
+        assert json.loads(got) == json.loads(wanted.read_text("utf-8"))
+    else:
+        assert got == wanted.read_text("utf-8")
+
+
+def test_the_shown_cases_are_copied_as_a_table(either: str, runs: list[str], watch: Any):
+    """Tab-separated: the cases that the filter leaves, each column's outcomes and score."""
+    seen = watch(either)
+    seen.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    seen.turn(runs[0], q="case:returns")
+    page = seen.page
+    page.locator("summary", has_text="Export").click()
+    page.get_by_role("button", name="Copy as a table").click()
+    page.get_by_text("Copied").wait_for()
+    text = page.evaluate("() => navigator.clipboard.readText()")
+    head, *rows = csv.reader(io.StringIO(text), delimiter="\t")
+    assert head[:4] == ["case", "description", "tags", "answers · short: outcome"]
+    assert len(rows) == int(page.get_by_role("grid").get_attribute("aria-rowcount")) - 1
+    assert all(len(row) == len(head) for row in rows)
+    assert set(rows[0][3].split()) <= {"pass", "fail", "error", "not_applicable"}
+
+
+def test_no_format_and_no_filter_that_is_wrong_is_exported(
+    served: Any, runs: list[str], watch: Any
+):
+    """The server says what is wrong, and gives no file."""
+    seen = watch(served.link)
+    seen.expected += ["400", "404"]
+    for query in ("format=exe", "format=csv&where=stauts:fail", "format=csv&baseline=nothing"):
+        status = seen.page.evaluate(
+            "async (path) => (await fetch(path)).status", f"/api/runs/{runs[1]}/export?{query}"
+        )
+        assert status in (400, 404)

@@ -1,0 +1,98 @@
+"""The list of runs: a run is renamed, tagged, noted and deleted there."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.store.locks import Lock, lock_of
+from evenhand.store.runfile import RunFile
+
+
+def _row(page: Any, name: str) -> Any:
+    return page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
+
+
+def test_a_run_is_renamed_tagged_and_noted(own_home: Path, runs: list[str], serve: Any, watch: Any):
+    """It is kept in the run file, shown in the list, and searched for."""
+    with serve(own_home) as viewer:
+        seen = watch(viewer.link)
+        page = seen.page
+        page.get_by_role("button", name="Edit shop assistant").first.click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Name").fill("the better prompt")
+        dialog.get_by_label("Tags").fill("good, as shipped")
+        dialog.get_by_label("Note").fill("on <b>Friday</b>")
+        dialog.get_by_role("button", name="Save").click()
+        row = _row(page, "the better prompt")
+        row.wait_for()
+        assert "as shipped" in row.inner_text()
+        assert "on <b>Friday</b>" in row.inner_text()
+        with RunFile.open(own_home / "runs" / f"{runs[1]}.db") as run:
+            assert run.remarks.tags == ("good", "as shipped")
+            assert run.meta.title == "the better prompt"
+        page.get_by_label("Search the runs").fill("shipped")
+        page.get_by_text("1 of 2 runs").wait_for()
+        row.get_by_role("link").click()
+        page.get_by_role("heading", name="the better prompt").wait_for()
+        seen.close()
+
+
+def test_a_run_is_deleted_once_that_was_said_twice_and_not_while_it_is_written(
+    own_home: Path, runs: list[str], serve: Any, watch: Any
+):
+    """The first press asks, and says what is lost; a run that a process writes stays, and it is said."""
+    path = own_home / "runs" / f"{runs[1]}.db"
+    with serve(own_home) as viewer:
+        seen = watch(viewer.link)
+        seen.expected.append("500")  # the browser tells of the answer to the first try
+        page = seen.page
+        page.get_by_role("button", name="Edit shop assistant").first.click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("button", name="Delete…").click()
+        assert "240 trials" in dialog.get_by_role("alert").inner_text()
+        assert path.is_file()
+        lock = Lock(lock_of(path), "the run")
+        try:
+            dialog.get_by_role("button", name="Delete for good").click()
+            dialog.get_by_text("is in use by process").wait_for()
+        finally:
+            lock.release()
+        assert path.is_file()
+        dialog.get_by_role("button", name="Delete for good").click()
+        page.get_by_text("1 run", exact=True).wait_for()
+        assert not path.exists()
+        assert (own_home / "runs" / f"{runs[0]}.db").is_file()
+        seen.close()
+
+
+def test_a_deletion_has_to_name_the_whole_id(own_home: Path, runs: list[str], serve: Any):
+    """The start of an id, or none, deletes nothing; nor does another page."""
+    with serve(own_home) as viewer:
+        headers = {
+            "Cookie": f"evenhand-{viewer.origin.rpartition(':')[2]}={viewer.token}",
+            "Content-Type": "application/json",
+            "X-Evenhand": "1",
+            "Origin": viewer.origin,
+        }
+        for said, origin in (
+            ({"id": runs[1][:10]}, ""),
+            ({}, ""),
+            ({"id": runs[1]}, "http://evil.example"),
+        ):
+            request = urllib.request.Request(
+                f"{viewer.origin}/api/runs/{runs[1]}/delete",
+                data=json.dumps(said).encode(),
+                headers={**headers, **({"Origin": origin} if origin else {})},
+                method="POST",
+            )
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(request, timeout=10)
+            assert refused.value.code == (403 if origin else 400)
+            refused.value.close()
+        assert (own_home / "runs" / f"{runs[1]}.db").is_file()

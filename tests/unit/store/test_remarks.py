@@ -1,0 +1,115 @@
+"""What people say of a run: its name, tags and note; and how it is deleted."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.unit.report.conftest import Make, make_run, result
+
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.remark import Remarks
+from evenhand.store.journal import Journal
+from evenhand.store.locks import Lock, lock_of
+from evenhand.store.remarks import delete, remark
+from evenhand.store.runfile import RunFile
+
+__all__ = ["make_run"]
+
+
+def _remarks(path: Path) -> tuple[Remarks, str]:
+    with RunFile.open(path) as run:
+        return run.remarks, run.meta.title
+
+
+async def test_the_last_word_counts_and_an_empty_one_takes_it_back(make_run: Make) -> None:
+    """The name is the run's title wherever it is read; without one it has its plan's again."""
+    run = await make_run([result(0)])
+    own = run.meta.title
+    assert _remarks(run.path) == (Remarks(), own)
+    remark(run.path, {"title": "  better\n prompt ", "tags": ["good", " good ", "half \ud800"]})
+    remark(run.path, {"note": "as shipped\non Friday"})
+    said = Remarks("better prompt", ("good", "half \ud800"), "as shipped\non Friday")
+    assert _remarks(run.path) == (said, "better prompt")
+    assert remark(run.path, {"title": "", "tags": [], "note": " "}) == Remarks()
+    assert _remarks(run.path) == (Remarks(), own)
+
+
+async def test_a_remark_makes_the_run_grow(make_run: Make) -> None:
+    """Whoever looks at the run is told of it."""
+    run = await make_run([result(0)])
+    before = run.growth()
+    remark(run.path, {"note": "seen"})
+    with RunFile.open(run.path) as after:
+        assert after.growth() > before
+
+
+async def test_a_file_of_an_earlier_version_has_none_and_takes_some(make_run: Make) -> None:
+    """Reading changes nothing; the first remark brings it up to date."""
+    run = await make_run([result(0)])
+    with closing(sqlite3.connect(run.path)) as db:
+        db.executescript("drop table remark; pragma user_version = 3;")
+    before = run.path.read_bytes()
+    assert _remarks(run.path)[0] == Remarks()
+    assert run.path.read_bytes() == before
+    assert remark(run.path, {"tags": ["old"]}).tags == ("old",)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"colour": "red"},
+        {"title": 3},
+        {"title": "x" * 301},
+        {"tags": "good"},
+        {"tags": ["x" * 101]},
+        {"tags": [str(n) for n in range(51)]},
+        {"note": None},
+        {"note": "fine", "tags": [1]},
+    ],
+    ids=str,
+)
+async def test_what_is_no_remark_is_refused_and_nothing_is_kept(
+    make_run: Make, said: dict[str, object]
+) -> None:
+    """All of it is kept or none."""
+    run = await make_run([result(0)])
+    with pytest.raises(UsageError):
+        remark(run.path, said)
+    assert _remarks(run.path)[0] == Remarks()
+
+
+async def test_a_run_takes_remarks_while_it_is_written(make_run: Make) -> None:
+    """And what its process writes afterwards does not take them back."""
+    run = await make_run([result(0)], planned=2, finish=False)
+    journal = Journal.reopen(run.path)
+    remark(run.path, {"title": "under way"})
+    await journal.settle(result(1))
+    await journal.finish("finished")
+    assert _remarks(run.path)[1] == "under way"
+
+
+async def test_a_deleted_run_leaves_nothing(make_run: Make) -> None:
+    """Neither its file nor what SQLite keeps beside it, nor a lock."""
+    run = await make_run([result(0)])
+    run.close()
+    delete(run.path)
+    assert [path.name for path in run.path.parent.iterdir() if run.path.stem in path.name] == []
+    assert not lock_of(run.path).exists()
+    with pytest.raises(StoreError, match="there is no such run file"):
+        delete(run.path)
+
+
+async def test_a_run_that_is_being_written_is_not_deleted(make_run: Make) -> None:
+    """Whoever writes it is named, and it stays whole."""
+    run = await make_run([result(0)])
+    lock = Lock(lock_of(run.path), "the run")
+    try:
+        with pytest.raises(StoreError, match=r"is in use by process \d+"):
+            delete(run.path)
+        assert _remarks(run.path)[0] == Remarks()
+    finally:
+        lock.release()
+    delete(run.path)
