@@ -28,6 +28,7 @@ from evenhand.core.plan import (
     refuse_if_nothing_is_left,
 )
 from evenhand.core.provider import Provider
+from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 
@@ -123,6 +124,8 @@ class EvalPlan:
                     },
                     "cases": len(self.cases[id(evals)]),
                     "repeats": self._repeats(evals),
+                    "pass_rate": evals.pass_rate,
+                    "require": {name: str(bound) for name, bound in evals.require.items()},
                     "data": None if evals.data is None else evals.data.fingerprint,
                     "evals": [
                         {
@@ -282,6 +285,7 @@ def plan_of(
         title,
         source,
         strict=strict,
+        options=RunOptions(time_limit_s=LIMIT_S, requirements=tuple(_requirements(columns))),
     )
     if not plan.size:
         there = "; ".join(
@@ -292,6 +296,21 @@ def plan_of(
         )
     refuse_if_nothing_is_left(plan, problems)
     return plan
+
+
+def _requirements(columns: Sequence[tuple[EvalSet, Sequence[Column]]]) -> Iterator[Requirement]:
+    """What the columns of each set have to reach; nothing where no set says so, and all trials have to pass."""
+    if all(evals.pass_rate is None and not evals.require for evals, _ in columns):
+        return
+    for evals, made in columns:
+        variants = tuple(column.variant.index for column in made)
+        share = evals.pass_rate
+        if share is None and not evals.require:
+            share = 1.0
+        if share is not None:
+            yield Requirement(PASSED, Bound(share), variants)
+        for name, bound in evals.require.items():
+            yield Requirement(name, bound, variants)
 
 
 def _tell(found: Sequence[Problem], problems: list[Problem]) -> None:

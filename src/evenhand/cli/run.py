@@ -10,9 +10,11 @@ from typing import Any
 
 import click
 
+from evenhand.cli.numbers import Number
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.session import Session, run_asked, safe_text, session_options
 from evenhand.cli.streams import tell
+from evenhand.core.ranges import SHARE
 from evenhand.scorers.rag.definitions import SYSTEMS
 
 
@@ -64,6 +66,12 @@ from evenhand.scorers.rag.definitions import SYSTEMS
     type=click.Choice(SYSTEMS),
     help="Whose definitions of RAG metrics count, for those that name none.",
 )
+@click.option(
+    "--at-least",
+    type=Number(SHARE),
+    metavar="SHARE",
+    help="Pass where this share of trials, 0 to 1, passes in each column.  [default: what the files say, or all]",
+)
 @session_options
 def run(
     paths: tuple[str, ...],
@@ -74,6 +82,7 @@ def run(
     retry_errors: bool,
     resumed: str,
     definitions: str | None,
+    at_least: float | None,
     **said: Any,
 ) -> int:
     """Run the prompts × models × tests of a folder, its eval sets, or the cases of prompt directories.
@@ -94,7 +103,11 @@ def run(
 
         return (redone if retry_errors else gone_on)(resumed or None, session)
     asked = replace(
-        asked_for(paths, said), offline=offline, strict=strict, definitions=definitions or ""
+        asked_for(paths, said),
+        offline=offline,
+        strict=strict,
+        definitions=definitions or "",
+        at_least=at_least,
     )
     record: dict[str, Any] = {
         "asked": asked.record(),
@@ -110,6 +123,7 @@ def run(
             cache=False if session.no_cache else None,
             max_cost_usd=session.max_cost,
             time_limit_s=session.time_limit,
+            at_least=at_least,
             record=record,
         )
         try:

@@ -13,10 +13,11 @@ from typing import Any, TextIO
 from evenhand.core.errors import Problem, StoreError
 from evenhand.core.label import standing
 from evenhand.core.plan import CallEstimate, Plan
-from evenhand.core.run import SHORT_ID, CallRecord, Totals, verdict
+from evenhand.core.run import SHORT_ID, CallRecord, Totals
 from evenhand.core.variant import Variant
-from evenhand.report.grid import Grid
+from evenhand.report.grid import Grid, column_names
 from evenhand.report.ink import Ink
+from evenhand.report.requirements import requirement_lines, verdict_of
 from evenhand.report.words import (
     clip,
     count,
@@ -275,7 +276,7 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     from evenhand.report.findings import usage_line, warnings  # noqa: PLC0415 (not for a heading)
 
     meta = run.meta
-    word = verdict(totals, meta.planned, meta.pass_rate)
+    word = verdict_of(run, totals)
     color = {"passed": "green", "failed": "red", "undecided": "yellow"}[word]
     parts = [passed_of(totals)]
     share = _share(run, totals, grid)
@@ -297,6 +298,10 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         parts.append("still running" if run.alive else "cut off")
     lines = _wrapped(" · ".join(parts), width, first=f"  {word} · ")
     lines[0] = lines[0].replace(word, ink(word, color), 1)
+    if meta.requirements and not run.by_outcome:
+        columns = grid.names if grid else column_names(meta.variants)
+        for text in requirement_lines(run, columns):
+            lines += _wrapped(text, width, first="  ")
     used = usage_line(run) if grid else ""
     lines += _wrapped(used, width) if used else []
     for text in warnings(run):

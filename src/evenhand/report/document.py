@@ -15,7 +15,7 @@ import msgspec
 
 from evenhand.core.encoding import encode
 from evenhand.core.label import Label, newest
-from evenhand.core.run import Totals, TrialResult, verdict
+from evenhand.core.run import Totals, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.findings import low_confidence, warnings
@@ -29,6 +29,7 @@ from evenhand.report.rates import (
     scores,
     share_row,
 )
+from evenhand.report.requirements import requirement_rows, verdict_of
 from evenhand.report.summaries import described, summary_rows
 from evenhand.report.triggers import Found, found_by_triggers
 from evenhand.store.runfile import RunFile
@@ -157,7 +158,8 @@ def _head(run: RunFile) -> dict[str, Any]:
             "finished_at": meta.finished_at,
             "message": meta.message,
         },
-        "verdict": verdict(totals, meta.planned, meta.pass_rate),
+        "verdict": verdict_of(run, totals),
+        "requirements": requirement_rows(run),
         "totals": totals_row(totals),
         "configuration": {
             "evenhand": meta.version,
