@@ -249,7 +249,9 @@ def _line(one: Held, names: Sequence[str]) -> str:
         return text
     if one.low is None:
         return f"{text}; how sure that is, {count(one.cases, 'case')} cannot tell"
-    return f"{text}; the interval includes the bound: {count(one.cases, 'case')} cannot tell for sure"
+    return (
+        f"{text}; the interval includes the bound: {count(one.cases, 'case')} cannot tell for sure"
+    )
 
 
 def _why_nothing(one: Held) -> str:
