@@ -64,6 +64,11 @@ def rolled_back(engine: Any, *, sessions: Callable[..., Any] | None = None) -> A
         CodeError: At the end: something ended the transaction from within, and what it had written stays.
     """
     _look_for_sqlalchemy()
+    if any(kind.__module__.startswith("sqlalchemy.ext.asyncio") for kind in type(engine).__mro__):
+        # For an async engine alone: SQLAlchemy's asyncio wants greenlet, which a plain one does without.
+        from evenhand.isolation.sqlalchemy_async import opened_async  # noqa: PLC0415 (see above)
+
+        return opened_async(engine, sessions)
     from evenhand.isolation.sqlalchemy import opened  # noqa: PLC0415 (heavy, and not everybody's)
 
     return opened(engine, sessions)

@@ -34,14 +34,7 @@ _turns_lock = threading.Lock()
 
 
 def opened(engine: object, sessions: Callable[..., Any] | None) -> Any:
-    """The context manager for this kind of engine; see `evenhand.isolation.rolled_back`.
-
-    SQLAlchemy's asyncio is imported for an async engine alone: it wants greenlet, which a plain one does without.
-    """
-    if any(kind.__module__.startswith("sqlalchemy.ext.asyncio") for kind in type(engine).__mro__):
-        from evenhand.isolation.sqlalchemy_async import opened_async  # noqa: PLC0415 (see above)
-
-        return opened_async(engine, sessions)
+    """The context manager for a plain engine; see `evenhand.isolation.rolled_back`."""
     if isinstance(engine, Engine):
         return _session(engine, sessions or Session)
     raise UsageError(

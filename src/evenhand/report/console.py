@@ -15,7 +15,8 @@ from evenhand.core.label import standing
 from evenhand.core.plan import CallEstimate, Plan
 from evenhand.core.run import SHORT_ID, CallRecord, Totals
 from evenhand.core.variant import Variant
-from evenhand.report.grid import Grid, column_names
+from evenhand.report.column_names import column_names
+from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.requirements import requirement_lines, verdict_of
 from evenhand.report.words import (

@@ -15,8 +15,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
+from evenhand.report.column_names import column_names
 from evenhand.report.document import writer
-from evenhand.report.grid import column_names
 from evenhand.report.requirements import verdict_of
 from evenhand.report.words import count, number, safe
 from evenhand.store.runfile import RunFile
