@@ -97,7 +97,13 @@ def show(
 
 
 def show_trial(
-    run: RunFile, ref: str, out: TextIO, *, width: int | None = None, color: bool = False
+    run: RunFile,
+    ref: str,
+    out: TextIO,
+    *,
+    width: int | None = None,
+    color: bool = False,
+    calls: bool = False,
 ) -> None:
     """Prints one cell whole: its prompt, its output, every outcome and every call.
 
@@ -107,6 +113,7 @@ def show_trial(
         out: Where to.
         width: Columns that there are; None for a file or a pipe.
         color: Whether escapes for colours may be used.
+        calls: With what each call asked and was answered.
 
     Raises:
         UsageError: There is no such cell.
@@ -116,7 +123,12 @@ def show_trial(
     grid, ink = Grid(run), Ink(color)
     width = max(NARROWEST, width or PLAIN_WIDTH)
     for i, trial in enumerate(find_cells(run, grid, ref)):
-        put(out, ("\n" if i else "") + "\n".join(cell_lines(run, grid, trial, width, ink)) + "\n")
+        put(
+            out,
+            ("\n" if i else "")
+            + "\n".join(cell_lines(run, grid, trial, width, ink, calls=calls))
+            + "\n",
+        )
 
 
 def problem_lines(problems: Sequence[Problem], most: int = HINTS) -> list[str]:
@@ -199,14 +211,16 @@ def estimate_lines(plan: Plan, estimates: Sequence[CallEstimate], path: str = ""
     return lines
 
 
-def cells_json(run: RunFile, ref: str) -> Iterator[str]:
+def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
     """The cells that a reference means, each a line of JSON in the keys of the document; see `show_trial`."""
-    from evenhand.report.cell import find_cells  # noqa: PLC0415 (only when one is asked for)
+    from evenhand.report.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
+    from evenhand.report.cell import find_cells  # noqa: PLC0415 (see above)
     from evenhand.report.document import json_text, trial_row  # noqa: PLC0415 (see above)
 
     labels = standing(run.labels())
     for trial in find_cells(run, Grid(run), ref):
-        yield json_text(trial_row(trial, run.meta.variants, labels.get(trial.index, ())))
+        row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
+        yield json_text({**row, "calls": call_rows(run, trial)} if calls else row)
 
 
 def listed_json(found: Iterable[Listed]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from evenhand.core.label import Label, newest
 from evenhand.core.run import Totals, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.report.call_rows import call_rows
 from evenhand.report.findings import low_confidence, warnings
 from evenhand.report.means import Mean
 from evenhand.report.rates import (
@@ -45,14 +46,17 @@ def document(run: RunFile) -> dict[str, Any]:
     return {**_head(run), "trials": [trial_row(trial, run.meta.variants) for trial in run.trials()]}
 
 
-def write_document(run: RunFile, out: TextIO) -> int:
-    """Writes the document; how many trials there were."""
+def write_document(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
+    """Writes the document; how many trials there were. `calls`: each trial with its model calls."""
     line = writer(out)
     head = json_text(_head(run))
     line(head[:-1] + ',"trials":[')
     count = 0
     for trial in run.trials():
-        line(("," if count else "") + "\n" + json_text(trial_row(trial, run.meta.variants)))
+        row = trial_row(trial, run.meta.variants)
+        if calls:
+            row["calls"] = call_rows(run, trial)
+        line(("," if count else "") + "\n" + json_text(row))
         count += 1
     line("\n]}\n")
     return count
