@@ -79,14 +79,18 @@ def show(
         lines += [ink(text, "bold"), ""]
     grid: Grid | None = None
     if table and totals.trials:
-        from evenhand.report.failures import failure_lines  # noqa: PLC0415 (only for the table)
+        from evenhand.report.classification import classification_lines  # noqa: PLC0415 (only for the table)
+        from evenhand.report.failures import failure_lines  # noqa: PLC0415 (see above)
         from evenhand.report.findings import findings  # noqa: PLC0415 (see above)
+        from evenhand.report.slices import slice_lines  # noqa: PLC0415 (see above)
         from evenhand.report.table import table_lines  # noqa: PLC0415 (see above)
 
         grid = Grid(run)
         said = [line for text in findings(run, grid) for line in _wrapped(text, width)]
         for block in (
             table_lines(run, grid, width, ink),
+            slice_lines(run, grid.names, width),
+            classification_lines(run, grid.names, width),
             failure_lines(run, grid, width, ink),
             said,
         ):

@@ -19,6 +19,7 @@ from evenhand.core.run import Totals, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.call_rows import call_rows
+from evenhand.report.classification import classification_rows
 from evenhand.report.findings import low_confidence, warnings
 from evenhand.report.means import Mean
 from evenhand.report.rates import (
@@ -31,6 +32,7 @@ from evenhand.report.rates import (
     share_row,
 )
 from evenhand.report.requirements import requirement_rows, verdict_of
+from evenhand.report.slices import slice_rows
 from evenhand.report.summaries import described, summary_rows
 from evenhand.report.triggers import Found, found_by_triggers
 from evenhand.store.runfile import RunFile
@@ -183,6 +185,8 @@ def _head(run: RunFile) -> dict[str, Any]:
             )
         ],
         **({"metrics": summary_rows(run)} if described(run) else {}),
+        "slices": slice_rows(run),
+        "classification": classification_rows(run),
         "triggers": [_found_row(run, found) for found in found_by_triggers(run)],
         "empty_answers": run.empty_answers()[0],
         "low_confidence": low_confidence(run)[0],

@@ -24,6 +24,7 @@ class MeasuredOutcome(msgspec.Struct):
     metric: str = ""
     named: dict[str, float] = {}
     scale: Scale | None = None
+    metadata: dict[str, Any] = {}
 
 
 class MeasuredTrial(msgspec.Struct):
