@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from evenhand.core.message import Message as Message
     from evenhand.core.message import Model as Model
     from evenhand.core.message import Reply as Reply
+    from evenhand.core.requirement import at_least as at_least
+    from evenhand.core.requirement import at_most as at_most
     from evenhand.core.score import Score as Score
     from evenhand.report.comparing import compare as compare
     from evenhand.report.run import Run as Run
@@ -41,6 +43,8 @@ _HOMES = {
     "Run": "report.run",
     "Score": "core.score",
     "Scored": "report.scored",
+    "at_least": "core.requirement",
+    "at_most": "core.requirement",
     "compare": "report.comparing",
     "run": "authoring.running",
     "run_async": "authoring.running",

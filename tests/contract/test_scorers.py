@@ -214,6 +214,7 @@ RAG: dict[str, Any] = {
 PUBLIC: dict[str, Any] = {
     **RAG,
     "Equals": public.Equals("42"),
+    "Label": public.Label("42", among=["42", "7"]),
     "Contains": public.Contains("42"),
     "ContainsAny": public.ContainsAny(["7", "42"]),
     "ContainsAll": public.ContainsAll(["the", "42"]),

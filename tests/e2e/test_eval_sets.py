@@ -541,3 +541,42 @@ def test_offline_costs_nothing_and_no_budget_stops_it(folder: Path):
         done = run("run", "--offline", "--max-cost", most, "--json", cwd=folder)
         assert done.returncode == 0, done.stderr
         assert [outcome for _, _, outcome in trials(done)] == ["pass", "pass"]
+
+
+LABELS = """
+from evenhand import EvalSet, at_least
+
+evals = EvalSet("labels", data=[{{"id": f"c{{i}}"}} for i in range(10)]{how})
+
+
+@evals.eval
+def labels(case, expect):
+    if case.id in {broken!r}:
+        raise RuntimeError("no answer")
+    expect(case.id not in ("c0", "c1"), "is right", metric="accuracy")
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "broken", "options", "code"),
+    [
+        ("", (), (), 1),
+        (", pass_rate=0.8", (), (), 0),
+        (", pass_rate=0.9", (), (), 1),
+        (", pass_rate=0.8", ("c2",), (), 3),
+        (", pass_rate=0.7", ("c2",), (), 0),
+        (", require={'accuracy': at_least(0.8)}", (), (), 0),
+        (", require={'accuracy': at_least(0.8)}", ("c2",), (), 3),
+        (", require={'acuracy': at_least(0.8)}", (), (), 3),
+        ("", (), ("--at-least", "0.8"), 0),
+        (", pass_rate=0.5", (), ("--at-least", "0.9"), 1),
+        ("", (), ("--at-least", "80"), 2),
+    ],
+)
+def test_the_exit_code_follows_what_a_set_requires(
+    tmp_path: Path, how: str, broken: tuple[str, ...], options: tuple[str, ...], code: int
+) -> None:
+    """Eight of ten are right: passed, failed, or undecided where errors could turn it."""
+    (tmp_path / "labels_evals.py").write_text(LABELS.format(how=how, broken=broken))
+    done = run("run", "labels_evals.py", *options, cwd=tmp_path)
+    assert done.returncode == code, done.stdout + done.stderr

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand.authoring.brokenoff import broken_off
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.expect import Expect, Raised
 from evenhand.authoring.thresholds import Thresholds
@@ -94,7 +95,7 @@ class EvalBody:
                 raise
             trial.expect(Expectation(None, Raised("the eval runs to its end", error)))
         except Exception as error:  # noqa: BLE001 (whatever the eval raises is one error among its expectations)
-            trial.expect(Expectation(None, Raised("the eval runs to its end", error)))
+            trial.expect(broken_off(self.eval.path, trial.case, error))
         finally:
             with during("setup"):
                 await self._tear_down_all(teardowns, trial)

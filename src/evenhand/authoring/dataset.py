@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from evenhand.authoring.frames import rows_of
 from evenhand.authoring.rowcase import case_of, row_of
 from evenhand.authoring.rows import rows_in, told
+from evenhand.authoring.splitting import Part, places_of
 from evenhand.authoring.streamed import CasesInFile
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest_of, encode
@@ -40,7 +40,7 @@ class Dataset(Sequence[Case]):
     def __init__(self, cases: Iterable[Case | Mapping[str, Any]] | Any, name: str = "") -> None:
         self.name = name
         self.file: Path | None = None
-        if isinstance(cases, CasesInFile):
+        if isinstance(cases, (CasesInFile, Part)):
             self._cases: Sequence[Case] = cases
             return
         rows = rows_of(cases)
@@ -106,39 +106,28 @@ class Dataset(Sequence[Case]):
         return to
 
     def split(
-        self, parts: Mapping[str, float], *, seed: int = 0, by: str = ""
+        self, parts: Mapping[str, float], *, seed: int = 0, by: str = "", group: str = ""
     ) -> dict[str, Dataset]:
         """Parts of the dataset, drawn at random, each with its cases in their order.
 
+        Which part a case is in hangs on its id and the seed alone: rows that are added, left out or moved change it
+        for no other case. So parts have their shares on average; of few cases one may have more or less.
+
         Args:
             parts: A share for each part by name, `{"dev": 0.2, "test": 0.8}`; they are taken relative to their sum.
-            seed: Another draw for another number. The draw hangs on the ids, not on their order.
-            by: A tag list, variable or key of the metadata, each value of which is split by the same shares: `tags`.
+            seed: Another draw for another number.
+            by: A tag list, variable or key of the metadata, each value of which is split by the same shares, as
+                exactly as can be: `tags`. A row that is added may move one case at each border.
+            group: A variable or key of the metadata: cases with the same value are in the same part, `document`.
 
         Raises:
-            UsageError: A share is not above 0, or there are more parts than cases.
+            UsageError: A share is not above 0, a part is left without a case, or no case has the field.
         """
-        if not parts or any(
-            isinstance(s, bool) or not 0 < s < float("inf") for s in parts.values()
-        ):
-            raise UsageError(
-                f"split: the parts are {dict(parts)!r}", hint='Write {"dev": 0.2, "test": 0.8}.'
-            )
-        if len(parts) > len(self):
-            raise UsageError(f"split: {len(self)} cases cannot be split into {len(parts)} parts")
-        groups: dict[str, list[str]] = {}
-        for case in self:
-            groups.setdefault(_value(case, by), []).append(case.id)
-        drawn: list[str] = []
-        for value in sorted(groups):
-            ids = sorted(groups[value])
-            random.Random(f"{seed} {value}").shuffle(ids)  # noqa: S311 (a draw, no secret)
-            drawn += ids
-        part_of = _dealt(drawn, parts)
+        found = places_of(self._cases, parts, seed=seed, by=by, group=group)
         name = self.name or "dataset"
         return {
-            part: Dataset((c for c in self if part_of[c.id] == part), f"{name}-{part}")
-            for part in parts
+            part: Dataset(Part(self._cases, places), f"{name}-{part}")
+            for part, places in found.items()
         }
 
     def __getitem__(self, place: Any) -> Any:
@@ -185,26 +174,6 @@ def _held(file: Path) -> list[Case]:
     if problems:
         raise told(problems)
     return cases
-
-
-def _dealt(ids: Sequence[str], parts: Mapping[str, float]) -> dict[str, str]:
-    """Which part each id is in: along the list, always the part that is furthest behind its share."""
-    total = sum(parts.values())
-    have = dict.fromkeys(parts, 0)
-    found: dict[str, str] = {}
-    for number, id_ in enumerate(ids, 1):
-        part = max(parts, key=lambda name: parts[name] / total * number - have[name])
-        have[part] += 1
-        found[id_] = part
-    return found
-
-
-def _value(case: Case, by: str) -> str:
-    if not by:
-        return ""
-    if by == "tags":
-        return ",".join(sorted(case.tags))
-    return str(case.vars.get(by, case.metadata.get(by, "")))
 
 
 def _said(case: Case) -> dict[str, Any]:

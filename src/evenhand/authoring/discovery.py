@@ -23,6 +23,8 @@ from evenhand.engine.neighbours import look_first_in
 from evenhand.providers.catalog import create
 
 PATTERN = "*_evals.py"
+ENDINGS = ("_evals.py", "_eval.py")
+"""How eval files end; the first one is what we write."""
 SETUP = "setup.py"
 
 
@@ -43,7 +45,9 @@ def is_evals(path: str) -> bool:
         return True
     if not file.is_dir() or any(file.glob("promptfooconfig.*")):
         return False
-    return any(file.glob(PATTERN)) or any((file / "evals").rglob(PATTERN))
+    return any(
+        any(file.glob(f"*{end}")) or any((file / "evals").rglob(f"*{end}")) for end in ENDINGS
+    )
 
 
 def split_line(path: str) -> tuple[str, int | None]:
@@ -90,7 +94,9 @@ def find(paths: Sequence[str]) -> Found:
 
 def _files(folder: Path) -> list[Path]:
     below = folder / "evals" if (folder / "evals").is_dir() else folder
-    return sorted({*below.rglob(PATTERN), *folder.glob(PATTERN)})
+    return sorted(
+        {file for end in ENDINGS for file in (*below.rglob(f"*{end}"), *folder.glob(f"*{end}"))}
+    )
 
 
 def _read(file: Path, found: Found, read: dict[Path, bool]) -> bool:

@@ -16,7 +16,8 @@ from evenhand.core.case import Case
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.provider import Provider
-from evenhand.core.ranges import REPEATS
+from evenhand.core.ranges import REPEATS, SHARE
+from evenhand.core.requirement import Bound
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,6 +67,11 @@ class EvalSet:
         over: Axes to run over, each a list; every combination is a column. `model` may be one of them.
         repeats: How often each case is run.
         tags: For selection.
+        pass_rate: The share of trials, 0 to 1, that must pass in each column for the run to pass. Without it and
+            without `require`, all must.
+        require: What the mean of a metric over the run has to be, in each column that measures it: by the name of a
+            metric, of an expectation, or `score`, `latency` (seconds) and `cost` (US dollars a trial). Without
+            `pass_rate`, nothing else decides whether the run passes.
         compare: Who compares the outputs of a case's columns with each other, once all are there: referees, or a
             function that gives them for each case. Their outcomes join those of the evals; who loses fails.
         files: The folder that `file` reads from; `files` beside the set's own file by default.
@@ -81,6 +87,8 @@ class EvalSet:
         over: Mapping[str, Sequence[Any]] | None = None,
         repeats: int = 1,
         tags: Iterable[str] = (),
+        pass_rate: float | None = None,
+        require: Mapping[str, Bound] | None = None,
         compare: Sequence[Referee] | Callable[[Case], Sequence[Referee]] = (),
         files: str | Path | None = None,
     ) -> None:
@@ -90,6 +98,7 @@ class EvalSet:
         problem = REPEATS.problem("repeats", repeats)
         if problem:
             wrong.append(problem)
+        wrong += _misrequired(pass_rate, require or {})
         if isinstance(tags, str):
             wrong.append(_no_tags(tags))
         referees: Sequence[Referee] = () if callable(compare) else compare
@@ -124,6 +133,8 @@ class EvalSet:
         self.over = axes
         self.repeats = repeats
         self.tags = frozenset(tags)
+        self.pass_rate = pass_rate
+        self.require = dict(require or {})
         self._compare = compare
         self.evals: list[Eval] = []
         self.fixtures: dict[str, Callable[..., Any]] = {}
@@ -239,6 +250,20 @@ class EvalSet:
 
     def __repr__(self) -> str:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
+
+
+def _misrequired(pass_rate: float | None, require: Mapping[str, Bound]) -> list[str]:
+    """What is wrong with what a set requires."""
+    wrong: list[str] = []
+    problem = SHARE.problem("pass_rate", pass_rate)
+    if problem:
+        wrong.append(problem)
+    for name, bound in require.items():
+        if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] (users' code is not checked)
+            wrong.append(f"require[{name!r}] is {bound!r}: write at_least(…) or at_most(…)")
+        if name in ("", "passed", "pass_rate"):
+            wrong.append(f"require has {name!r}: write pass_rate=… for the share that passes")
+    return wrong
 
 
 def _no_tags(tags: str) -> str:

@@ -9,11 +9,10 @@ import traceback
 from collections.abc import AsyncGenerator, Generator
 from contextlib import ContextDecorator, suppress
 from dataclasses import dataclass, field
-from math import isfinite
-from numbers import Real
 from types import TracebackType
 from typing import Any, TypeVar, cast, overload
 
+from evenhand.authoring.bounds import misgiven, misspelt, off_scale, wants_none
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
@@ -152,7 +151,7 @@ class Expect(Recorder):
             label: What people read, instead of the scorer's own.
             weight: Its share in the trial's score.
             metric: Also count the score under this name.
-            **metadata: Kept beside the outcome.
+            **metadata: Kept beside the outcome. A name that is a slip of the pen away from a parameter is refused.
 
         What there is nothing to decide by (a number or a scorer that measures without a bound, a condition without a
         label) is an error among the outcomes, and ends nothing either.
@@ -249,9 +248,13 @@ class Expect(Recorder):
         if self._thresholds and scorer is not None and not bounded and not answers:
             at_least, at_most = self._thresholds.bounds(scorer, metric)
             bounded = at_least is not None or at_most is not None
-        what, hint = _misgiven(at_least, at_most, weight, label, metric), ""
+        what, hint = misgiven(at_least, at_most, weight, label, metric), ""
+        if not what:
+            what, hint = misspelt(metadata)
         if not what:
             what, hint = _undecided(value, scorer, label, bounded or answers)
+        if not what and scorer is not None:
+            what, hint = off_scale(scorer, at_least, at_most)
         if what:
             if inspect.iscoroutine(value):
                 value.close()  # it is told here, and need not be told once more as never awaited
@@ -266,23 +269,6 @@ class Expect(Recorder):
         return Expectation(
             value, scorer, at_least, at_most, weight, metric, label, metadata, only_measured=answers
         )
-
-
-def _misgiven(at_least: Any, at_most: Any, weight: Any, label: Any, metric: Any) -> str:
-    """Which argument is of the wrong kind; empty for none."""
-    for name, number in (("at_least", at_least), ("at_most", at_most), ("weight", weight)):
-        if number is None and name != "weight":
-            continue
-        if type(number) is bool or not isinstance(number, Real) or not isfinite(number):
-            return f"{name} is {number!r}, not a number"
-    if at_least is not None and at_most is not None and at_least > at_most:
-        return f"at_least is {at_least!r}, and at_most is {at_most!r}: no number is both"
-    if weight < 0:
-        return f"weight is {weight!r}, less than 0"
-    for name, text in (("label", label), ("metric", metric)):
-        if not isinstance(text, str):
-            return f"{name} is {text!r}, not a text"
-    return ""
 
 
 def _undecided(value: Any, scorer: Scorer | None, label: str, bounded: bool) -> tuple[str, str]:
@@ -342,11 +328,3 @@ def _no_condition(value: Any, label: str) -> tuple[str, str]:
     what = f"nothing decides {label!r}: the value is {kind}, and the second argument only a label"
     own = f'expect(<a comparison, or bool(…)>, "{label}")'
     return what, f'Have a judge decide: expect(…, Passes("{label}")). Or decide it yourself: {own}.'
-
-
-def wants_none(scorer: object) -> tuple[str, str]:
-    """What is wrong with a bound on this scorer, and what to do; empty where it may have one."""
-    if getattr(scorer, "checks", False) is not True:
-        return "", ""
-    said = scorer.__name__ if isinstance(scorer, type) else scorer
-    return f"{said} is true or false, and has a bound", "Leave at_least= and at_most= out."

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evenhand.authoring.bounds import misspelt, off_scale, wants_none
 from evenhand.authoring.evalset import GIVEN, Eval, EvalSet
-from evenhand.authoring.expect import wants_none
 from evenhand.authoring.models import Models
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import AuthError, EvenhandError, Problem
@@ -49,6 +49,9 @@ _LOOKS = (
 )
 """What a coroutine in their place is of no use to."""
 _AWAIT = "Write await expect.now(…), in an async def; or expect(…), which waits for nothing."
+_MODELS = ("model", "judge")
+_ASKS = ("generate", "embed", "classify", "moderate")
+"""What a model is asked by; each is awaited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,28 +252,56 @@ def plain(
                 yield from _keyless(models, models.judge, path, line)
             elif models is not None and isinstance(judge, str):
                 yield from _keyless(models, judge, path, line)
-            if node in unawaited:
-                what, hint = "expect.now(…) is not awaited, and so nothing is expected", _AWAIT
-                yield Problem(path, line, 0, what, hint)
-            elif what:
+            if what and node not in unawaited:
                 yield Problem(path, line, 0, f"expect: {what}", hint)
+        if node in unawaited:
+            yield Problem(path, line, 0, *_not_awaited(node))
+
+
+def _not_awaited(call: ast.Call) -> tuple[str, str]:
+    """What is wrong with a call that is not awaited, and what to do."""
+    name = ast.unparse(call.func)
+    if name == "expect.now":
+        return "expect.now(…) is not awaited, and so nothing is expected", _AWAIT
+    hint = f"Write await {name}(…), in an async def."
+    return f"{name}(…) is not awaited, and so the model is not asked", hint
+
+
+def _waits(call: ast.Call) -> bool:
+    """Whether a call is one that has to be awaited: of `expect.now`, or of what asks `model` or `judge`."""
+    called = call.func
+    if not isinstance(called, ast.Attribute) or not isinstance(called.value, ast.Name):
+        return False
+    whose = called.value.id
+    return (whose == "expect" and called.attr == "now") or (
+        whose in _MODELS and called.attr in _ASKS
+    )
 
 
 def _unawaited(tree: ast.AST) -> set[ast.AST]:
-    """The calls of `expect.now` that are plainly never awaited: their value is dropped, or looked at as it is."""
+    """The calls that wait and are plainly never awaited: their value is dropped, expected, or looked at as it is."""
     above = {inner: outer for outer in ast.walk(tree) for inner in ast.iter_child_nodes(outer)}
 
     def lost(node: ast.AST) -> bool:
         outer = above.get(node)
         if not isinstance(outer, (ast.Assign, ast.AnnAssign)):
-            return isinstance(outer, _LOOKS)
+            return isinstance(outer, _LOOKS) or _expects(outer, node)
         targets = outer.targets if isinstance(outer, ast.Assign) else [outer.target]
         names = {target.id for target in targets if isinstance(target, ast.Name)}
         uses = (n for n in above if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-        return bool(names) and all(isinstance(above[n], _LOOKS) for n in uses if n.id in names)
+        return bool(names) and all(
+            isinstance(above[n], _LOOKS) or _expects(above[n], n) for n in uses if n.id in names
+        )
 
     calls = (node for node in above if isinstance(node, ast.Call))
-    return {call for call in calls if ast.unparse(call.func) == "expect.now" and lost(call)}
+    return {call for call in calls if _waits(call) and lost(call)}
+
+
+def _expects(node: ast.AST | None, value: ast.AST) -> bool:
+    """Whether this is a call of `expect` for this value."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    return node.func.id == "expect" and node.args[:1] == [value]
 
 
 def _undecided(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str]:
@@ -278,18 +309,29 @@ def _undecided(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in named or any(isinstance(arg, ast.Starred) for arg in call.args):
         return "", ""
-    numbers: list[float] = []
+    slip = misspelt(name for name in named if name)
+    if slip[0]:
+        return slip
+    numbers: dict[str, float] = {}
     for bound in ("at_least", "at_most"):
         value = known.quiet(named[bound]) if bound in named else _UNKNOWN
         if isinstance(value, (str, bool, list, tuple, dict)):
             return f"{bound} is {value!r}, not a number", ""
-        numbers += [value] if isinstance(value, (int, float)) else []
-    if len(numbers) == 2 and numbers[0] > numbers[1]:
-        return "at_least is {!r}, and at_most is {!r}: no number is both".format(*numbers), ""
+        if isinstance(value, (int, float)):
+            numbers[bound] = value
+    if len(numbers) == 2 and numbers["at_least"] > numbers["at_most"]:
+        both = "at_least is {at_least!r}, and at_most is {at_most!r}: no number is both"
+        return both.format(**numbers), ""
     if "at_least" in named or "at_most" in named:
         bounds = [named[bound] for bound in ("at_least", "at_most") if bound in named]
         if len(call.args) == 2 and any(known.quiet(bound) is not None for bound in bounds):
-            return wants_none(_scorer(call, known))
+            scorer = _scorer(call, known)
+            wrong = wants_none(scorer)
+            return (
+                wrong
+                if wrong[0]
+                else off_scale(scorer, numbers.get("at_least"), numbers.get("at_most"))
+            )
         return "", ""
     if len(call.args) == 1 and "label" not in named:
         hint = 'Write expect(condition, "what it says").'

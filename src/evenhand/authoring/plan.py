@@ -29,6 +29,7 @@ from evenhand.core.plan import (
     refuse_if_nothing_is_left,
 )
 from evenhand.core.provider import Provider
+from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 from evenhand.documents.project import Project
@@ -135,6 +136,8 @@ class EvalPlan:
                     },
                     "cases": len(self.cases[id(evals)]),
                     "repeats": self._repeats(evals),
+                    "pass_rate": evals.pass_rate,
+                    "require": {name: str(bound) for name, bound in evals.require.items()},
                     "data": None if evals.data is None else evals.data.fingerprint,
                     "evals": [
                         {
@@ -295,7 +298,7 @@ def plan_of(
         selection,
         title,
         source,
-        options=_options(models.project for _, _, models in ready),
+        options=_options((models.project for _, _, models in ready), columns),
         strict=strict,
     )
     if not plan.size:
@@ -309,14 +312,33 @@ def plan_of(
     return plan
 
 
-def _options(projects: Iterable[Project]) -> RunOptions:
-    """How sets want to be run: as their projects say, the first that does."""
+def _options(
+    projects: Iterable[Project], columns: Sequence[tuple[EvalSet, Sequence[Column]]]
+) -> RunOptions:
+    """How sets want to be run: as their projects say, the first that does; and what they have to reach."""
     said = list(projects)
     limits = [one.time_limit_s for one in said if one.time_limit_s is not None]
     retries = [one.retries for one in said if one.retries is not None]
     return RunOptions(
-        time_limit_s=limits[0] if limits else LIMIT_S, retries=retries[0] if retries else None
+        time_limit_s=limits[0] if limits else LIMIT_S,
+        retries=retries[0] if retries else None,
+        requirements=tuple(_requirements(columns)),
     )
+
+
+def _requirements(columns: Sequence[tuple[EvalSet, Sequence[Column]]]) -> Iterator[Requirement]:
+    """What the columns of each set have to reach; nothing where no set says so, and all trials have to pass."""
+    if all(evals.pass_rate is None and not evals.require for evals, _ in columns):
+        return
+    for evals, made in columns:
+        variants = tuple(column.variant.index for column in made)
+        share = evals.pass_rate
+        if share is None and not evals.require:
+            share = 1.0
+        if share is not None:
+            yield Requirement(PASSED, Bound(share), variants)
+        for name, bound in evals.require.items():
+            yield Requirement(name, bound, variants)
 
 
 def _tell(found: Sequence[Problem], problems: list[Problem]) -> None:

@@ -60,6 +60,7 @@ class Asked:
         strict_prompts: Call prompt functions as promptfoo does.
         offline: Answer from offline.jsonl.
         strict: What would be warned of is an error.
+        at_least: The share of trials that has to pass in each column; None for what the files say.
         definitions: Whose definitions of RAG metrics; empty for ours.
     """
 
@@ -74,6 +75,7 @@ class Asked:
     offline: bool = False
     strict: bool = False
     definitions: str = ""
+    at_least: float | None = None
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:
@@ -165,6 +167,7 @@ class Asked:
             "--delay": over.delay_ms,
             "--env-file": over.env_files,
             "--strict-prompts": self.strict_prompts,
+            "--at-least": self.at_least is not None,
         }
 
     def _evals(self, selection: Selection) -> tuple[Plan, list[Problem]]:

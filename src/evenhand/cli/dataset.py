@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., object])
 _FILE = click.Path(path_type=Path)
 _SHOWN = 5
+_STREAMED = (".jsonl", ".csv", ".tsv")
 
 
 def _asking(command: F) -> F:
@@ -135,14 +136,21 @@ def convert(file: Path, to: Path) -> int:
     metavar="FIELD",
     help="Split each value of this field alike: tags, or a column.",
 )
-def split(file: Path, into: str, seed: int, by: str) -> int:
+@click.option(
+    "--group",
+    default="",
+    metavar="FIELD",
+    help="Keep cases with the same value of this column together, in one part.",
+)
+def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     """Split FILE into parts, drawn at random, and write each beside it: FILE-dev.csv, FILE-test.csv.
 
-    The draw hangs on the ids of the cases and the seed, not on their order.
+    Which part a case is in hangs on its id and the seed alone: rows that are added later move no other. So give cases
+    an id; without one it is a hash of the row.
     """
     from evenhand.report.words import count  # noqa: PLC0415 (once it is known what is asked)
 
-    data = _read(file)
+    data = _read(file, stream=True)
     parts: dict[str, float] = {}
     for part in into.split(","):
         name, _, share = part.partition("=")
@@ -159,7 +167,7 @@ def split(file: Path, into: str, seed: int, by: str) -> int:
     if there:
         hint = "Move it away, or name the part otherwise."
         raise UsageError(f"there already: {', '.join(there)}", hint=hint)
-    for name, found in data.split(parts, seed=seed, by=by).items():
+    for name, found in data.split(parts, seed=seed, by=by, group=group).items():
         found.write(files[name])
         click.echo(f"{files[name]}: {count(len(found), 'case')}")
     return PASSED
@@ -251,7 +259,7 @@ def generate(
 def _read(file: Path, *, stream: bool = False) -> Dataset:
     from evenhand.authoring.dataset import Dataset  # noqa: PLC0415 (once it is known what is asked)
 
-    return Dataset.read(file.absolute(), stream=stream and file.suffix.lower() == ".jsonl")
+    return Dataset.read(file.absolute(), stream=stream and file.suffix.lower() in _STREAMED)
 
 
 def _told(found: Prepared, to: Path, what: str) -> int:

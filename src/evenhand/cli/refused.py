@@ -33,6 +33,7 @@ _INSTEAD = {
         "--delay": _NOT_SLOWER,
         "--env-file": _ENVIRONMENT,
         "--strict-prompts": "",
+        "--at-least": "Write pass_rate: below defaults: in eval.yml; evidence goes by it.",
     },
     EVALS: {
         "--case": "Use --filter.",

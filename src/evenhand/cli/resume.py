@@ -42,7 +42,7 @@ def retry(run: str | None, **said: Any) -> int:
 def redone(run: str | None, session: Session) -> int:
     """Redoes the trials in error of a run."""
     from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
+    from evenhand.report.requirements import verdict_of  # noqa: PLC0415 (see above)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
@@ -52,7 +52,7 @@ def redone(run: str | None, session: Session) -> int:
         if not totals.errors and meta.status == "finished":
             tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
             print_run(earlier, as_json=session.as_json, table=not session.no_table)
-            word = verdict(totals, meta.planned, meta.pass_rate)
+            word = verdict_of(earlier, totals)
             return exit_code(word, meta.status, 0, session)
     return gone_on(str(file), session, anew=session.no_cache)
 

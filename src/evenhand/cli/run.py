@@ -11,9 +11,11 @@ from typing import Any
 import click
 
 from evenhand.cli.completing import complete_paths
+from evenhand.cli.numbers import Number
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.session import Session, run_asked, safe_text, session_options
 from evenhand.cli.streams import tell
+from evenhand.core.ranges import SHARE
 from evenhand.scorers.rag.definitions import SYSTEMS
 
 
@@ -66,6 +68,12 @@ from evenhand.scorers.rag.definitions import SYSTEMS
     metavar="TOOL",
     help=f"Whose definitions of RAG metrics count: {', '.join(SYSTEMS)}.",
 )
+@click.option(
+    "--at-least",
+    type=Number(SHARE),
+    metavar="SHARE",
+    help="Pass where this share of trials, 0 to 1, passes in each column.  [default: what the files say, or all]",
+)
 @session_options
 def run(
     paths: tuple[str, ...],
@@ -76,6 +84,7 @@ def run(
     retry_errors: bool,
     resumed: str,
     definitions: str | None,
+    at_least: float | None,
     **said: Any,
 ) -> int:
     """Run the prompts × models × tests of a folder, its eval sets, or the cases of prompt directories.
@@ -96,7 +105,11 @@ def run(
 
         return (redone if retry_errors else gone_on)(resumed or None, session)
     asked = replace(
-        asked_for(paths, said), offline=offline, strict=strict, definitions=definitions or ""
+        asked_for(paths, said),
+        offline=offline,
+        strict=strict,
+        definitions=definitions or "",
+        at_least=at_least,
     )
     record: dict[str, Any] = {
         "asked": asked.record(),
@@ -114,6 +127,7 @@ def run(
             max_cost_usd=session.max_cost,
             time_limit_s=session.time_limit,
             retries=session.retries,
+            at_least=at_least,
             record=record,
         )
         try:

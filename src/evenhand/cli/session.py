@@ -229,19 +229,18 @@ def _write(run_file: RunFile, outputs: Sequence[str]) -> None:
 
 def _report(finished: Finished, plan: Plan, session: Session) -> int:
     from evenhand.cli.show import print_run  # noqa: PLC0415 (imported once there is something to show)
-    from evenhand.core.run import verdict  # noqa: PLC0415 (see above)
+    from evenhand.report.requirements import verdict_of  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
     # On a terminal the progress line has said it already.
     said = sys.stdout.isatty() and sys.stderr.isatty() and not session.no_progress
     with RunFile.open(finished.path) as run_file:
-        totals = run_file.totals()
         print_run(
             run_file, as_json=session.as_json, table=not session.no_table, with_heading=not said
         )
         _write(run_file, (*session.outputs, *plan.options.outputs))
+        word = verdict_of(run_file)
     ending = finished.ending
-    word = verdict(totals, plan.size, plan.options.pass_rate)
     return exit_code(word, ending.status, ending.signal, session)
 
 

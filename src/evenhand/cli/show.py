@@ -68,6 +68,13 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> bool
     return True
 
 
+with_calls = click.option(
+    "--calls",
+    is_flag=True,
+    help="With what each model call asked and was answered: for a CELL, -v, --json, and the formats json and jsonl.",
+)
+
+
 @click.command(short_help="Show a run, or one cell of it.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.argument("cell", required=False, metavar="[CELL]")
@@ -75,6 +82,7 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> bool
 @click.option("-v", "--verbose", is_flag=True, help="Print every trial with every expectation.")
 @click.option("--no-table", is_flag=True, help="Print the summary only.")
 @click.option("--list", "listing", is_flag=True, help="List the runs that there are.")
+@with_calls
 @filtered
 def show(
     run: str | None,
@@ -83,6 +91,7 @@ def show(
     verbose: bool,
     no_table: bool,
     listing: bool,
+    calls: bool,
     where: str | None,
     baseline: str | None,
 ) -> int:
@@ -108,19 +117,24 @@ def show(
         chosen = narrowed(run_file, where, baseline)
         if cell and as_json:
             with printing():
-                for line in cells_json(run_file, cell):
+                for line in cells_json(run_file, cell, calls=calls):
                     sys.stdout.write(line + "\n")
         elif cell:
             with printing():
                 show_trial(
-                    run_file, cell, sys.stdout, width=_width(sys.stdout), color=_color(sys.stdout)
+                    run_file,
+                    cell,
+                    sys.stdout,
+                    width=_width(sys.stdout),
+                    color=_color(sys.stdout),
+                    calls=calls,
                 )
         else:
             if verbose:
-                _print_trials(run_file, sys.stderr if as_json else sys.stdout)
+                _print_trials(run_file, sys.stderr if as_json else sys.stdout, calls=calls)
             elif chosen and not as_json:
                 _list_trials(run_file, sys.stdout)
-            print_run(run_file, as_json=as_json, table=not no_table)
+            print_run(run_file, as_json=as_json, table=not no_table, calls=calls)
     return 0
 
 
@@ -138,9 +152,15 @@ def show(
     metavar="FORMAT",
     help="By default as the file's ending says; `json`, `jsonl` and `csv` are Evenhand's own.",
 )
+@with_calls
 @filtered
 def export(
-    run: str | None, to: Path, format_: str | None, where: str | None, baseline: str | None
+    run: str | None,
+    to: Path,
+    format_: str | None,
+    calls: bool,
+    where: str | None,
+    baseline: str | None,
 ) -> int:
     """Write the results of RUN (an id, the start of one, or a file; by default the latest) to a file.
 
@@ -154,12 +174,17 @@ def export(
     is_page = format_ == "html" or (not format_ and to.suffix.lower() in (".html", ".htm"))
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         narrowed(run_file, where, None if is_page and where is None else baseline)
-        written(run_file, to, format_, baseline if is_page else None)
+        written(run_file, to, format_, baseline if is_page else None, calls=calls)
     return 0
 
 
 def written(
-    run_file: RunFile, to: Path, format_: str | None = None, baseline: str | None = None
+    run_file: RunFile,
+    to: Path,
+    format_: str | None = None,
+    baseline: str | None = None,
+    *,
+    calls: bool = False,
 ) -> None:
     """Writes a run's results to a file, and says so.
 
@@ -168,6 +193,7 @@ def written(
         to: The file; `-` for stdout.
         format_: By default as the file's ending says.
         baseline: The run that a page holds it against.
+        calls: With the model calls of each trial.
     """
     from evenhand.report.export import export as write  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
@@ -183,11 +209,11 @@ def written(
 
     if str(to) == "-":
         with printing():
-            write(run_file, to, format_, page=page)
+            write(run_file, to, format_, page=page, calls=calls)
         return
     from evenhand.report.words import count  # noqa: PLC0415 (see above)
 
-    rows = write(run_file, to, format_, page=page)
+    rows = write(run_file, to, format_, page=page, calls=calls)
     tell(f"{count(rows, 'trial')} written to {to}")
     if to.suffix.lower() in (".html", ".htm") and to.stat().st_size > LARGE_PAGE:
         tell(
@@ -209,9 +235,12 @@ def _list_trials(run_file: RunFile, out: TextIO) -> None:
         put(out, "".join(f"{row}\n" for row in rows) + "\n")
 
 
-def _print_trials(run_file: RunFile, out: TextIO) -> None:
-    """Prints each trial whole, one after the other."""
+def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> None:
+    """Prints each trial whole, one after the other; `calls`: with what was asked and answered."""
     from evenhand.core.label import standing  # noqa: PLC0415 (only for -v)
+    from evenhand.report.cell import call_lines  # noqa: PLC0415 (see above)
+    from evenhand.report.console import PLAIN_WIDTH  # noqa: PLC0415 (see above)
+    from evenhand.report.ink import Ink  # noqa: PLC0415 (see above)
     from evenhand.report.words import put  # noqa: PLC0415 (see above)
 
     meta, labels = run_file.meta, standing(run_file.labels())
@@ -219,6 +248,10 @@ def _print_trials(run_file: RunFile, out: TextIO) -> None:
     with printing():
         for trial in run_file.trials():
             put(out, verbose.text(trial))
+            if calls:
+                width, ink = _width(out) or PLAIN_WIDTH, Ink(_color(out))
+                told = call_lines(run_file, trial, width, ink, whole=True)
+                put(out, "".join(f"{line}\n" for line in told[1:]) + "\n")
 
 
 def verbose_for(
@@ -235,13 +268,20 @@ def verbose_for(
     return Verbose(variants, repeats, _width(out) or PLAIN_WIDTH, Ink(_color(out)), labels)
 
 
-def print_run(run_file: RunFile, *, as_json: bool, table: bool, with_heading: bool = True) -> None:
+def print_run(
+    run_file: RunFile,
+    *,
+    as_json: bool,
+    table: bool,
+    with_heading: bool = True,
+    calls: bool = False,
+) -> None:
     """Prints a run to stdout: for programs, or for people."""
     with printing():
         if as_json:
             from evenhand.report.document import write_document  # noqa: PLC0415 (once it is known what is asked)
 
-            write_document(run_file, sys.stdout)
+            write_document(run_file, sys.stdout, calls=calls)
             return
         from evenhand.report.console import show as print_it  # noqa: PLC0415 (see above)
 

@@ -218,10 +218,34 @@ class BadRequest(ProviderError):
     slug = "bad-request"
 
 
+@dataclass(frozen=True, slots=True)
+class MissedAssert:
+    """An assert that did not hold.
+
+    Attributes:
+        file: Where it stands.
+        line: Its line.
+        text: It, as written.
+        message: What it said; empty for nothing.
+    """
+
+    file: str
+    line: int
+    text: str
+    message: str
+
+
 class CodeError(EvenhandError):
-    """A function of yours raised, took too long, or returned what it may not."""
+    """A function of yours raised, took too long, or returned what it may not.
+
+    Attributes:
+        missed: The assert that did not hold, where that is what it raised; None for anything else.
+        key: The key or attribute that was not there, where that is what it raised; empty for anything else.
+    """
 
     slug = "code"
+    missed: MissedAssert | None = None
+    key: str = ""
 
 
 class TemplateError(EvenhandError):

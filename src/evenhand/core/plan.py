@@ -16,6 +16,7 @@ from evenhand.core.contest import Contest
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.provider import Provider
+from evenhand.core.requirement import Requirement
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 
@@ -98,6 +99,7 @@ class RunOptions:
             an error.
         run_limit_s: For all trials: those that are not settled by then are errors.
         pass_rate: The share of trials that must pass for the run to pass, 0 to 1.
+        requirements: What columns have to reach for the run to pass; where there are any, `pass_rate` does not count.
         delay_s: Seconds to wait before each call.
         closing: Called with the run's file once all its trials are settled.
         outputs: Files to which the results are written at the end.
@@ -112,6 +114,7 @@ class RunOptions:
     trial_limit_s: float | None = None
     run_limit_s: float | None = None
     pass_rate: float = 1.0
+    requirements: tuple[Requirement, ...] = ()
     delay_s: float = 0.0
     closing: Callable[[Path], None] | None = None
     outputs: tuple[str, ...] = ()

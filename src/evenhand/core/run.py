@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from evenhand.core.message import CallRole, Origin
+from evenhand.core.requirement import Requirement
 from evenhand.core.score import Outcome, Scale, State, Verdict
 from evenhand.core.variant import Variant
 
@@ -35,7 +36,8 @@ class RunMeta:
         created_at: Seconds since 1970, UTC.
         config: The configuration as read, secrets removed.
         settings: How it was started: selection and options, so that `resume` does the same.
-        pass_rate: The share of trials that must pass.
+        pass_rate: The share of trials that must pass, where there are no requirements.
+        requirements: What its columns have to reach, instead of `pass_rate`; empty for none.
         version: The Evenhand that wrote it.
         status: How it ended, or `running`.
         finished_at: Seconds since 1970; None while it runs.
@@ -54,6 +56,7 @@ class RunMeta:
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pass_rate: float = 1.0
+    requirements: tuple[Requirement, ...] = ()
     version: str = ""
     status: RunStatus = "running"
     finished_at: float | None = None

@@ -12,6 +12,7 @@ mapped file, which `last_words` reads afterwards.
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import contextvars
@@ -22,6 +23,7 @@ import heapq
 import importlib.util
 import inspect
 import itertools
+import linecache
 import queue
 import sys
 import threading
@@ -33,7 +35,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
-from evenhand.core.errors import CodeError, EvenhandError
+from evenhand.core.errors import CodeError, EvenhandError, MissedAssert
 from evenhand.core.provider import L, Lasting
 from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
@@ -417,12 +419,36 @@ def _code_error(name: str, error: BaseException) -> CodeError:
     except Exception:  # noqa: BLE001 (an exception of the user's may not even be able to say what it is)
         said = ""
     message = f"{name} raised {type(error).__name__}" + (f": {said}" if said else "")
-    made = CodeError(message, hint=_user_frame(error))
+    hint = _user_frame(error)
+    if isinstance(error, (AttributeError, TypeError)) and "'coroutine' object" in said:
+        message = f"{name} looks into a coroutine that was not awaited: {said}"
+        hint = f"Write await in front of the call that made it, in an async def. {hint}".strip()
+    made = CodeError(message, hint=hint)
+    if isinstance(error, AssertionError):
+        made.missed = _missed_assert(error, said)
+    if isinstance(error, KeyError) and error.args:
+        made.key = str(error.args[0])
     # What it holds goes now: a coroutine that was never awaited has to be told of while its trial is there.
     traceback.clear_frames(error.__traceback__)
     if isinstance(error, AttributeError):
         error.obj = None
     return made
+
+
+def _missed_assert(error: AssertionError, said: str) -> MissedAssert | None:
+    """The assert that raised this; None where something else than an assert in a file did."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return None
+    last = frames[-1]
+    first = last.lineno or 0
+    lines = range(first, (last.end_lineno or first) + 1)
+    text = " ".join(linecache.getline(last.filename, line).strip() for line in lines)
+    with contextlib.suppress(SyntaxError):  # a line of something longer
+        node = ast.parse(text).body[0]
+        condition = node.test if isinstance(node, ast.Assert) else node
+        text = f"assert {ast.unparse(condition)}"
+    return MissedAssert(last.filename, first, text[:HINT_LIMIT], said) if text else None
 
 
 def _cancelled_itself(name: str) -> CodeError:

@@ -21,7 +21,8 @@ from evenhand import __version__
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan, look_at_size
-from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS, SHARE
+from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallRecord, RunMeta
 from evenhand.engine.breadcrumbs import Word, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, unpriced
@@ -62,6 +63,7 @@ class Settings:
         time_limit_s: For one call of a user's function.
         retries: How often a call that failed is tried again, rate limits not counted.
         free: Nothing is paid for, whatever prices say, and no budget is needed: replies come from a script.
+        at_least: The share of trials, 0 to 1, that has to pass in each column.
         anew: Of a run that is gone on with, trials in error ask again for what they were answered, and pay again.
         record: Kept in the run file, so that `resume` can build the same plan.
         cached_in: The home whose cache is used, where it is not the one that keeps the run.
@@ -74,6 +76,7 @@ class Settings:
     time_limit_s: float | None = None
     retries: int | None = None
     free: bool = False
+    at_least: float | None = None
     anew: bool = False
     record: Mapping[str, Any] = field(default_factory=dict[str, Any])
     cached_in: Path | None = None
@@ -320,6 +323,7 @@ def _look_at_numbers(settings: Settings) -> None:
     BUDGET_USD.check("max_cost_usd", settings.max_cost_usd)
     SECONDS.check("time_limit_s", settings.time_limit_s)
     RETRIES.check("retries", settings.retries)
+    SHARE.check("at_least", settings.at_least)
 
 
 def _look_at_prices(plan: Plan, settings: Settings) -> None:
@@ -361,8 +365,20 @@ def _meta(plan: Plan, settings: Settings) -> RunMeta:
         config=plan.config,
         settings=settings.record,
         pass_rate=plan.options.pass_rate,
+        requirements=_requirements(plan, settings),
         version=__version__,
     )
+
+
+def _requirements(plan: Plan, settings: Settings) -> tuple[Requirement, ...]:
+    """What the columns have to reach. A share that the settings say takes the place of those that the plan says."""
+    planned = plan.options.requirements
+    if settings.at_least is None:
+        return planned
+    share = Requirement(
+        PASSED, Bound(settings.at_least), tuple(variant.index for variant in plan.variants)
+    )
+    return (share, *(one for one in planned if one.metric != PASSED))
 
 
 def _changed(meta: RunMeta, plan: Plan) -> UsageError:

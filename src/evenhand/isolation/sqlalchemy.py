@@ -13,14 +13,13 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import AssertionPool, QueuePool, SingletonThreadPool, StaticPool
 
@@ -35,9 +34,7 @@ _turns_lock = threading.Lock()
 
 
 def opened(engine: object, sessions: Callable[..., Any] | None) -> Any:
-    """The context manager for this kind of engine; see `evenhand.isolation.rolled_back`."""
-    if isinstance(engine, AsyncEngine):
-        return _async_session(engine, sessions or AsyncSession)
+    """The context manager for a plain engine; see `evenhand.isolation.rolled_back`."""
     if isinstance(engine, Engine):
         return _session(engine, sessions or Session)
     raise UsageError(
@@ -48,39 +45,27 @@ def opened(engine: object, sessions: Callable[..., Any] | None) -> Any:
 
 @contextmanager
 def _session(engine: Engine, sessions: Callable[..., Any]) -> Iterator[Any]:
-    _check_pool(engine)
+    check_pool(engine)
     with (
         claimed(engine, str(engine)),
-        _turns_of(engine, PLAIN).taken(alone=must_be_alone()),
+        turns_of(engine, PLAIN).taken(alone=must_be_alone()),
         engine.connect() as connection,
     ):
-        transaction = _Transaction(connection)
+        transaction = Transaction(connection)
         transaction.begin()
-        session = _made(sessions, Session, connection)
+        session = made(sessions, Session, connection)
         try:
             yield session
         finally:
             transaction.end(session)
 
 
-@asynccontextmanager
-async def _async_session(engine: AsyncEngine, sessions: Callable[..., Any]) -> AsyncIterator[Any]:
-    _check_pool(engine.sync_engine)
-    with claimed(engine.sync_engine, str(engine.sync_engine)):
-        async with (
-            _turns_of(engine.sync_engine, math.inf).awaited(),
-            engine.connect() as connection,
-        ):
-            transaction = await connection.run_sync(_Transaction)
-            await connection.run_sync(lambda _: transaction.begin())
-            session = _made(sessions, AsyncSession, connection)
-            try:
-                yield session
-            finally:
-                await connection.run_sync(lambda _: transaction.end(session.sync_session))
+def check_pool(engine: Engine) -> None:
+    """Refuses an engine whose database lives in one thread.
 
-
-def _check_pool(engine: Engine) -> None:
+    Raises:
+        UsageError: It does.
+    """
     if isinstance(engine.pool, SingletonThreadPool):
         raise UsageError(
             f"{engine} has an in-memory database in each thread, and a trial may use several threads",
@@ -89,7 +74,8 @@ def _check_pool(engine: Engine) -> None:
         )
 
 
-def _turns_of(engine: Engine, most: float) -> Turns:
+def turns_of(engine: Engine, most: float) -> Turns:
+    """Who may hold a transaction of this engine open, at most so many at a time."""
     with _turns_lock:
         found = _turns.get(engine)
         if found is None:
@@ -108,7 +94,7 @@ def _room(engine: Engine) -> float:
     return math.inf if overflow < 0 else max(1, pool.size() + overflow)
 
 
-def _made(sessions: Callable[..., Any], kind: type, connection: object) -> Any:
+def made(sessions: Callable[..., Any], kind: type, connection: object) -> Any:
     """A session on this connection and nothing else, whatever the maker is bound to."""
     factory = getattr(sessions, "session_factory", sessions)  # a scoped_session keeps what it makes
     session = factory(bind=connection, binds=None, join_transaction_mode="create_savepoint")
@@ -120,7 +106,7 @@ def _made(sessions: Callable[..., Any], kind: type, connection: object) -> Any:
     return session
 
 
-class _Transaction:
+class Transaction:
     """The transaction on a connection that is never committed."""
 
     def __init__(self, connection: Connection) -> None:
@@ -130,6 +116,7 @@ class _Transaction:
         self._level: str | None = None
 
     def begin(self) -> None:
+        """Begins it, with a savepoint that says at the end whether it is still there."""
         connection = self._connection
         driver: Any = connection.connection.driver_connection
         if connection.dialect.name == "sqlite" and not driver.in_transaction:

@@ -26,6 +26,7 @@ _ALONE = (
 _ARTICLES = frozenset({"a", "an", "the"})
 _NUMBER_MARK = re.compile(
     r"(?<=\d)\.(?=\d)"  # the point in 3.5
+    r"|(?<=\d),(?=\d)(?!\d{3}(?!\d))"  # the comma in 3,5, but not that in 1,000
     r"|(?<![^\s(\[{\"'$€£¥:;,=])[-+\u2212](?=\d|\.\d)"  # the sign of -5, but not the dash of 2020-21
 )
 _MINUS = {0x2212: "-"}
@@ -69,7 +70,7 @@ def answer_words(text: str) -> Sequence[str]:
     """The words of an answer as SQuAD compares them: in lower case, without punctuation and English articles.
 
     Unlike there, a number keeps its sign and its decimal point (-5 is not 5, and 3.5 not 35), and punctuation is what
-    Unicode says. Commas inside numbers are left out, so 1,000 is 1000.
+    Unicode says. Commas before three digits are left out, so 1,000 is 1000, and 3,5 is not 35.
 
     Source: Rajpurkar et al., 2016, doi.org/10.18653/v1/D16-1264, and its evaluation script.
 

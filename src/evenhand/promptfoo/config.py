@@ -114,8 +114,10 @@ def find_config(path: Path, findings: Findings) -> Path | None:
     near = nearest(NAMES[0], [p.name for p in path.glob("*.y*ml")])
     findings.problem(
         Place(path),
-        "holds no promptfooconfig.yaml",
-        f"Did you mean {path / near}?" if near else "`evenhand init` makes a folder to start from.",
+        "holds nothing to run: no promptfooconfig.yaml, no evals/**/*_evals.py, no prompt directories",
+        f"Did you mean {path / near}?"
+        if near
+        else "`evenhand init`, or `init --python`, makes a folder to start from.",
     )
     return None
 

@@ -184,6 +184,7 @@ class _Reader:
         if triggering is None and "cases" not in self._said and "triggering" not in self._said:
             self._problem((), "has neither cases nor triggering", "Write cases: with a name each.")
         defaults = self._defaults
+        share = self._number(defaults, "pass_rate", (0, 1), ("defaults",))
         return EvalFile(
             self._document.file,
             self._cases(),
@@ -191,7 +192,7 @@ class _Reader:
             self._text(defaults, "model", "defaults"),
             self._judge,
             int(self._number(defaults, "repeats", (1, 10_000), ("defaults",), whole=True) or 1),
-            self._number(defaults, "pass_rate", (0, 1), ("defaults",)) or 1.0,
+            1.0 if share is None else share,
             self._prices,
             frozenset(self._assertions.files),
         )

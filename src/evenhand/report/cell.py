@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from evenhand.core.errors import UsageError
 from evenhand.core.label import standing
 from evenhand.core.run import CallRecord, TrialResult
+from evenhand.report.call_rows import text_lines
 from evenhand.report.grid import Grid, row_case
 from evenhand.report.ink import Ink
 from evenhand.report.outcome import label_lines, outcome_lines, wrapped
@@ -77,7 +78,9 @@ def _read(run: RunFile, places: list[int]) -> list[TrialResult]:
     return [trial for trial in map(run.trial, places) if trial is not None]
 
 
-def cell_lines(run: RunFile, grid: Grid, trial: TrialResult, width: int, ink: Ink) -> list[str]:
+def cell_lines(
+    run: RunFile, grid: Grid, trial: TrialResult, width: int, ink: Ink, *, calls: bool = False
+) -> list[str]:
     """The lines of one cell."""
     variant = run.meta.variants[trial.variant]
     score = "" if trial.score is None else f", score {number(trial.score)}"
@@ -105,12 +108,18 @@ def cell_lines(run: RunFile, grid: Grid, trial: TrialResult, width: int, ink: In
     labels = standing(run.labels()).get(trial.index, ())
     if labels:
         lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
+    lines += call_lines(run, trial, width, ink, whole=calls)
+    return lines + _section("printed by your code", trial.log, width, ink)
+
+
+def call_lines(run: RunFile, trial: TrialResult, width: int, ink: Ink, *, whole: bool) -> list[str]:
+    """A trial's calls; `whole`: with what was asked and what came back."""
     calls = run.calls_of(trial)
-    if calls:
-        lines += ["", f"  {ink('calls', 'dim')}"]
+    lines = ["", f"  {ink('calls', 'dim')}"] if calls else []
     for call in calls:
         lines += _call(call, width)
-    return lines + _section("printed by your code", trial.log, width, ink)
+        lines += text_lines(call, width, ink) if whole else ()
+    return lines
 
 
 def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[str]:

@@ -13,8 +13,8 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.score import SHARES, Scale
+from evenhand.report.column_names import column_names
 from evenhand.report.compared import CaseChange, Compared, ComparedRuns
-from evenhand.report.grid import column_names
 from evenhand.report.means import known_scale
 from evenhand.report.sides import (
     BUILT_IN,

@@ -13,10 +13,12 @@ from typing import Any, TextIO
 from evenhand.core.errors import Problem, StoreError
 from evenhand.core.label import standing
 from evenhand.core.plan import CallEstimate, Plan
-from evenhand.core.run import SHORT_ID, CallRecord, Totals, verdict
+from evenhand.core.run import SHORT_ID, CallRecord, Totals
 from evenhand.core.variant import Variant
+from evenhand.report.column_names import column_names
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
+from evenhand.report.requirements import requirement_lines, verdict_of
 from evenhand.report.words import (
     clip,
     count,
@@ -77,14 +79,18 @@ def show(
         lines += [ink(text, "bold"), ""]
     grid: Grid | None = None
     if table and totals.trials:
-        from evenhand.report.failures import failure_lines  # noqa: PLC0415 (only for the table)
+        from evenhand.report.classification import classification_lines  # noqa: PLC0415 (only for the table)
+        from evenhand.report.failures import failure_lines  # noqa: PLC0415 (see above)
         from evenhand.report.findings import findings  # noqa: PLC0415 (see above)
+        from evenhand.report.slices import slice_lines  # noqa: PLC0415 (see above)
         from evenhand.report.table import table_lines  # noqa: PLC0415 (see above)
 
         grid = Grid(run)
         said = [line for text in findings(run, grid) for line in _wrapped(text, width)]
         for block in (
             table_lines(run, grid, width, ink),
+            slice_lines(run, grid.names, width),
+            classification_lines(run, grid.names, width),
             failure_lines(run, grid, width, ink),
             said,
         ):
@@ -95,7 +101,13 @@ def show(
 
 
 def show_trial(
-    run: RunFile, ref: str, out: TextIO, *, width: int | None = None, color: bool = False
+    run: RunFile,
+    ref: str,
+    out: TextIO,
+    *,
+    width: int | None = None,
+    color: bool = False,
+    calls: bool = False,
 ) -> None:
     """Prints one cell whole: its prompt, its output, every outcome and every call.
 
@@ -105,6 +117,7 @@ def show_trial(
         out: Where to.
         width: Columns that there are; None for a file or a pipe.
         color: Whether escapes for colours may be used.
+        calls: With what each call asked and was answered.
 
     Raises:
         UsageError: There is no such cell.
@@ -114,7 +127,12 @@ def show_trial(
     grid, ink = Grid(run), Ink(color)
     width = max(NARROWEST, width or PLAIN_WIDTH)
     for i, trial in enumerate(find_cells(run, grid, ref)):
-        put(out, ("\n" if i else "") + "\n".join(cell_lines(run, grid, trial, width, ink)) + "\n")
+        put(
+            out,
+            ("\n" if i else "")
+            + "\n".join(cell_lines(run, grid, trial, width, ink, calls=calls))
+            + "\n",
+        )
 
 
 def problem_lines(problems: Sequence[Problem], most: int = HINTS) -> list[str]:
@@ -198,14 +216,16 @@ def estimate_lines(plan: Plan, estimates: Sequence[CallEstimate], path: str = ""
     return lines
 
 
-def cells_json(run: RunFile, ref: str) -> Iterator[str]:
+def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
     """The cells that a reference means, each a line of JSON in the keys of the document; see `show_trial`."""
-    from evenhand.report.cell import find_cells  # noqa: PLC0415 (only when one is asked for)
+    from evenhand.report.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
+    from evenhand.report.cell import find_cells  # noqa: PLC0415 (see above)
     from evenhand.report.document import json_text, trial_row  # noqa: PLC0415 (see above)
 
     labels = standing(run.labels())
     for trial in find_cells(run, Grid(run), ref):
-        yield json_text(trial_row(trial, run.meta.variants, labels.get(trial.index, ())))
+        row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
+        yield json_text({**row, "calls": call_rows(run, trial)} if calls else row)
 
 
 def listed_json(found: Iterable[Listed]) -> Iterator[str]:
@@ -276,7 +296,7 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     from evenhand.report.findings import usage_line, warnings  # noqa: PLC0415 (not for a heading)
 
     meta = run.meta
-    word = verdict(totals, meta.planned, meta.pass_rate)
+    word = verdict_of(run, totals)
     color = {"passed": "green", "failed": "red", "undecided": "yellow"}[word]
     parts = [passed_of(totals)]
     share = _share(run, totals, grid)
@@ -298,6 +318,10 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         parts.append("still running" if run.alive else "cut off")
     lines = _wrapped(" · ".join(parts), width, first=f"  {word} · ")
     lines[0] = lines[0].replace(word, ink(word, color), 1)
+    if meta.requirements and not run.by_outcome:
+        columns = grid.names if grid else column_names(meta.variants)
+        for text in requirement_lines(run, columns):
+            lines += _wrapped(text, width, first="  ")
     used = usage_line(run) if grid else ""
     lines += _wrapped(used, width) if used else []
     for text in warnings(run):

@@ -15,9 +15,11 @@ import msgspec
 
 from evenhand.core.encoding import encode
 from evenhand.core.label import Label, newest
-from evenhand.core.run import Totals, TrialResult, verdict
+from evenhand.core.run import Totals, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.report.call_rows import call_rows
+from evenhand.report.classification import classification_rows
 from evenhand.report.findings import low_confidence, warnings
 from evenhand.report.means import Mean
 from evenhand.report.rates import (
@@ -29,6 +31,8 @@ from evenhand.report.rates import (
     scores,
     share_row,
 )
+from evenhand.report.requirements import requirement_rows, verdict_of
+from evenhand.report.slices import slice_rows
 from evenhand.report.summaries import described, summary_rows
 from evenhand.report.triggers import Found, found_by_triggers
 from evenhand.store.runfile import RunFile
@@ -44,14 +48,17 @@ def document(run: RunFile) -> dict[str, Any]:
     return {**_head(run), "trials": [trial_row(trial, run.meta.variants) for trial in run.trials()]}
 
 
-def write_document(run: RunFile, out: TextIO) -> int:
-    """Writes the document; how many trials there were."""
+def write_document(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
+    """Writes the document; how many trials there were. `calls`: each trial with its model calls."""
     line = writer(out)
     head = json_text(_head(run))
     line(head[:-1] + ',"trials":[')
     count = 0
     for trial in run.trials():
-        line(("," if count else "") + "\n" + json_text(trial_row(trial, run.meta.variants)))
+        row = trial_row(trial, run.meta.variants)
+        if calls:
+            row["calls"] = call_rows(run, trial)
+        line(("," if count else "") + "\n" + json_text(row))
         count += 1
     line("\n]}\n")
     return count
@@ -157,7 +164,8 @@ def _head(run: RunFile) -> dict[str, Any]:
             "finished_at": meta.finished_at,
             "message": meta.message,
         },
-        "verdict": verdict(totals, meta.planned, meta.pass_rate),
+        "verdict": verdict_of(run, totals),
+        "requirements": requirement_rows(run),
         "totals": totals_row(totals),
         "configuration": {
             "evenhand": meta.version,
@@ -177,6 +185,8 @@ def _head(run: RunFile) -> dict[str, Any]:
             )
         ],
         **({"metrics": summary_rows(run)} if described(run) else {}),
+        "slices": slice_rows(run),
+        "classification": classification_rows(run),
         "triggers": [_found_row(run, found) for found in found_by_triggers(run)],
         "empty_answers": run.empty_answers()[0],
         "low_confidence": low_confidence(run)[0],

@@ -10,11 +10,13 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.label import standing
+from evenhand.report.call_rows import call_rows
 from evenhand.report.document import json_text, trial_row, write_document, writer
 from evenhand.report.junit import write_junit
 from evenhand.report.markdown import write_markdown
@@ -30,7 +32,12 @@ from evenhand.store.runfile import RunFile
 
 
 def export(
-    run: RunFile, to: Path, format_: str | None = None, *, page: Writer | None = None
+    run: RunFile,
+    to: Path,
+    format_: str | None = None,
+    *,
+    page: Writer | None = None,
+    calls: bool = False,
 ) -> int:
     """Writes a run's results; how many trials.
 
@@ -38,10 +45,11 @@ def export(
         run: The run, as far as it has come.
         to: The file; `-` for stdout.
         format_: One of `FORMATS`; by default as the file's ending says.
+        calls: With the model calls of each trial, in json and jsonl.
         page: Writes HTML: the viewer's, which is on a floor above.
 
     Raises:
-        UsageError: No format can be made out, or there is no file of this name to write.
+        UsageError: No format can be made out, it has no room for calls, or there is no file of this name to write.
         StoreError: The file cannot be written.
     """
     known = ", ".join(FORMATS)
@@ -62,6 +70,13 @@ def export(
     if write is None:
         what = f"the ending {to.suffix!r} says no format" if name else "it has no ending to go by"
         raise UsageError(f"--to {to}: {what}", hint=f"Add --format: {known}.")
+    if calls and name not in _WITH_CALLS:
+        raise UsageError(
+            f"--calls says nothing in the format {name}",
+            hint="Add --format json or --format jsonl, which have them.",
+        )
+    if calls:
+        write = _WITH_CALLS[name]
     if str(to) == "-":
         return write(run, sys.stdout)
     target = to.resolve()  # what a link points to is replaced, not the link
@@ -73,11 +88,13 @@ def export(
         return write(run, out)
 
 
-def _jsonl(run: RunFile, out: TextIO) -> int:
+def _jsonl(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
     line, labels = writer(out), standing(run.labels())
     count = 0
     for trial in run.trials():
         row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
+        if calls:
+            row["calls"] = call_rows(run, trial)
         line(json_text(row) + "\n")
         count += 1
     return count
@@ -96,6 +113,10 @@ _WRITERS: dict[str, Writer] = {
     "promptfoo-xml": write_promptfoo_xml,
     "junit": write_junit,
     "markdown": write_markdown,
+}
+_WITH_CALLS: dict[str, Writer] = {
+    "json": partial(write_document, calls=True),
+    "jsonl": partial(_jsonl, calls=True),
 }
 HTML = "html"
 FORMATS = (*_WRITERS, HTML)

@@ -124,7 +124,16 @@ def _told(state: str, where: str, why: str, width: int, ink: Ink) -> list[str]:
     head = f"  {ink.mark(state)} "
     if columns(where) + columns(why) + 7 <= width:
         return [f"{head}{where}   {why}"]
-    return [head + clip(where, width - 4), *_indented(why, width, most=2)]
+    return [head + _place(where, width - 4), *_indented(why, width, most=2)]
+
+
+def _place(where: str, width: int) -> str:
+    """A cell in so much room: of a long name the column is cut, and not the case."""
+    column, dot, case = where.rpartition(" · ")
+    room = width - columns(case) - 3
+    if not dot or columns(where) <= width or room < SHOWN:
+        return clip(where, width)
+    return f"{clip(column, room)} · {case}"
 
 
 def _indented(text: str, width: int, *, most: int) -> list[str]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from evenhand.core.run import TrialResult
-from evenhand.core.variant import Variant
+from evenhand.report.column_names import column_names
 from evenhand.report.words import clip, safe
 from evenhand.stats.tallies import Tally, counted
 from evenhand.store.counted import TrialOutcome
 from evenhand.store.runfile import RunFile
 
-NAME = 44
-PROMPT = 28
 KEPT = 10
 KEPT_ERRORS = 200
 _NONE = Tally()
@@ -109,46 +105,3 @@ class Grid:
 def row_case(case: str) -> str:
     """A case's id as a run file's rows have it."""
     return case if case.isascii() else case.encode("ascii", "backslashreplace").decode()
-
-
-def column_names(variants: Sequence[Variant]) -> list[str]:
-    """The shortest name of each column that tells it from the others."""
-    prompts = _without_common([safe(v.prompt) for v in variants])
-    models = [safe(v.model) for v in variants]
-    if len(set(models)) == 1:
-        return _distinct(prompts, NAME)
-    if len(set(prompts)) == 1:
-        return _distinct(models, NAME)
-    models = _without_common(models)  # with a vendor's name before each, the models would be cut
-    labels, names = _short(prompts, PROMPT), _short(models, NAME - PROMPT)
-    return _distinct(
-        [
-            f"{labels[p]} · {names[m]}" if m else labels[p]
-            for p, m in zip(prompts, models, strict=True)
-        ],
-        99,
-    )
-
-
-def _short(names: Sequence[str], width: int) -> dict[str, str]:
-    """Each different name cut to a width, different still."""
-    different = list(dict.fromkeys(names))
-    return dict(zip(different, _distinct(different, width), strict=True))
-
-
-def _distinct(names: Sequence[str], width: int) -> list[str]:
-    """The names cut to a width; numbered where that leaves two alike."""
-    cut = [clip(name, width) for name in names]
-    if len(set(cut)) == len(cut):
-        return cut
-    return [f"{clip(name, width - 4)} #{i}" for i, name in enumerate(names, 1)]
-
-
-def _without_common(names: Sequence[str]) -> list[str]:
-    """`prompts.py:a` and `prompts.py:b` as `a` and `b`."""
-    starts = {name.rpartition(":")[0] for name in names}
-    if len(set(names)) > 1 and len(starts) == 1 and starts != {""}:
-        short = {name: name.rpartition(":")[2].strip() for name in names}
-        if all(short.values()) and len(set(short.values())) == len(short):
-            return [short[name] for name in names]
-    return list(names)

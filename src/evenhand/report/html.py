@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from evenhand.core.run import verdict
 from evenhand.report.failures import failure_lines
 from evenhand.report.findings import findings, usage_line, warnings
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.rates import HEADS, rate_cells
+from evenhand.report.requirements import requirement_lines, verdict_of
 from evenhand.report.words import count, money, passed_of, safe, short_id, tokens
 from evenhand.store.runfile import RunFile
 
@@ -28,7 +28,7 @@ def html(run: RunFile) -> str:
 
 def _parts(run: RunFile) -> Iterator[str]:
     meta, totals = run.meta, run.totals()
-    word = verdict(totals, meta.planned, meta.pass_rate)
+    word = verdict_of(run, totals)
     facts = [passed_of(totals)]
     if totals.errors:
         facts.append(count(totals.errors, "error"))
@@ -48,7 +48,8 @@ def _parts(run: RunFile) -> Iterator[str]:
         grid = Grid(run)
         yield from _table(run, grid)
         used = usage_line(run)
-        lines = failure_lines(run, grid, WIDTH, Ink(False)) + findings(run, grid)
+        lines = [] if run.by_outcome else requirement_lines(run, grid.names)
+        lines += failure_lines(run, grid, WIDTH, Ink(False)) + findings(run, grid)
         lines += [used] if used else []
         yield from _block(lines + [f"! {text}" for text in warnings(run)])
     yield "</div>"

@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from evenhand.core.run import TrialResult, verdict
+from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
+from evenhand.report.column_names import column_names
 from evenhand.report.document import writer
-from evenhand.report.grid import column_names
+from evenhand.report.requirements import verdict_of
 from evenhand.report.words import count, number, safe
 from evenhand.store.runfile import RunFile
 
@@ -45,7 +46,7 @@ def write_junit(run: RunFile, out: TextIO) -> int:
     line(f'  <testsuite name={title}{said} timestamp="{started}">\n    <properties>\n')
     properties = {
         "run": meta.id,
-        "verdict": verdict(totals, meta.planned, meta.pass_rate),
+        "verdict": verdict_of(run, totals),
         "evenhand": meta.version,
     }
     for name, value in properties.items():

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from evenhand.core.label import standing
-from evenhand.core.run import Totals, verdict
+from evenhand.core.run import Totals
 from evenhand.report.failures import failure_lines
 from evenhand.report.findings import findings, usage_line, warnings
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.rates import HEADS, rate_cells
+from evenhand.report.requirements import requirement_lines, verdict_of
 from evenhand.report.verbose import Verbose
 from evenhand.report.words import count, money, passed_of, put, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
@@ -29,7 +30,7 @@ _MARKS = {"passed": "✓", "failed": "✗", "undecided": "?"}
 def write_markdown(run: RunFile, out: TextIO) -> int:
     """Writes the run; how many trials there were."""
     meta, totals = run.meta, run.totals()
-    word = verdict(totals, meta.planned, meta.pass_rate)
+    word = verdict_of(run, totals)
     facts = [f"**{word}**", passed_of(totals)]
     if totals.errors:
         facts.append(count(totals.errors, "error"))
@@ -50,7 +51,8 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
         lines += ["", *_table(run, grid)]
         failed = [line.removeprefix("  ") for line in failure_lines(run, grid, WIDTH, Ink(False))]
         used = usage_line(run)
-        for block in (failed, findings(run, grid), [used] if used else [], warnings(run)):
+        required = [] if run.by_outcome else requirement_lines(run, grid.names)
+        for block in (required, failed, findings(run, grid), [used] if used else [], warnings(run)):
             if block:
                 lines += ["", *_block(block)]
         lines += _in_full(run, totals)

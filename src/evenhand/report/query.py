@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from evenhand.core.variant import Variant
-from evenhand.report.grid import column_names
+from evenhand.report.column_names import column_names
 from evenhand.report.nearest import nearest
 from evenhand.report.pattern import Pattern, PatternError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.run import VerdictWord, verdict
+from evenhand.core.run import VerdictWord
 from evenhand.report.words import passed_of, short_id
 from evenhand.store.runfile import RunFile
 
@@ -23,7 +23,9 @@ class Run(RunFile):
     @property
     def verdict(self) -> VerdictWord:
         """What its trials come to: passed, failed, or undecided where errors leave it open."""
-        return verdict(self.totals(), self.meta.planned, self.meta.pass_rate)
+        from evenhand.report.requirements import verdict_of  # noqa: PLC0415 (when it is asked for)
+
+        return verdict_of(self)
 
     def column(self, name: str) -> Column:
         """One of its columns, to be compared: `compare(run.column("plain"), run.column("strict"))`.

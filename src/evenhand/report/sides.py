@@ -15,7 +15,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale
 from evenhand.core.variant import Variant
-from evenhand.report.grid import column_names
+from evenhand.report.column_names import column_names
 from evenhand.report.summaries import described
 from evenhand.report.words import clip, safe, short_id
 from evenhand.stats.tallies import Range

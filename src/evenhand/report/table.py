@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from evenhand.report.column_names import column_head, fitted, full_names, legend
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.means import mean_cell, mean_of
@@ -15,6 +17,9 @@ from evenhand.store.runfile import RunFile
 WORDY = 20
 READ = 5_000
 MOST_MARKS = 60
+MOST_LEGEND = 20
+NUMBERS = 64
+"""Columns of a terminal that the rates and the first few numbers take."""
 _GAP = "   "
 
 
@@ -31,11 +36,9 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     """The table's lines; what does not fit the width is left out, least important first."""
     meta = run.meta
     totals = grid.totals
-    one_model = len({v.model for v in meta.variants}) == 1
-    names = grid.names
-    noun = "eval" if any(v.eval for v in meta.variants) else "prompt"
+    names = _names(run, grid, width)
     table = [
-        _Column(noun if one_model else f"{noun} · model", names, left=True),
+        _Column(column_head(meta.variants), names, left=True),
         _Column(" passed", _rates(rates(run)), left=True),
     ]
     extra = [
@@ -50,7 +53,7 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     room = width - 2 - _width(table[0]) - len(_GAP) - _width(table[1])
     if room < 0:
         most = max(12, _width(table[0]) + room)
-        table[0] = _Column(table[0].head, [clip(name, most) for name in names], left=True)
+        table[0] = _Column(clip(table[0].head, most), fitted(names, most), left=True)
         room = 0
     fitting: list[_Column] = []
     for column in sorted(extra, key=lambda c: keep.index(c.head)):
@@ -64,7 +67,18 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         _line(table, lambda c, i=i: c.texts[i], strip.texts[i] if strip else "")
         for i in range(len(names))
     ]
-    return lines
+    told = legend(table[0].texts, meta.variants)[:MOST_LEGEND]
+    return [*lines, *(ink(f"  {line}", "dim") for text in told for line in _folded(text, width))]
+
+
+def _folded(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width - 2, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _names(run: RunFile, grid: Grid, width: int) -> list[str]:
+    """The columns' names, in full where the table has room for them beside its numbers."""
+    whole = full_names(run.meta.variants)
+    return whole if max(map(columns, whole)) + NUMBERS <= width else grid.names
 
 
 def _rates(found: Sequence[Rate]) -> list[str]:

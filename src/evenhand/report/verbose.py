@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from evenhand.core.label import Label
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-from evenhand.report.grid import column_names
+from evenhand.report.column_names import column_names
 from evenhand.report.ink import Ink
 from evenhand.report.outcome import label_lines, outcome_lines, wrapped
 from evenhand.report.words import clip, columns, number, safe, seconds

@@ -14,7 +14,8 @@ from evenhand.core.label import Label, standing
 from evenhand.core.run import TrialResult
 from evenhand.core.score import State
 from evenhand.core.variant import Variant
-from evenhand.report.grid import Grid, column_names
+from evenhand.report.column_names import column_names
+from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.query import (
     Measure,

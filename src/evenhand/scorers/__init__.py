@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from evenhand.scorers.judge_schema import Graded as Graded
     from evenhand.scorers.judge_schema import Judgement as Judgement
     from evenhand.scorers.jury import Jury as Jury
+    from evenhand.scorers.label import Label as Label
     from evenhand.scorers.limits import Cost as Cost
     from evenhand.scorers.limits import Latency as Latency
     from evenhand.scorers.passes import Passes as Passes
@@ -88,6 +89,7 @@ _HOMES = {
     "IsJson": "structured",
     "Judgement": "judge_schema",
     "Jury": "jury",
+    "Label": "label",
     "Latency": "limits",
     "METEOR": "wording",
     "Matches": "text",

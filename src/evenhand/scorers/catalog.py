@@ -49,6 +49,7 @@ _PYTHON = (
     Entry("ContainsAny", _CHECK, "the output has one of these texts in it", _LIST),
     Entry("ContainsAll", _CHECK, "the output has each of these texts in it", _LIST),
     Entry("StartsWith", _CHECK, "the output begins with this text", "text"),
+    Entry("Label", _CHECK, "the output is this one of some labels", "text"),
     Entry("Matches", _CHECK, "a JavaScript regular expression matches in the output", "pattern"),
     Entry("IsJson", _CHECK, "the output is JSON, and fits the schema", "JSON Schema, optional"),
     Entry("ContainsJson", _CHECK, "a JSON object in it fits the schema", "JSON Schema, optional"),

@@ -39,7 +39,7 @@ from typing import (
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message
-from evenhand.core.score import Outcome, Score
+from evenhand.core.score import Outcome, Scale, Score
 from evenhand.scorers.judge_prompt import conversation, fenced, judge_prompt, mark_of
 from evenhand.scorers.judge_reply import the_object
 from evenhand.scorers.judge_schema import Graded, comes_to_one, grades_of, read_judgement, schema_of
@@ -79,6 +79,7 @@ class CustomJudge(Generic[S]):
     schema: ClassVar[type]
     measures: ClassVar[bool] = False
     counted: ClassVar[bool] = False  # on scales of their own
+    score_scale: ClassVar[Scale | None] = None
 
     judge: Judge | None = field(default=None, repr=False)
     unsure_below: float = UNSURE
@@ -99,7 +100,10 @@ class CustomJudge(Generic[S]):
             raise _unclear(cls)
         if cls.overall is CustomJudge.overall:
             cls.measures = bool(grades_of(cls.schema))
+            scales = set(grades_of(cls.schema).values())
+            cls.score_scale = scales.pop() if len(scales) == 1 else None
         else:
+            cls.score_scale = None
             cls.measures = cls.overall.__annotations__.get("return") in _NUMBERS
         dataclass(kw_only=True, eq=False)(cls)
 
@@ -165,9 +169,7 @@ class CustomJudge(Generic[S]):
         graded = [(name, g) for name, g in _fields(judgement) if isinstance(g, Graded)]
         named = {name: float(g.score) for name, g in graded}
         passed = overall if isinstance(overall, bool) else None
-        own = type(self).overall is CustomJudge.overall
-        scales = set(grades_of(self.schema).values()) if own and passed is None else set()
-        scale = scales.pop() if len(scales) == 1 else None
+        scale = self.score_scale if passed is None else None
         reason = _reason(judgement, graded)
         return Score(float(overall), passed, reason, metadata, named, scale=scale)
 

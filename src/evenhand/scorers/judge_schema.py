@@ -14,6 +14,14 @@ from typing import Annotated, Any, Literal, Union, cast, dataclass_transform, ge
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.scorers.structured import misfit
 
+MYPY = False
+"""mypy alone takes this for true."""
+
+if MYPY:
+    # mypy takes numbers in brackets for types that are wrong, whatever stands before them, unless it knows nothing of
+    # that. So to mypy a field `Graded[1, 5]` is Any; pyright sees the class.
+    from evenhand_unknown import Graded  # pyright: ignore[reportMissingImports, reportUnknownVariableType, reportAssignmentType]
+
 _PLAIN: Mapping[object, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import Scale, Score
 from evenhand.scorers.given import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, number, reasoning_of, the_object
@@ -95,8 +95,13 @@ class Rating(AsksJudge):
             "scale": list(rubric.scale),
             **kept(reply, model, version, confidence, self.unsure_below, text),
         }
-        low, high = map(float, rubric.scale)
-        return Score(found, None, reasoning, metadata, scale=(low, high))
+        return Score(found, None, reasoning, metadata, scale=self.score_scale)
+
+    @property
+    def score_scale(self) -> Scale:
+        """The lowest and the highest score of the rubric."""
+        low, high = self._rubric.scale
+        return float(low), float(high)
 
     @property
     def _rubric(self) -> Rubric:

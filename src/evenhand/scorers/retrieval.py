@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import SHARES, Scale, Score
 from evenhand.metrics.ranking import Kind, RankMetric, Relevant, Retrieved
 
 _MOST = 1000.0
@@ -35,6 +35,7 @@ class Ranked:
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
 
     metric: RankMetric
     relevant: Relevant = field(repr=False)

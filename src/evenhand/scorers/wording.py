@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import SHARES, Scale, Score
 from evenhand.metrics import text as measures_of_text
 from evenhand.metrics.meteor import meteor
 from evenhand.metrics.overlap import edit_distance
@@ -64,6 +64,7 @@ class Wording:
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
 
     name: str
     references: Sequence[str] | str = field(repr=False)
@@ -160,6 +161,7 @@ class EditDistance(Wording):
     """edit_distance: the fewest characters to insert, delete or replace to get a reference. 0 is best: at_most."""
 
     __slots__ = ()
+    score_scale: ClassVar[Scale | None] = None
 
     def __init__(self, references: Sequence[str] | str) -> None:
         super().__init__("edit_distance", references)

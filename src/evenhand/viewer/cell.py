@@ -7,9 +7,9 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any, cast
 
-from evenhand.core.encoding import decode
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.core.score import Outcome
+from evenhand.report.call_rows import as_json
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.columns import text_of
 from evenhand.viewer.shapes import Call, Preview
@@ -131,7 +131,7 @@ def _call(record: CallRecord, most: int | None) -> Call:
         role=start.role,
         provider=start.provider,
         model=end.model if end else "",
-        request=_first(start.identity, most) if clipped else _request(start.identity),
+        request=_first(start.identity, most) if clipped else as_json(start.identity),
         response=_first(answer, most) if clipped else answer.decode("utf-8", "replace"),
         origin=end.origin if end else None,
         latency_s=end.latency_s if end else None,
@@ -148,11 +148,3 @@ def _call(record: CallRecord, most: int | None) -> Call:
 
 def _first(data: bytes, most: int | None) -> str:
     return data[: most and most // 2].decode("utf-8", "replace")
-
-
-def _request(identity: bytes) -> object:
-    """A request as the journal has it, which is without secrets; text where it is no JSON."""
-    try:
-        return decode(identity)
-    except ValueError:
-        return identity.decode("utf-8", "replace")

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import cast
 
 from evenhand.core.errors import EvenhandError, UsageError
-from evenhand.core.run import RunMeta, Totals, verdict
+from evenhand.core.run import RunMeta, Totals
+from evenhand.report.requirements import verdict_of
 from evenhand.stats.tallies import Share, rate_of
 from evenhand.store.catalogue import homes, matching, paths
 from evenhand.store.locks import held, lock_of
@@ -178,7 +179,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         cases=meta.case_count,
         variants=len(meta.variants),
         repeats=meta.repeats,
-        verdict=verdict(totals, meta.planned, meta.pass_rate),
+        verdict=verdict_of(run, totals),
         totals=totals,
         rate=over_all(run) if totals.trials <= FEW else None,
         fingerprint=meta.fingerprint,

@@ -45,6 +45,16 @@ def test_an_eval_is_read(shelf):
     assert found.triggering.queries == [("say hello", True), ("write a poem", False)]
 
 
+def test_a_pass_rate_of_0_is_0(shelf):
+    """From 0 to 1, both included; 1 where nothing is said."""
+    cases = "cases: [{name: one, inputs: {who: Ada}, assert: [{contains: x}]}]"
+    for said, rate in (("{pass_rate: 0}", 0), ("{pass_rate: 0.4}", 0.4), ("{}", 1)):
+        shelf.add("greet", eval=f"defaults: {said}\n{cases}\n")
+        found = read_eval(shelf.read(), Findings())
+        assert found is not None
+        assert found.pass_rate == rate
+
+
 def test_all_that_is_wrong_with_an_eval_is_told_at_once(shelf):
     """Doubled names, missing inputs, missing assertions, unknown operators and wrong kinds, with their lines."""
     said = told(

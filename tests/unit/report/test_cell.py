@@ -200,5 +200,6 @@ def test_columns_have_the_shortest_names_that_tell_them_apart() -> None:
     assert names(("p.py:a", "m")) == ["p.py:a"]
     assert names(("p", "m"), ("p", "m")) == ["p #1", "p #2"]
     assert names(("x:", "m"), ("x:b", "m")) == ["x:", "x:b"]
-    assert names(("a" * 60 + "1", "m"), ("a" * 60 + "2", "m"))[1].endswith("… #2")
+    assert names(("a" * 90 + "1", "m"), ("a" * 90 + "2", "m"))[1].endswith("aa2")
+    assert names(("a" * 90 + "1" + "b" * 90, "m"), ("a" * 90 + "2" + "b" * 90, "n"))[1] != "…"
     assert names() == []

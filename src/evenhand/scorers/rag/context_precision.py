@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import SHARES, Scale, Score
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.bearing import bearing_of, retrieved
@@ -49,6 +49,7 @@ class ContextPrecision(AsksJudge):
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
     of_contexts: ClassVar[bool] = True
     metric: ClassVar[str] = "context_precision"
 
@@ -125,6 +126,7 @@ class ContextUtilization(AsksJudge):
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
     metric: ClassVar[str] = "context_utilization"
 
     contexts: Contexts = field(default=None, hash=False)

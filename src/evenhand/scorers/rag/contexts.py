@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import SHARES, Scale, Score
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.bearing import bearing_of, retrieved
@@ -39,6 +39,7 @@ class ContextRecall(AsksJudge):
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
     of_contexts: ClassVar[bool] = True
     metric: ClassVar[str] = "context_recall"
 
@@ -97,6 +98,7 @@ class ContextRelevance(AsksJudge):
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
     of_contexts: ClassVar[bool] = True
     metric: ClassVar[str] = "context_relevance"
 

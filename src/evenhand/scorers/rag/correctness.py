@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import SHARES, Scale, Score
 from evenhand.scorers.given import need_number
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.agreement import Agreement, agreement, f_score
@@ -48,6 +48,7 @@ class Correctness(AsksJudge):
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
     metric: ClassVar[str] = "correctness"
 
     reference: str | None = None

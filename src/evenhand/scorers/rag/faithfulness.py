@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import SHARES, Scale, Score
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Statements, Support
@@ -28,6 +28,7 @@ class _OfClaims(AsksJudge):
     """What both are counted from: how the contexts stand to the answer's claims."""
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
     metric: ClassVar[str]
 
     contexts: Contexts = field(default=None, hash=False)

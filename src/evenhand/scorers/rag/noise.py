@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import SHARES, Scale, Score
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.agreement import agreement
 from evenhand.scorers.rag.analysis import Analysis
@@ -48,6 +48,7 @@ class NoiseSensitivity(AsksJudge):
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
     lower_is_better: ClassVar[bool] = True
     metric: ClassVar[str] = "noise_sensitivity"
 

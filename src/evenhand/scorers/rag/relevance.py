@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import SHARES, Scale, Score
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import SUB_QUESTIONS, sub_questions_in
@@ -43,6 +43,7 @@ class AnswerRelevance(AsksJudge):
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
     metric: ClassVar[str] = "answer_relevance"
 
     question: str | None = None
@@ -107,6 +108,7 @@ class Completeness(AsksJudge):
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
     metric: ClassVar[str] = "completeness"
 
     question: str | None = None

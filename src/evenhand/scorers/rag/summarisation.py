@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import SHARES, Scale, Score
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.counted import asked_by, nothing, proportion, these
@@ -42,6 +42,7 @@ class Summarisation(AsksJudge):
     """
 
     measures: ClassVar[bool] = True
+    score_scale: ClassVar[Scale | None] = SHARES
     may_ask_nobody: ClassVar[bool] = True
     metric: ClassVar[str] = "summarisation"
 

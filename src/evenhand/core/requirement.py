@@ -1,0 +1,62 @@
+"""What a run has to reach as a whole: a share of trials that pass, or a mean of what is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenhand.core.ranges import NUMBER
+
+PASSED = ""
+"""The metric of a requirement that asks for a share of trials that pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a number has to reach, or to stay under; both ends are included.
+
+    Attributes:
+        at_least: The least that will do; None for no such bound.
+        at_most: The most that will do; None for no such bound.
+    """
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def __str__(self) -> str:
+        ends = (("at least", self.at_least), ("at most", self.at_most))
+        return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
+
+
+def at_least(number: float) -> Bound:
+    """A mean over the run must reach this number: what `EvalSet` takes as `require={"accuracy": …}`.
+
+    Raises:
+        UsageError: It is not a finite number.
+    """
+    NUMBER.check("at_least", number)
+    return Bound(at_least=number)
+
+
+def at_most(number: float) -> Bound:
+    """A mean over the run must not pass this number: what `EvalSet` takes as `require={"latency": …}`.
+
+    Raises:
+        UsageError: It is not a finite number.
+    """
+    NUMBER.check("at_most", number)
+    return Bound(at_most=number)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A bound that holds for some columns of a run, each of which has to keep it.
+
+    Attributes:
+        metric: What is measured, by the name of a metric or an expectation; PASSED for the share of trials that pass.
+        bound: What its mean over the cases of a column has to be.
+        variants: The columns, by index.
+    """
+
+    metric: str
+    bound: Bound
+    variants: tuple[int, ...]

@@ -1,0 +1,183 @@
+"""How well each label is found: what was taken for what, with precision and recall of each and their intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.report.decisions import Decisions
+from evenhand.report.words import clip, columns, count, interval, padded, percents, safe
+from evenhand.scorers.label import ANSWERED, EXPECTED, plain
+from evenhand.stats.tallies import Share
+from evenhand.store.measured import MeasuredTrial, measured_trials
+from evenhand.store.runfile import RunFile
+
+OTHER = "other"
+"""An answer that is no label which is ever right."""
+MOST_TRIALS = 200_000
+MOST_LABELS = 30
+"""So many are shown for each column, those with the most cases first."""
+NAME = 20
+COUNTED = 8
+"""With more labels than this, the counts are told in words."""
+
+
+@dataclass(slots=True)
+class Classified:
+    """What one column made of the labels.
+
+    Attributes:
+        variant: The column's index.
+        matrix: How many trials that should have been answered with the first label were answered with the second.
+        precision: Of the answers with a label, how many were right.
+        recall: Of the cases with a label, how many were answered so.
+        errors: Trials in error, which may have been answered with any label.
+    """
+
+    variant: int
+    matrix: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    precision: dict[str, Decisions] = field(default_factory=dict[str, Decisions])
+    recall: dict[str, Decisions] = field(default_factory=dict[str, Decisions])
+    errors: int = 0
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels that are ever right, those of the most trials first."""
+        sizes = Counter[str]()
+        for (expected, _), number in self.matrix.items():
+            sizes[expected] += number
+        return sorted(self.recall, key=lambda label: (-sizes[label], label))
+
+
+def classified(run: RunFile) -> list[Classified]:
+    """The columns that answer with labels; none for a run that has no `Label`, or is too large to look through."""
+    if run.by_outcome or not any(v.eval for v in run.meta.variants):
+        return []
+    if run.settled() > MOST_TRIALS:
+        return []
+    pairs: dict[int, list[tuple[str, str, str]]] = {}
+    errors: dict[int, list[tuple[str, str]]] = {}
+    for trial in measured_trials(run):
+        found = list(_pairs(trial))
+        for expected, answered in found:
+            pairs.setdefault(trial.variant, []).append((trial.case, expected, answered))
+        if not found and trial.outcome == "error":
+            wanted = plain(trial.expected) if isinstance(trial.expected, str) else ""
+            errors.setdefault(trial.variant, []).append((trial.case, wanted))
+    return [_of(variant, pairs[variant], errors.get(variant, ())) for variant in sorted(pairs)]
+
+
+def _pairs(trial: MeasuredTrial) -> Iterator[tuple[str, str]]:
+    for outcome in trial.outcomes:
+        expected, answered = outcome.metadata.get(EXPECTED), outcome.metadata.get(ANSWERED)
+        if isinstance(expected, str) and isinstance(answered, str):
+            yield expected, answered
+
+
+def _of(
+    variant: int, pairs: Sequence[tuple[str, str, str]], errors: Sequence[tuple[str, str]]
+) -> Classified:
+    found = Classified(variant, errors=len(errors))
+    right = {expected for _, expected, _ in pairs} | {wanted for _, wanted in errors if wanted}
+    for label in right:
+        found.precision[label], found.recall[label] = Decisions(), Decisions()
+    for case, expected, said in pairs:
+        answered = said if said in right else OTHER
+        found.matrix[expected, answered] += 1
+        found.recall[expected].add(case, answered == expected)
+        if answered in right:
+            found.precision[answered].add(case, answered == expected)
+    for case, wanted in errors:  # it may have been answered with any label
+        for label in right:
+            own = label == wanted or not wanted
+            if own:
+                found.recall[label].add_error(case, worst="fail", best="pass" if wanted else "none")
+            found.precision[label].add_error(
+                case, worst="none" if label == wanted else "fail", best="pass" if own else "none"
+            )
+    return found
+
+
+def classification_rows(run: RunFile) -> list[dict[str, Any]]:
+    """The same for programs."""
+    variants = run.meta.variants
+    return [
+        {
+            "variant": {
+                "prompt": variants[one.variant].prompt,
+                "model": variants[one.variant].model,
+            },
+            "errors": one.errors,
+            "labels": [
+                {
+                    "label": label,
+                    "precision": one.precision[label].document(),
+                    "recall": one.recall[label].document(),
+                }
+                for label in one.labels
+            ],
+            "matrix": [
+                {"expected": expected, "answered": answered, "trials": number}
+                for (expected, answered), number in sorted(one.matrix.items())
+            ],
+        }
+        for one in classified(run)
+    ]
+
+
+def classification_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
+    """A table for each column that answers with labels: what was taken for what, recall and precision."""
+    lines: list[str] = []
+    for one in classified(run):
+        name = f"{names[one.variant]}: " if len(names) > 1 else ""
+        head = f"{name}labels expected (down) and answered (across)"
+        if one.errors:
+            head += f"; {count(one.errors, 'trial')} in error may have been answered with any"
+        lines += [*([""] if lines else []), clip(f"  {head}", width), *_table(one, width)]
+    return lines
+
+
+def _table(one: Classified, width: int) -> list[str]:
+    labels = one.labels
+    shown = labels[:MOST_LABELS]
+    across = [*labels, OTHER] if any(a == OTHER for _, a in one.matrix) else labels
+    rows = [
+        [
+            clip(safe(label), NAME),
+            _share(one.recall[label].share),
+            _share(one.precision[label].share),
+        ]
+        for label in shown
+    ]
+    counts = [[f"{one.matrix[label, other]:,}" for other in across] for label in shown]
+    heads = [clip(safe(other), 10) for other in across]
+    cells = [[row[0], *numbers, *row[1:]] for row, numbers in zip(rows, counts, strict=True)]
+    table = [["", *heads, "recall", "precision"], *cells]
+    wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
+    if len(across) > COUNTED or sum(wide) + 3 * len(wide) > width:
+        mistakes = [_mistakes(one, label) for label in shown]
+        table = [["", "recall", "precision", "answered instead"]]
+        table += [[*row, told] for row, told in zip(rows, mistakes, strict=True)]
+        wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
+    lines = [
+        clip("  " + "   ".join(padded(cell, wide[i]) for i, cell in enumerate(row)).rstrip(), width)
+        for row in table
+    ]
+    if len(labels) > len(shown):
+        lines.append(f"  … and {count(len(labels) - len(shown), 'label')} more, in --json")
+    return lines
+
+
+def _mistakes(one: Classified, label: str) -> str:
+    found = [(n, a) for (e, a), n in one.matrix.items() if e == label and a != label]
+    return ", ".join(
+        f"{clip(safe(a), NAME)} {n:,}" for n, a in sorted(found, key=lambda x: (-x[0], x[1]))
+    )
+
+
+def _share(share: Share | None) -> str:
+    if share is None:
+        return "–"
+    return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"

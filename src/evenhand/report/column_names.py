@@ -1,0 +1,157 @@
+"""What the columns of a run are called: by what differs between them, in as much room as there is.
+
+A column is one eval or prompt, with one value of each axis and one model. What all columns share says nothing and is
+left out. The names are the same on every terminal, as people type them (`evenhand show RUN plain:3`); a table that has
+less room cuts them, numbers what would look alike, and says below what each stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evenhand.core.variant import Variant
+from evenhand.report.words import clip, columns, safe
+
+LONGEST = 72
+"""Columns of a terminal that a name takes at most."""
+PART = 28
+"""So much of it each part has at least, where the whole is too long."""
+FULL = 300
+LEGEND = 300
+
+
+def column_names(variants: Sequence[Variant]) -> list[str]:
+    """The shortest name of each column that tells it from the others."""
+    return _distinct(_joined(_cut(_whole(variants)), len(variants)), LONGEST)
+
+
+def full_names(variants: Sequence[Variant]) -> list[str]:
+    """The same in full, however long: for a table that has the room."""
+    return _distinct(_joined(_whole(variants), len(variants)), FULL)
+
+
+def _whole(variants: Sequence[Variant]) -> dict[str, list[str]]:
+    """The parts that differ, each for all columns, without what they begin with in common."""
+    rows = _differing(variants)
+    return {part: _without_common([row[part] for row in rows]) for part in (rows or [{}])[0]}
+
+
+def _cut(parts: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The parts as names have them: in full where that is short enough, or else each cut."""
+    for shortened in (parts, {part: _ends(texts) for part, texts in parts.items()}):
+        names = _joined(shortened, len(next(iter(shortened.values()), [])))
+        if all(columns(name) <= LONGEST for name in names) and len(set(names)) == len(names):
+            return shortened
+    room = max(PART, (LONGEST - 3 * len(parts)) // max(1, len(parts)))
+    return {part: _shortened(_ends(texts), room) for part, texts in parts.items()}
+
+
+def column_head(variants: Sequence[Variant]) -> str:
+    """What the names name: `prompt · model`."""
+    rows = _differing(variants)
+    return " · ".join(rows[0]) if rows else "prompt"
+
+
+def fitted(names: Sequence[str], width: int) -> list[str]:
+    """The names cut to a width: each still told from the others, if need be by its number."""
+    return _distinct(names, width)
+
+
+def legend(shown: Sequence[str], variants: Sequence[Variant]) -> list[str]:
+    """What parts of names stand for that are not there in full; empty where all are."""
+    if not any("…" in name for name in shown):
+        return []
+    rows, whole = _differing(variants), _whole(variants)
+    cut = _cut(whole)
+    lines: dict[str, None] = {}
+    for i, (name, row) in enumerate(zip(shown, rows, strict=True)):
+        if not name.startswith(
+            _joined(cut, len(rows))[i]
+        ):  # the table had less room, and cut the whole
+            lines[f"{name} = {clip(' · '.join(filter(None, row.values())), LEGEND)}"] = None
+            continue
+        for part, texts in cut.items():
+            if texts[i] != whole[part][i]:
+                lines[f"{texts[i]} = {clip(row[part], LEGEND)}"] = None
+    return list(lines)
+
+
+def _differing(variants: Sequence[Variant]) -> list[dict[str, str]]:
+    """The parts of each column's name that are not the same in all of them, by what they are."""
+    rows = _unlike([_parts(variant) for variant in variants])
+    prompts = {(variant.prompt, variant.model) for variant in variants}
+    if rows and len({tuple(row.values()) for row in rows}) >= len(prompts):
+        return rows
+    # The prompt says more than eval and axes do, or nothing differs at all.
+    noun = "eval" if any(variant.eval for variant in variants) else "prompt"
+    whole = [{noun: safe(v.prompt), "model": safe(v.model)} for v in variants]
+    return _unlike(whole) or [{noun: row[noun]} for row in whole]
+
+
+def _unlike(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """The rows without the parts that are the same in all of them; none where all parts are."""
+    every = dict.fromkeys(part for row in rows for part in row)
+    left = [part for part in every if len({row.get(part, "") for row in rows}) > 1]
+    return [{part: row.get(part, "") for part in left} for row in rows] if left else []
+
+
+def _parts(variant: Variant) -> dict[str, str]:
+    if not variant.eval:
+        return {"prompt": safe(variant.prompt), "model": safe(variant.model)}
+    axes: Mapping[str, object] = variant.axes
+    others = {safe(name): safe(str(value)) for name, value in axes.items() if name != "model"}
+    return {"eval": safe(variant.eval), **others, "model": safe(variant.model)}
+
+
+def _joined(parts: Mapping[str, Sequence[str]], number: int) -> list[str]:
+    return [" · ".join(texts[i] for texts in parts.values() if texts[i]) for i in range(number)]
+
+
+def _shortened(texts: Sequence[str], room: int) -> list[str]:
+    """Texts cut to a width, by what they have in common first: `…_v1` and `…_v2`, then at their ends."""
+    different = list(dict.fromkeys(filter(None, texts)))
+    if all(columns(text) <= room for text in different):
+        return list(texts)
+    start = _alike(different)
+    spared = max(
+        0, start - room // 3
+    )  # some of it stays: a name that begins anywhere is hard to read
+    short = {text: clip(text, room) for text in different}
+    if len(set(short.values())) < len(different):
+        short = {text: clip(f"…{text[spared:]}", room) for text in different}
+    return [short.get(text, text) for text in texts]
+
+
+def _ends(texts: Sequence[str]) -> list[str]:
+    """`a set: an eval` as `an eval`, where that tells all of them apart."""
+    different = set(filter(None, texts))
+    short = {text: text.rpartition(": ")[2] for text in different}
+    if not all(short.values()) or len(set(short.values())) < len(different):
+        return list(texts)
+    return [short.get(text, text) for text in texts]
+
+
+def _alike(texts: Sequence[str]) -> int:
+    """How many characters all of these begin with."""
+    first, last = min(texts), max(texts)  # what lies between them begins as they do
+    return next((i for i, c in enumerate(first) if last[i : i + 1] != c), len(first))
+
+
+def _distinct(names: Sequence[str], width: int) -> list[str]:
+    """The names cut to a width; numbered where that leaves two alike."""
+    cut = [clip(name, width) for name in names]
+    if len(set(cut)) == len(cut):
+        return cut
+    last = len(str(len(names))) + 2
+    return [f"{clip(name, max(1, width - last))} #{i}" for i, name in enumerate(names, 1)]
+
+
+def _without_common(names: Sequence[str]) -> list[str]:
+    """`prompts.py:a` and `prompts.py:b` as `a` and `b`; also where the starts differ, and the ends tell them apart."""
+    different = set(filter(None, names))
+    starts = {name.rpartition(":")[0] for name in different}
+    if len(different) > 1 and len(starts) == 1 and starts != {""}:
+        short = {name: name.rpartition(":")[2].strip() for name in different}
+        if all(short.values()) and len(set(short.values())) == len(short):
+            return [short.get(name, name) for name in names]
+    return list(names)

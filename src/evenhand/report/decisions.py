@@ -1,0 +1,63 @@
+"""Decisions that were right or wrong, each case counted once: what precision and recall are counted from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from evenhand.report.rates import share_row
+from evenhand.report.words import interval, percents
+from evenhand.stats.tallies import Share, Tally, counted, rate_of
+
+
+@dataclass(slots=True)
+class Decisions:
+    """Which of a judge's decisions were right, query by query: repeats of a query are not taken for more queries.
+
+    Attributes:
+        least: Each query's decisions, those in error taken for what makes the share lowest.
+        most: The same for what makes it highest.
+        hits: How many decisions were right.
+        n: Of how many that were made.
+        errors: How many more there may have been, of trials in error.
+    """
+
+    least: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    most: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    hits: int = 0
+    n: int = 0
+    errors: int = 0
+
+    def add(self, query: str, hit: bool) -> None:
+        """One decision more."""
+        self.hits += hit
+        self.n += 1
+        for tallies in (self.least, self.most):
+            _count(tallies, query, "pass" if hit else "fail")
+
+    def add_error(self, query: str, *, worst: str, best: str) -> None:
+        """One that was not made: what it may have been, `pass`, `fail`, or `none` where it would not count."""
+        self.errors += 1
+        _count(self.least, query, worst)
+        _count(self.most, query, best)
+
+    @property
+    def share(self) -> Share | None:
+        """The share that was right, query by query; None where there may be none to tell of."""
+        least, most = rate_of(self.least.values()), rate_of(self.most.values())
+        if least is None or most is None:
+            return None
+        return Share(least.least, most.most, least.low, most.high)
+
+    def document(self) -> dict[str, object]:
+        """For programs; null for what is not known."""
+        return {"n": self.n, "errors": self.errors, **share_row(self.share)}
+
+    def __str__(self) -> str:
+        share = self.share
+        if share is None:
+            return "unknown"
+        return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
+
+
+def _count(tallies: dict[str, Tally], query: str, outcome: str) -> None:
+    tallies[query] = counted(tallies.get(query, Tally()), outcome)

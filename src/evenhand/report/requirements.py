@@ -1,0 +1,286 @@
+"""Whether a run keeps what it has to reach, column by column, and the verdict that follows from it.
+
+Bounds are held against what was measured, not against the ends of its interval: 91 of 100 keep "at least 90 %". What
+the interval says of it is told beside it. Trials in error, and trials that were never run, may have come to anything:
+a bound is kept if it would have been kept whatever they came to, and missed if it would have been missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evenhand.core.requirement import PASSED, Requirement
+from evenhand.core.run import Totals, VerdictWord, verdict
+from evenhand.report.means import known_scale, mean_of
+from evenhand.report.words import count, interval, number, percents, safe
+from evenhand.stats.tallies import Tally, rate_of
+from evenhand.store.measured import Measured, measured
+from evenhand.store.runfile import RunFile
+
+State = Literal["kept", "missed", "open"]
+
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One requirement, held against one column.
+
+    Attributes:
+        requirement: What is required.
+        variant: The column's index; None where no column has the metric at all.
+        state: Kept, missed, or open where errors and trials that were not run could turn it.
+        least: The mean, had errors been as low as can be; None where nothing is measured, or anything is possible.
+        most: The same, had they been as high as can be.
+        low: The lower end of the interval, 95 %; None where it is not known.
+        high: The upper end.
+        cases: How many cases it rests on.
+        errors: How many trials could have come to anything: in error, or not run.
+        there: The metrics that there are, where this one is not.
+    """
+
+    requirement: Requirement
+    variant: int | None
+    state: State
+    least: float | None = None
+    most: float | None = None
+    low: float | None = None
+    high: float | None = None
+    cases: int = 0
+    errors: int = 0
+    there: tuple[str, ...] = ()
+
+    @property
+    def sure(self) -> bool:
+        """Whether the whole interval lies on the side of the bound where the mean lies."""
+        if self.low is None or self.high is None or self.state == "open":
+            return False
+        ends = {_kept(self.requirement, self.low), _kept(self.requirement, self.high)}
+        return ends == {self.state == "kept"}
+
+
+def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
+    """Whether a run passed: the one rule that decides the word and the exit code.
+
+    Without requirements, it goes by its pass rate over all trials. With them, it failed if any is missed in any of its
+    columns, it passed if all are kept, and is undecided otherwise.
+
+    Args:
+        run: It.
+        totals: Its counts, where they are known already.
+    """
+    meta = run.meta
+    totals = totals or run.totals()
+    if not meta.requirements:
+        return verdict(totals, meta.planned, meta.pass_rate)
+    states = {one.state for one in held(run, totals)}
+    if "missed" in states:
+        return "failed"
+    return "passed" if states == {"kept"} else "undecided"
+
+
+def held(run: RunFile, totals: Totals | None = None) -> list[Held]:
+    """Each requirement of a run, held against each of its columns, in the order in which they are written."""
+    requirements = run.meta.requirements
+    if not requirements:
+        return []
+    missing = max(0, run.meta.planned - (totals or run.totals()).trials)
+    names = [one.metric for one in requirements if one.metric != PASSED]
+    sums, there = measured(run, names) if names else ({}, set[str]())
+    found: list[Held] = []
+    for one in requirements:
+        if one.metric == PASSED:
+            found += _shares(run, one, missing)
+        else:
+            columns = {v: sums[one.metric, v] for v in one.variants if (one.metric, v) in sums}
+            found += _means(one, columns, missing, tuple(sorted(there)))
+    return found
+
+
+def requirement_lines(run: RunFile, names: Sequence[str]) -> list[str]:
+    """What is required and what came of it, a line for each column.
+
+    Args:
+        run: The run.
+        names: What its columns are called.
+    """
+    requirements = run.meta.requirements
+    if not requirements:
+        return []
+    lines = [_line(one, names) for one in held(run)]
+    if all(one.metric != PASSED for one in requirements):
+        lines.append("trials that fail do not count by themselves: no pass_rate is required")
+    return lines
+
+
+def requirement_rows(run: RunFile) -> list[dict[str, Any]]:
+    """The same for programs."""
+    variants = run.meta.variants
+    return [
+        {
+            "metric": one.requirement.metric or "passed",
+            "at_least": one.requirement.bound.at_least,
+            "at_most": one.requirement.bound.at_most,
+            "variant": None
+            if one.variant is None
+            else {
+                "prompt": variants[one.variant].prompt,
+                "model": variants[one.variant].model,
+            },
+            "state": one.state,
+            "value": one.least if one.least == one.most else None,
+            "least": one.least,
+            "most": one.most,
+            "low": one.low,
+            "high": one.high,
+            "sure": one.sure,
+            "cases": one.cases,
+            "errors": one.errors,
+        }
+        for one in held(run)
+    ]
+
+
+def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]:
+    """The share of trials that pass, in each column that has trials that count."""
+    tallies: dict[int, list[Tally]] = {variant: [] for variant in required.variants}
+    for case in run.tallies():
+        if case.variant in tallies:
+            tallies[case.variant].append(case.tally)
+    for variant, counted in tallies.items():
+        share = rate_of([*counted, *[Tally(0, 0, 1)] * missing])
+        if share is None:
+            continue
+        errors = missing + sum(tally.errors for tally in counted)
+        yield Held(
+            required,
+            variant,
+            _state(required, share.least, share.most),
+            share.least,
+            share.most,
+            share.low,
+            share.high,
+            len(counted),
+            errors,
+        )
+
+
+def _means(
+    required: Requirement, columns: dict[int, Measured], missing: int, there: tuple[str, ...]
+) -> Iterator[Held]:
+    """The mean of a metric, in each column that has it."""
+    # An eval that measures it in no trial that came to an end is none that it is required of.
+    asked = {v: column for v, column in columns.items() if column.values or not column.without}
+    if not any(column.values for column in asked.values()):
+        errors = missing + sum(column.errors for column in asked.values())
+        yield Held(required, None, "open", errors=errors, there=there)
+        return
+    scales = [_scale(column) for column in asked.values() if column.values]
+    for variant, column in asked.items():
+        scale = _scale(column) if column.values else next(filter(None, scales), None)
+        errors = column.errors + missing
+        cases = [*column.cases.values(), *[(0.0, 0, 1)] * missing]
+        least, most = _ends(cases, scale)
+        mean = mean_of(cases, scale)
+        yield Held(
+            required,
+            variant,
+            _state(required, least, most),
+            least,
+            most,
+            mean and mean.low,
+            mean and mean.high,
+            sum(1 for _, n, _ in column.cases.values() if n),
+            errors,
+        )
+
+
+def _scale(column: Measured) -> tuple[float, float] | None:
+    return known_scale(column.scale, column.least, column.most)
+
+
+def _ends(
+    cases: Sequence[tuple[float, int, int]], scale: tuple[float, float] | None
+) -> tuple[float | None, float | None]:
+    """The lowest and the highest mean over cases there can be; None where errors leave it open without an end."""
+    if scale is None:
+        if any(errors for *_, errors in cases):
+            return None, None
+        scale = (0.0, 0.0)  # nothing is in error: it is not looked at
+    least, most = (
+        _mean((total + errors * end) / (n + errors) for total, n, errors in cases) for end in scale
+    )
+    return least, most
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found)
+
+
+def _state(required: Requirement, least: float | None, most: float | None) -> State:
+    if least is None or most is None:
+        return "open"
+    ends = {_kept(required, least), _kept(required, most)}
+    return "open" if len(ends) > 1 else "kept" if True in ends else "missed"
+
+
+def _kept(required: Requirement, value: float) -> bool:
+    low, high = required.bound.at_least, required.bound.at_most
+    return (low is None or value >= low - _CLOSE) and (high is None or value <= high + _CLOSE)
+
+
+_MARKS = {"kept": "✓", "missed": "✗", "open": "!"}
+
+
+def _line(one: Held, names: Sequence[str]) -> str:
+    required = one.requirement
+    what = safe(required.metric) or "passed"
+    wanted = f"wanted {_bound(required)}"
+    if one.variant is None:
+        return f"{_MARKS[one.state]} {what}, {wanted}: {_why_nothing(one)}"
+    name = f"{names[one.variant]}: " if len(names) > 1 else ""
+    text = f"{_MARKS[one.state]} {name}{what} {_value(one)}, {wanted}"
+    if one.state == "open":
+        return f"{text}: {count(one.errors, 'trial')} in error or not run could turn it"
+    if one.sure:
+        return text
+    if one.low is None:
+        return f"{text}; how sure that is, {count(one.cases, 'case')} cannot tell"
+    return (
+        f"{text}; the interval includes the bound: {count(one.cases, 'case')} cannot tell for sure"
+    )
+
+
+def _why_nothing(one: Held) -> str:
+    if one.errors:
+        return f"not known, with {count(one.errors, 'trial')} in error or not run"
+    there = ", ".join(map(safe, one.there[:12])) or "nothing"
+    return f"no trial measured it. What was measured: {there}"
+
+
+def _bound(required: Requirement) -> str:
+    if required.metric != PASSED:
+        return str(required.bound)
+    return f"at least {_share(required.bound.at_least or 0.0)}"
+
+
+def _share(share: float) -> str:
+    """A bound as a percentage, in as many digits as it was written with."""
+    return f"{share * 100:.10g} %"
+
+
+def _value(one: Held) -> str:
+    if one.least is None or one.most is None:
+        return "not known"
+    if one.requirement.metric == PASSED:
+        text = percents(one.least, one.most)
+        ends = "" if one.low is None or one.high is None else f" [{interval(one.low, one.high)}]"
+        return text + ends
+    least, most = number(one.least), number(one.most)
+    text = least if least == most else f"{least}–{most}"
+    if one.low is None or one.high is None:
+        return text
+    return f"{text} [{one.low:.3g}–{one.high:.3g}]"

@@ -1,0 +1,72 @@
+"""Whether an output is the right one of some labels; a report makes a confusion matrix of it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from evenhand.core.errors import UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score, check
+from evenhand.scorers.given import need_text
+from evenhand.scorers.text import text_of
+
+METRIC = "label"
+"""The name under which whether it was right is also counted."""
+EXPECTED, ANSWERED = "expected_label", "answered_label"
+"""The keys of an outcome's metadata that a confusion matrix is made of."""
+LONGEST = 60
+_AROUND = " \t\r\n\"'`*.“”‘’«»"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The output is this label, as the answer to a classification.
+
+    Upper and lower case, spaces, quotes and a full stop around it do not count; anything else does: an answer that says
+    more than its label is wrong. The report has precision and recall for each label, and which is taken for which.
+
+    Args:
+        wanted: The right label.
+        among: All labels that there are; an answer that is none of them is wrong, and told apart as `other`.
+
+    Raises:
+        UsageError: The label is no text, or not among those that there are.
+    """
+
+    checks: ClassVar[bool] = True
+
+    wanted: str
+    among: Sequence[str] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        need_text("Label", "the label", self.wanted)
+        if isinstance(self.among, str):
+            raise UsageError(f"Label: among is {self.among!r}, not a list of labels")
+        if self.among and plain(self.wanted) not in map(plain, self.among):
+            listed = ", ".join(map(str, self.among))
+            raise UsageError(
+                f"Label: {self.wanted!r} is not among the labels", hint=f"There are: {listed}."
+            )
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+        answered, wanted = plain(text_of(output)), plain(self.wanted)
+        ok = answered == wanted
+        found = check(ok, "" if ok else f"answered {answered[:LONGEST]!r}, wanted {self.wanted!r}")
+        known = not self.among or answered in map(plain, self.among)
+        told = {EXPECTED: wanted, ANSWERED: answered[:LONGEST] if known else ""}
+        return Score(found.value, ok, found.reason, told, {METRIC: float(ok)})
+
+    def __str__(self) -> str:
+        return f"label {self.wanted!r}"
+
+
+def plain(text: str) -> str:
+    """A label without what does not count.
+
+    >>> plain(' "Billing". ')
+    'billing'
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).strip(_AROUND).casefold().split())

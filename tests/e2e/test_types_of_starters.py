@@ -1,0 +1,63 @@
+"""What `evenhand new` writes, as type checkers see it."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+GRADES = '''
+"""Every way to say a grade."""
+
+from evenhand.scorers import Graded, Judgement
+
+
+class Grades(Judgement):
+    clarity: Graded[1, 5]
+    share: Graded[0.5, 1]
+
+
+def lowest(grades: Grades) -> float:
+    return min(grades.clarity.score, grades.share.score)
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with an eval set, a judge and a prompt as they are written to start from."""
+    for kind, name in (("eval", "refunds"), ("judge", "tone"), ("prompt", "reply")):
+        done = subprocess.run(
+            [*COMMAND, "new", kind, name],
+            cwd=tmp_path,
+            check=False,
+            capture_output=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "grades.py").write_text(GRADES)
+    return tmp_path
+
+
+def test_starters_and_grades_pass_pyright_strict(project: Path) -> None:
+    """An editor shows no error in a file that nobody has changed yet."""
+    (project / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "."]
+    done = subprocess.run(
+        command, cwd=project, check=False, capture_output=True, text=True, timeout=300
+    )
+    assert "0 errors" in done.stdout, done.stdout
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+def test_starters_and_grades_pass_mypy_strict(project: Path) -> None:
+    """`Graded[1, 5]` has numbers in brackets, which mypy takes for wrong types."""
+    files = ["evals/refunds_evals.py", "judges/tone.py", "prompts/reply.py", "grades.py"]
+    command = [sys.executable, "-m", "mypy", "--strict", *files]
+    done = subprocess.run(
+        command, cwd=project, check=False, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,91 @@
+"""What columns are called, and what a table says where it has no room for that."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from tests.unit.report.conftest import Make, result
+
+from evenhand.core.variant import Variant
+from evenhand.report.column_names import LONGEST, column_head, column_names, legend
+from evenhand.report.console import show
+from evenhand.report.words import columns
+
+MODELS = ("openai:chat:gpt-5-mini", "anthropic:messages:claude-haiku-4-5-20251001")
+
+
+def of_sets() -> list[Variant]:
+    """Two sets with names of ordinary length: the first over prompts and models, the other over models."""
+    found: list[Variant] = []
+    summaries = "document summarization: produces_expected_summary"
+    for prompt in ("summarise_the_document_plainly_v1", "summarise_the_document_plainly_v2"):
+        for model in MODELS:
+            axes = {"prompt": prompt, "model": model}
+            label = f"{summaries} · {prompt}"
+            found.append(Variant(len(found), label, model, axes=axes, eval=summaries))
+    bot = "customer support bot: answers_politely"
+    for model in MODELS:
+        found.append(Variant(len(found), bot, model, axes={"model": model}, eval=bot))
+    return found
+
+
+def test_columns_of_several_sets_are_told_apart_by_what_differs() -> None:
+    """Eval, prompt and model stand in each name, and no name is a number."""
+    names = column_names(of_sets())
+    assert len(set(names)) == 6
+    assert not any("#" in name for name in names)
+    assert names[0] == "produces_expected_summary · …plainly_v1 · openai:chat:gpt-5-mini"
+    assert "…plainly_v2" in names[2]
+    assert names[4].startswith("answers_politely · openai")
+    assert all(columns(name) <= LONGEST for name in names)
+    assert column_head(of_sets()) == "eval · prompt · model"
+
+
+def test_what_all_columns_share_is_left_out() -> None:
+    """With one eval over two prompts, the prompts are the names."""
+    variants = [
+        Variant(i, f"labels · {p}", "m", axes={"prompt": p}, eval="triage: labels")
+        for i, p in enumerate(("plain", "strict"))
+    ]
+    assert column_names(variants) == ["plain", "strict"]
+    assert column_head(variants) == "prompt"
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 100, 140, 240])
+async def test_a_table_tells_columns_apart_at_any_width(make_run: Make, width: int) -> None:
+    """By what differs, in as much room as there is; what is cut is in the legend, in full."""
+    variants = of_sets()
+    trials = [
+        result(6 * case + v, variant=v, case=f"c{case}", ok=case > 0)
+        for case in range(3)
+        for v in range(6)
+    ]
+    out = io.StringIO()
+    show(await make_run(trials, variants), out, width=width)
+    text = out.getvalue()
+    rows = [line for line in text.splitlines() if "2/3" in line]
+    shown = [row.partition("2/3")[0].strip() for row in rows]
+    assert len(set(shown)) == 6
+    assert max(columns(row) for row in rows) <= max(width, 60)
+    whole = " ".join(text.split())
+    assert "claude-haiku-4-5-20251001" in whole
+    assert "summarise_the_document_plainly_v2" in whole
+    failures = [line for line in text.splitlines() if line.startswith("  ✗")]
+    assert all(line.rstrip().endswith(" 1") or "is not in it" in line for line in failures)
+
+
+async def test_a_wide_table_has_the_names_in_full(make_run: Make) -> None:
+    """And needs no legend."""
+    variants = [Variant(i, "p" * 80 + str(i), "m") for i in range(2)]
+    trials = [result(i, variant=i, case="a") for i in range(2)]
+    out = io.StringIO()
+    show(await make_run(trials, variants), out, width=200)
+    assert "p" * 80 + "1   " in out.getvalue()
+    assert "ppp = " not in out.getvalue()
+
+
+def test_names_that_are_there_in_full_have_no_legend() -> None:
+    """Nothing is said twice."""
+    variants = [Variant(0, "a", "m"), Variant(1, "b", "m")]
+    assert legend(column_names(variants), variants) == []

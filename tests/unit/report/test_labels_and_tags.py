@@ -1,0 +1,122 @@
+"""Slices by tag, confusion matrices, and precision and recall of labels."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from evenhand import EvalSet, Run, at_least, run
+from evenhand.core.errors import UsageError
+from evenhand.report.classification import OTHER, classified
+from evenhand.report.console import show
+from evenhand.report.document import document
+from evenhand.report.slices import slices
+from evenhand.scorers import Label
+from evenhand.stats.interval import wilson
+
+ANSWERS = [  # expected, answered (None: an error), tags
+    *[("billing", "Billing.", ["paid"])] * 8,
+    *[("billing", "shipping", ["paid", "hard"])] * 2,
+    *[("shipping", " shipping ", ["free"])] * 5,
+    ("shipping", "no idea, sorry", ["free", "hard"]),
+    ("shipping", None, ["free"]),
+]
+
+
+@pytest.fixture
+def run_of_labels() -> Run:
+    """17 cases: 13 right, 3 wrong, one in error."""
+    rows = [
+        {"id": f"c{i}", "expected": expected, "tags": tags, "answer": answer}
+        for i, (expected, answer, tags) in enumerate(ANSWERS)
+    ]
+    evals = EvalSet("triage", data=rows, require={"label": at_least(0.7)})
+
+    @evals.eval
+    def labels(case, expect) -> str:
+        if case.vars["answer"] is None:
+            msg = "no answer"
+            raise RuntimeError(msg)
+        expect(case.vars["answer"], Label(case.expected))
+        return case.vars["answer"]
+
+    return run(evals)
+
+
+def test_a_confusion_matrix_counts_what_was_taken_for_what(run_of_labels: Run) -> None:
+    """An answer that is no label is `other`; case, spaces and a full stop do not count."""
+    (one,) = classified(run_of_labels)
+    assert dict(one.matrix) == {
+        ("billing", "billing"): 8,
+        ("billing", "shipping"): 2,
+        ("shipping", "shipping"): 5,
+        ("shipping", OTHER): 1,
+    }
+    assert one.labels == ["billing", "shipping"]
+
+
+def test_precision_and_recall_are_ranges_where_trials_are_in_error(run_of_labels: Run) -> None:
+    """The error's right label is shipping: it may have been answered right, wrong, or as billing."""
+    (one,) = classified(run_of_labels)
+    recall, precision = one.recall["shipping"].share, one.precision["shipping"].share
+    assert recall is not None
+    assert precision is not None
+    assert (recall.least, recall.most) == pytest.approx((5 / 7, 6 / 7))
+    assert (precision.least, precision.most) == pytest.approx((5 / 7, 6 / 8))
+    billing, found = one.recall["billing"].share, one.precision["billing"].share
+    assert billing is not None
+    assert found is not None
+    assert (billing.least, billing.most) == (0.8, 0.8)
+    assert (billing.low, billing.high) == pytest.approx(wilson(8, 10))
+    assert (found.least, found.most) == pytest.approx((8 / 9, 1))
+
+
+def test_slices_by_tag_have_rates_with_intervals(run_of_labels: Run) -> None:
+    """A case counts in each of its tags; errors count both ways."""
+    found = slices(run_of_labels)
+    assert list(found) == ["free", "hard", "paid"]
+    (free,), (hard,), (paid,) = found.values()
+    assert (free.passed, free.trials, free.errors, str(free)) == (5, 7, 1, "71–86 %")
+    assert (hard.passed, hard.trials) == (0, 3)
+    assert (paid.passed, paid.trials, paid.reach) == (8, 10, "49–94")
+
+
+def test_the_report_and_the_document_have_labels_and_tags(run_of_labels: Run) -> None:
+    """On the terminal and for programs."""
+    out = io.StringIO()
+    show(run_of_labels, out, width=100)
+    text = out.getvalue()
+    assert "by tag" in text
+    assert "paid" in text
+    assert "8/10" in text
+    assert "labels expected (down) and answered (across); 1 trial in error" in text
+    assert "billing    8         2          0" in text
+    told = document(run_of_labels)
+    assert [row["tag"] for row in told["slices"]] == ["free", "hard", "paid"]
+    (labels,) = told["classification"]
+    assert {"expected": "billing", "answered": "shipping", "trials": 2} in labels["matrix"]
+    assert labels["labels"][0]["recall"]["rate"] == 0.8
+    assert (told["verdict"], told["requirements"][0]["metric"]) == ("passed", "label")
+
+
+def test_a_tag_of_all_cases_is_no_slice() -> None:
+    """It would say what the table says."""
+    evals = EvalSet("one", data=[{"id": str(i), "tags": ["all"]} for i in range(3)])
+
+    @evals.eval
+    def holds(case, expect) -> None:
+        expect(True, "holds", case=case.id)
+
+    with run(evals) as found:
+        assert slices(found) == {}
+        assert document(found)["classification"] == []
+
+
+def test_a_label_has_to_be_among_those_there_are() -> None:
+    """An answer among none of them is wrong, and other."""
+    with pytest.raises(UsageError, match="'biling' is not among the labels"):
+        Label("biling", among=["billing", "shipping"])
+    assert Label("billing", among=["Billing"]).score("BILLING").passed
+    assert not Label("billing", among=["Billing"]).score("billing, I think").passed
+    assert Label("billing", among=["Billing"]).score("refund").metadata["answered_label"] == ""
