@@ -42,7 +42,11 @@ def generated(
         return None
     shown = f"{path.name}:{function}" if function else path.name
     try:
-        result = decode(encode(called_now(path, function, () if settings is None else (settings,))))
+        result = decode(
+            encode(
+                called_now(path, function, () if settings is None else (settings,)), ordered=False
+            )
+        )
     except EvenhandError as error:
         findings.problem(place, f"{shown}: {error.message}", error.hint)
         return None

@@ -182,7 +182,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     ended = str(candidate.get("finishReason") or "")
     reason = _REASONS.get(ended, ended.lower())
     written = "".join(texts) if texts or shown else None
-    text = (written or encode(parts).decode()) if calls else said(written, reason, "content.parts")
+    if calls and not written:
+        written = encode(parts, ordered=False).decode()
+    text = said(written, reason, "content.parts")
     return Reply(
         text=text,
         output=parts if calls else text,

@@ -76,6 +76,46 @@ async def test_this_python_answers_in_this_process(tmp_path):
         assert reply.output["pid"] == os.getpid()
 
 
+async def test_another_python_imports_the_users_modules_and_none_of_ours(tmp_path, other):
+    """Neither `http` and `openai` beside our own provider code, nor a namesake where one stands."""
+    for name in ("openai.py", "anthropic.py"):
+        (tmp_path / name).write_text("ours = False\n")
+    code = (
+        "import http.client, urllib.request, sys, json, openai, anthropic\n"
+        "def call_api(prompt, options, context):\n"
+        "    return json.dumps([openai.ours, anthropic.ours, [p for p in sys.path if 'evenhand' in p]])\n"
+    )
+    (tmp_path / "own.py").write_text(code)
+    provider = create("python:own.py", config={"pythonExecutable": other}, env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        answer = await provider.send(provider.request(Prompt.of("hi")), host)
+    assert provider.reply(answer.body).text == "[false, false, []]"
+
+
+async def test_this_python_by_another_of_its_names_answers_in_this_process(tmp_path):
+    """`bin/python` and `bin/python3` of one environment are one interpreter."""
+    folder = Path(sys.executable).parent
+    names = [
+        path for path in folder.glob("python*") if path.resolve() == Path(sys.executable).resolve()
+    ]
+    for name in names:
+        (reply,) = await asked(tmp_path, "", pythonExecutable=str(name))
+        assert reply.output["pid"] == os.getpid(), name
+
+
+async def test_another_python_gets_variables_in_the_order_they_are_written(tmp_path, other):
+    """A prompt built from a dict reads as it does in this process."""
+    code = "def call_api(prompt, options, context): return ' '.join(context['vars'])\n"
+    (tmp_path / "order.py").write_text(code)
+    provider = create("python:order.py", config={"pythonExecutable": other}, env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        request = provider.request(Prompt((), "hi", vars={"zeta": 1, "alpha": 2}))
+        answer = await provider.send(request, host)
+    assert provider.reply(answer.body).text == "zeta alpha"
+
+
 async def test_a_process_stays_and_is_asked_again(tmp_path, other):
     """One worker answers one call at a time, and keeps what it has imported."""
     prompts = [Prompt.of(str(i)) for i in range(4)]
