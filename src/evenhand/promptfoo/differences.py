@@ -104,12 +104,6 @@ def _same_ids(uses: Uses) -> bool:
     return any(sum(id_ == one for one, _ in columns) > 1 for id_ in own)
 
 
-def _texts(value: object) -> Iterator[str]:
-    for item in cast("list[object]", value) if isinstance(value, list) else [value]:
-        if isinstance(item, str):
-            yield item
-
-
 def _is_table(name: str) -> bool:
     return name.lower().endswith((".csv", ".tsv", ".xlsx", ".xls"))
 
@@ -157,9 +151,6 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "prompt prefixes": lambda uses: bool(uses.plan.prefixed and _written(uses).get("defaultTest")),
     "prompts of providers": _same_ids,
     "transformVars": lambda uses: uses.transforms,
-    "patterns": lambda uses: any(
-        "*" in text for key in ("prompts", "tests") for text in _texts(_written(uses).get(key))
-    ),
     "derived metrics": lambda uses: bool(_written(uses).get("derivedMetrics")),
     "objects in CSV": lambda uses: any(
         path.lower().endswith(".csv") for path in uses.plan.options.outputs

@@ -53,7 +53,6 @@ DEVIATIONS: Mapping[str, str] = {
     "prompt prefixes": "--prompt-prefix and --prompt-suffix hold beside other defaultTest.options, too.",
     "prompts of providers": "Each provider keeps its own prompts, also where two have the same id.",
     "transformVars": "transformVars is called for each case, with one combination of the variables.",
-    "patterns": "Files that a pattern matches come in the order of their names.",
     "derived metrics": "A derived metric that cannot be worked out is left out; promptfoo says 0.",
     "objects in CSV": "Objects are written to CSV as JSON; promptfoo writes [object Object] for variables.",
     "cached code": "Answers of Python and JavaScript providers come from the cache; promptfoo's never do.",
