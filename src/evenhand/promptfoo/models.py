@@ -42,6 +42,12 @@ _KEY_OF_TASK: Mapping[Task, str] = {
     "classify": "classification",
     "moderate": "moderation",
 }
+_GIVES: Mapping[Task, str] = {
+    "generate": "texts",
+    "embed": "embeddings",
+    "classify": "classifications",
+    "moderate": "moderations",
+}
 _TASK_KEYS = frozenset(_KEY_OF_TASK.values())
 _TASKS: Mapping[Task, str] = {"embed": "embeddings", "moderate": "moderations"}
 
@@ -136,6 +142,11 @@ class Models:
             self._made[name] = columns[0].provider if columns else None
         found = self._made[name]
         if found is not None and task not in found.tasks:
+            self._findings.hint(
+                place,
+                f"{found.id} makes no {_GIVES[task]}, so another model is asked",
+                f"Name one that does: provider: {{{_KEY_OF_TASK[task]}: …}}.",
+            )
             return self.default_judge(place, task)
         return found
 

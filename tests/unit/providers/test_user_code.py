@@ -13,6 +13,7 @@ import pytest
 from evenhand.core.errors import BadRequest, UsageError
 from evenhand.core.message import Prompt, Reply
 from evenhand.engine.code import CodeHost
+from evenhand.javascript.node import found_node
 from evenhand.providers.catalog import create
 
 CODE = """
@@ -241,3 +242,49 @@ async def test_a_javascript_file_answers(tmp_path, id_, code):
     (tmp_path / name).write_text(code + "\n// changed")
     again = create(id_, config={"n": 5}, env={}, base=tmp_path)
     assert again.request(Prompt.of("hi")).key != provider.request(Prompt.of("hi")).key
+
+
+EMBEDDER = """
+class Embedder {
+  constructor(options) { this.n = options.config.n; }
+  id() { return "mine"; }
+  async callApi(prompt) { return { output: prompt }; }
+  async callEmbeddingApi(text) { return { embedding: [text.length, this.n] }; }
+  async callClassificationApi(text) { return { classification: { long: text.length / 10 } }; }
+}
+module.exports = Embedder;
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        EMBEDDER,
+        EMBEDDER.replace("module.exports =", "require('node:fs'); module.exports ="),
+    ],
+    ids=["embedded", "node"],
+)
+async def test_a_javascript_file_may_embed_and_classify(tmp_path, code):
+    """Here and in Node; each is a request of its own."""
+    if "node:fs" in code and not found_node():
+        pytest.skip("there is no Node")
+    (tmp_path / "mine.cjs").write_text(code)
+    provider = create("file://mine.cjs", config={"n": 5}, env={}, base=tmp_path)
+    assert provider.tasks == {"generate", "embed", "classify"}
+    host = CodeHost()
+    with host.open():
+        prompts = [
+            Prompt.of("hi"),
+            *(Prompt((), "hi", task=task) for task in ("embed", "classify")),
+        ]
+        requests = [provider.request(prompt) for prompt in prompts]
+        replies = [provider.reply((await provider.send(r, host)).body) for r in requests]
+    assert [reply.output for reply in replies] == ["hi", [2.0, 5.0], {"long": 0.2}]
+    assert len({request.key for request in requests}) == 3
+
+
+def test_a_javascript_file_that_only_answers_says_so(tmp_path):
+    """It is not asked for embeddings."""
+    (tmp_path / "mine.js").write_text("module.exports = (prompt) => prompt")
+    provider = create("file://mine.js", config={}, env={}, base=tmp_path)
+    assert provider.tasks == {"generate"}
