@@ -53,9 +53,11 @@
     return first && typeof first === "object" && typeof first.default === "function" ? first.default : first;
   }
 
-  // The function of a file that answers a call.
+  // The function of a file that answers a call. A list, or a promise of one, stands for a function that returns it: so
+  // files of tests may be written.
   function functionOf(exported, name) {
     const found = picked(exported, name);
+    if (Array.isArray(found) || (found && typeof found.then === "function")) return () => found;
     if (typeof found === "function") return found;
     const its = kind(found);
     const article = /^[aou]/.test(its) ? "an" : "a";

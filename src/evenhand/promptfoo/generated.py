@@ -48,7 +48,10 @@ def generated(
             )
         )
     except EvenhandError as error:
-        findings.problem(place, f"{shown}: {error.message}", error.hint)
+        what = (
+            error.message if error.message.startswith(f"{shown}:") else f"{shown}: {error.message}"
+        )
+        findings.problem(place, what, error.hint)
         return None
     except (TypeError, ValueError) as error:
         findings.problem(place, f"{shown} returned what JSON has no form for: {error}")

@@ -229,7 +229,9 @@ def _in_javascript(wanted: Wanted, text: str) -> FunctionProvider:
         return (await javascript.call(host, script, _METHODS[call.task], prompt, *context)).value
 
     code = path.read_text("utf-8", "replace")
-    methods = {task: name for task, name in _METHODS.items() if task not in CHATS and name in code}
+    methods: dict[Task, str] = {
+        task: name for task, name in _METHODS.items() if task not in CHATS and name in code
+    }
     provider = _made(wanted, path, export or "callApi", ask, CHATS | methods.keys())
     provider.methods = methods
     return provider

@@ -76,7 +76,7 @@ def test_what_is_printed_comes_with_the_answer(engine):
     assert "printed" not in engine.call(inline("true"), "[1, {}]")
 
 
-@pytest.mark.parametrize("code", ["return 1", "a b"])
+@pytest.mark.parametrize("code", ["return return 1", "a b"])
 def test_what_is_not_javascript_is_said_to_be_so(engine, code):
     """When it is read, not when it is called."""
     with pytest.raises(CodeError, match="SyntaxError"):
