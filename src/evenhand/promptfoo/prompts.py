@@ -104,7 +104,7 @@ def _line(text: str) -> str:
 
 
 def _printing_chats(raw: str) -> Render | None:
-    """A prompt that is one variable and nothing else passes a chat on whole; None for any other prompt."""
+    """A prompt that is one variable and nothing else passes a list of messages on whole; None for any other prompt."""
     alone = _ALONE.fullmatch(raw)
     if alone is None:
         return None
@@ -112,9 +112,14 @@ def _printing_chats(raw: str) -> Render | None:
 
     def filled(variables: Mapping[str, Any]) -> str:
         value = variables.get(name)
-        return as_json(value) if isinstance(value, (list, dict)) else render(variables)
+        return as_json(value) if _is_messages(value) else render(variables)
 
     return filled
+
+
+def _is_messages(value: object) -> bool:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return bool(items) and all(isinstance(item, Mapping) and "role" in item for item in items)
 
 
 @dataclass(slots=True)

@@ -135,7 +135,8 @@ class VariableReader:
             if wrong:
                 self._findings.problem(at("vars", name), *wrong)
             elif not is_bytes(path):
-                read_text(path, self._findings, at("vars", name))
+                text = read_text(path, self._findings, at("vars", name))
+                self._look_for_secrets(text or "", name, at)
 
     def path_of(self, reference: str) -> Path:
         """The file that a variable names."""

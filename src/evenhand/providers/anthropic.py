@@ -62,7 +62,7 @@ def make(wanted: Wanted) -> ChatProvider:
         key=wanted.setting("apiKey", variable).strip(),
         dialect=DIALECT,
         config=config,
-        price=price_of("anthropic" if base == HOME else "", model, config),
+        price=price_of("anthropic", model, config, at_home=base == HOME),
         timeout_s=seconds(config, wanted.id),
         key_variable=variable,
     )

@@ -164,7 +164,7 @@ class AppCall:
             timeout_s=timeout_s,
             price=Price(*price, as_of="given")
             if price
-            else price_of(vendor if at_home else "", model, {}),
+            else price_of(vendor, model, {}, at_home=at_home),
             id=f"{_NAMES.get(kind, f'openai:{kind}')}:{model}{'' if at_home else f'@{host}'}",
             account=f"{host} #{digest(_key(headers), vendor)[:8]}",
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.errors import BadReply, BadRequest, CodeError
+from evenhand.core.errors import BadReply, BadRequest, CodeError, NoOutput
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.ranges import WORKERS
@@ -118,7 +118,7 @@ class FunctionProvider:
         if result.get("error"):  # pyright: ignore[reportUnknownMemberType]
             raise BadRequest(f"{name} answered with an error: {result['error']}")
         if result.get(wanted) is None:  # pyright: ignore[reportUnknownMemberType]
-            raise BadRequest(
+            raise NoOutput(
                 f"{name} answered without an {wanted}",
                 hint=f"Return {{'{wanted}': …}}, or {{'error': …}}.",
             )

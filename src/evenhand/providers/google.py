@@ -78,7 +78,7 @@ def make(wanted: Wanted) -> ChatProvider:
         key=wanted.setting("apiKey", variable, *_KEYS).strip(),
         dialect=_EMBEDDING if embeds else DIALECT,
         config=wanted.config,
-        price=price_of("google" if base == HOME else "", model, wanted.config),
+        price=price_of("google", model, wanted.config, at_home=base == HOME),
         timeout_s=seconds(wanted.config, wanted.id),
         key_variable=variable,
     )

@@ -36,7 +36,7 @@ DEVIATIONS: Mapping[str, str] = {
     "promptfoo's format, as there.",
     "scoring functions": "An assertScoringFunction is not asked where an assertion is in error; one that raises, or "
     "returns no verdict, is an error and not a failed test with score 0.",
-    "tags in data": "{{…}} in a cell of a table, or in the text of a variable's file, is text; promptfoo fills it in.",
+    "tags in data": "{{…}} in a cell of a table is text; promptfoo fills it in.",
     "secrets in tests": "{{ env.NAME }} in a test's variable is refused where NAME looks like a secret, and stays text "
     "in files of data; promptfoo sends the secret to the model. What is not secret is filled in, and a provider's "
     "config may use both.",
