@@ -123,6 +123,7 @@ def _by_name(uses: Uses) -> bool:
 
 APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "errors": lambda uses: uses.judged or bool(uses.types & _CODE),
+    "judges": lambda uses: uses.judged,
     "judge replies": lambda uses: uses.judged,
     "data in code": lambda uses: uses.filled,
     "meteor": lambda uses: "meteor" in uses.types,
@@ -150,6 +151,10 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     ),
     "prompt prefixes": lambda uses: bool(uses.plan.prefixed and _written(uses).get("defaultTest")),
     "prompts of providers": _same_ids,
+    "blank lines of prompts": lambda uses: any(
+        pair.column.provider.id.startswith("anthropic:") and "\n\n" in pair.prompt.raw
+        for pair in uses.plan.pairs
+    ),
     "transformVars": lambda uses: uses.transforms,
     "derived metrics": lambda uses: bool(_written(uses).get("derivedMetrics")),
     "objects in CSV": lambda uses: any(

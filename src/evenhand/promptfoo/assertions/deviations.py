@@ -7,6 +7,10 @@ from collections.abc import Mapping
 DEVIATIONS: Mapping[str, str] = {
     "errors": "A grader that raises, hangs or returns nothing usable is an error, not a failed assertion with score 0; "
     "an error is never turned into a pass by not-. Results written for promptfoo say what it would.",
+    "judges": "Judges are asked in words of our own, and where nobody is named, gpt-5-mini or claude-sonnet-4-5 "
+    "judges (in promptfoo 0.123 gpt-5.6-sol or claude-sonnet-4-6): borderline verdicts may differ. "
+    "defaultTest.options.provider names the judge, and defaultTest.options.rubricPrompt its words, for all "
+    "assertions that a model grades.",
     "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error: one"
     " that was cut off, that goes on after its verdict, that holds verdicts that differ, or that has its verdict "
     "only in its thinking. `{}` is not a pass, and a score alone decides only where a threshold is set. "
@@ -27,6 +31,8 @@ DEVIATIONS: Mapping[str, str] = {
     "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
     "answers of web services": "A web service that answers 429 or 5xx is asked again, and 401, 403, 404 and 501 end "
     "the run; promptfoo takes each for an answer. `validateStatus` decides in both.",
+    "blank lines of prompts": "Anthropic's models are sent a prompt as it is written; promptfoo leaves out its blank "
+    "lines and its last line break.",
     "cached latency": "A reply from the cache has the latency of the call that made it.",
     "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
     "run.",
