@@ -19,6 +19,7 @@ def import_(file: Path) -> int:
     from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)
     from evenhand.promptfoo.results import read_results  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import called, files, newest_first  # noqa: PLC0415 (see above)
     from evenhand.store.keeping import keep_run  # noqa: PLC0415 (see above)
     from evenhand.store.labels import append_labels  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
@@ -30,4 +31,10 @@ def import_(file: Path) -> int:
     with RunFile.open(path) as run:
         print_run(run, as_json=False, table=True)
     tell(f"imported as {recorded.meta.id}")
+    known = newest_first(files(Path.cwd()))
+    if known and known[0] != path:
+        short = called(Path.cwd(), path)
+        tell(
+            f"There are newer runs: without an id, commands take the newest. This one: evenhand show {short}"
+        )
     return 0

@@ -130,11 +130,13 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
     """
     from evenhand.cli.offline import offline_answers  # noqa: PLC0415 (seldom)
     from evenhand.engine.process import own_process  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.report.export import check_endings  # noqa: PLC0415 (see above)
 
     failed_code(os.environ)  # one that is none is said before anything is paid for
     offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan, broken = asked.plan()
+        check_endings((*session.outputs, *plan.options.outputs), plan.variants)
         for problem in broken:
             tell(safe_text(str(problem)))
         settings = replace(settings, free=asked.offline)

@@ -73,6 +73,16 @@ Examples:
   evenhand view"""
 
 
+_OF_PROMPTFOO = {
+    "eval": "run",
+    "evaluate": "run",
+    "validate": "check",
+    "list": "show --list",
+    "debug": "doctor",
+}
+"""Commands of promptfoo's that are called otherwise here."""
+
+
 class _Verbs(click.Group):
     """Knows all verbs, and imports those that are used."""
 
@@ -124,7 +134,9 @@ class _Verbs(click.Group):
             import difflib  # noqa: PLC0415 (only for a mistake)
 
             near = difflib.get_close_matches(name, _COMMANDS, n=1)
-            if near:
+            if name in _OF_PROMPTFOO:
+                hint = f"promptfoo's '{name}' is evenhand {_OF_PROMPTFOO[name]}."
+            elif near:
                 hint = f"Did you mean '{near[0]}'?"
             elif os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
                 hint = f"To run it: evenhand run {name}"

@@ -16,6 +16,7 @@
     │   ├── TimedOut            no answer in time                                 retried
     │   ├── BadReply            an answer that is not what the API promises       retried
     │   └── BadRequest          the vendor will not take this request             not retried
+    │       └── NoOutput        your function or web service answered without an output
     ├── TemplateError           a template cannot be read, or cannot be filled in
     ├── CodeError               your function raised, hung, or returned what it may not
     ├── OutOfTime               a trial, or its run, took longer than its config allows
@@ -216,6 +217,12 @@ class BadRequest(ProviderError):
     """The vendor will not take this request, and would not take it a second time."""
 
     slug = "bad-request"
+
+
+class NoOutput(BadRequest):
+    """A function or a web service of yours answered, and there is no output in what it answered."""
+
+    slug = "no-output"
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,16 +120,28 @@ def _shown_from(folder: str, path: str) -> str:
 
 
 def matching(pattern: Path) -> list[Path]:
-    """The files and folders that a pattern stands for, by name; the one itself where it is there."""
+    """The files and folders that a pattern stands for, in promptfoo's order; the one itself where it is there.
+
+    That order is Node's: in each folder the last name first, what is in a folder before what is in those below it.
+    """
     if pattern.is_file():
         return [pattern]
     found = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 (Path.glob takes no absolute pattern)
-    if "**" not in str(pattern):
-        return [Path(path) for path in sorted(found)]
-    once: dict[str, str] = {}  # links to folders may lead round in circles
-    for path in sorted(found, key=lambda path: (len(path), path)):
-        once.setdefault(os.path.realpath(path), path)
-    return [Path(path) for path in sorted(once.values())]
+    if "**" in str(pattern):
+        once: dict[str, str] = {}  # links to folders may lead round in circles
+        for path in sorted(found, key=lambda path: (len(path), path)):
+            once.setdefault(os.path.realpath(path), path)
+        found = list(once.values())
+    return sorted(map(Path, found), key=_from_last)
+
+
+def _from_last(path: Path) -> list[tuple[bool, list[int]]]:
+    """Sorts paths as `matching` says. The 1 at the end, above all bytes turned round, has `ab` before `a`."""
+    names = path.parts
+    return [
+        (i < len(names) - 1, [*(-byte for byte in os.fsencode(name)), 1])
+        for i, name in enumerate(names)
+    ]
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

@@ -53,24 +53,33 @@
     return first && typeof first === "object" && typeof first.default === "function" ? first.default : first;
   }
 
-  // The function of a file that answers a call.
+  // The function of a file that answers a call. A list, or a promise of one, stands for a function that returns it: so
+  // files of tests may be written.
   function functionOf(exported, name) {
     const found = picked(exported, name);
+    if (Array.isArray(found) || (found && typeof found.then === "function")) return () => found;
     if (typeof found === "function") return found;
-    throw wrong(`it exports ${name ? `'${name}'` : "by default"} a ${kind(found)}, not a function`);
+    const its = kind(found);
+    const article = /^[aou]/.test(its) ? "an" : "a";
+    throw wrong(`it exports ${name ? `'${name}'` : "by default"} ${article} ${its}, not a function`);
   }
 
-  // A file's provider: an instance of its class, an object with callApi, or a function that is callApi itself.
+  const METHODS = ["callApi", "callEmbeddingApi", "callClassificationApi"];
+  const answers = (value) => METHODS.some((method) => value && typeof value[method] === "function");
+
+  // A file's provider: an instance of its class, an object with callApi, or a function that is callApi itself. Called
+  // with the method that is wanted, and its arguments.
   function providerOf(exported, name, options) {
     const found = picked(exported, name);
-    if (typeof found === "function" && found.prototype && typeof found.prototype.callApi === "function") {
-      const made = new found(options);
-      return (...args) => made.callApi(...args);
-    }
-    if (found && typeof found.callApi === "function") return (...args) => found.callApi(...args);
-    if (typeof found === "function") return found;
-    throw wrong("it exports neither a class nor an object with callApi, nor a function");
+    const made = typeof found === "function" && answers(found.prototype) ? new found(options) : found;
+    if (!answers(made) && typeof made !== "function")
+      throw wrong("it exports neither a class nor an object with callApi, nor a function");
+    return (method, ...args) => {
+      if (typeof made[method] === "function") return made[method](...args);
+      if (method === "callApi" && typeof made === "function") return made(...args);
+      throw wrong(`it has no ${method}`);
+    };
   }
 
-  return { shown, returned, raised, functionOf, providerOf };
+  return { shown, returned, raised, functionOf, providerOf, answers };
 })()

@@ -68,7 +68,10 @@ def function(path: Path, export: str = "") -> Script:
 
 
 def provider(path: Path, export: str, options: Mapping[str, Any]) -> Script:
-    """The `callApi` of a file's provider: a class, made once with these options, an object, or a function."""
+    """A file's provider: a class, made once with these options, an object with `callApi`, or a function.
+
+    It is called with the name of a method, such as `callApi`, and its arguments.
+    """
     name = f"{path.name}:{export or 'callApi'}"
     return Script(name, path=path, export=export, options=as_json(options))
 

@@ -41,6 +41,7 @@ _DECLARED = re.compile(
 )
 _DEFAULT_NAMED = re.compile(r"(?:async\s+)?(?:function\s*\*?|class)\s+(?!extends\b)([\w$]+)")
 _LIST = re.compile(r"\{([^}]*)\}\s*;?")
+_RETURNS = re.compile(r"\s*return\b(?!\s*[:=.])")
 _BINDING = re.compile(r"(?:const|let|var)\b")
 
 
@@ -65,11 +66,13 @@ def wants_node(code: str) -> str:
 def body(code: str, *, declarations: bool = False) -> str:
     """Inline code as a function's body: one line is what it returns, several lines return for themselves.
 
+    So does one line that begins with `return` in a transform: a block in YAML (`transform: |`) may be one line long.
+
     Args:
-        declarations: A line that begins with `const`, `let` or `var` returns its last statement.
+        declarations: It is an assertion: a line that begins with `const`, `let` or `var` returns its last statement.
     """
     text = code.rstrip("\n")
-    if "\n" in text:
+    if "\n" in text or (not declarations and _RETURNS.match(text)):
         return text
     if declarations and _BINDING.match(text.lstrip()):
         at = masked(text).rstrip().rstrip(";").rfind(";")

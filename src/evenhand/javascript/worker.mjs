@@ -71,7 +71,7 @@ function configOf(file, exported) {
 
 // A part of a config as JSON has it. What can be called becomes a reference to where it stands, which `fromFile` reads.
 function plain(value, path, file, above) {
-  if (typeof value === "function" || (value && typeof value.callApi === "function")) return named(value, path, file);
+  if (typeof value === "function" || kit.answers(value)) return named(value, path, file);
   if (value === null || typeof value !== "object") return value;
   if (typeof value.toJSON === "function") return value.toJSON();
   if (above.includes(value)) throw new Error(`${path.join(".")} stands inside itself`);

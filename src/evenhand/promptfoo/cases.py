@@ -30,6 +30,7 @@ class Test:
         transform_vars: Changes its variables before anything is filled in.
         literal: `prefix` and `suffix` are data: no tag in them is filled in.
         problem: Why it cannot come to a verdict in any column, as far as its files say; None where it may.
+        settings: What its options say to the model: they go over those of the prompt and of the provider.
         shown: As the results show it: assertions and options with those of `defaultTest`, secrets removed.
     """
 
@@ -55,6 +56,7 @@ class Test:
     scoring: str = ""
     repeats: int | None = None
     transform_vars: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
     problem: Problem | None = None
 

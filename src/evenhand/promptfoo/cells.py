@@ -12,6 +12,8 @@ from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.promptfoo.assertions.kinds import KNOWN
 
 _EXPECTED = re.compile(r"__expected(\d*)")
+_ALIAS = {"__expected": "__expected1", "__expected1": "__expected"}
+"""Two names of the first assertion of a row: one stands for the other where only one is a column."""
 _CONFIG = re.compile(r"__config:(__expected\d*):(\w+)")
 _TYPED = re.compile(
     f"((?:not-)?({'|'.join(re.escape(name) for name in sorted(KNOWN, key=len, reverse=True))}))"
@@ -67,7 +69,16 @@ def assertion_from_cell(text: str) -> dict[str, Any]:
 class _Test:
     """A test being put together from the cells of a row."""
 
-    __slots__ = ("asserts", "metadata", "metric", "options", "test", "thresholds", "variables")
+    __slots__ = (
+        "asserts",
+        "columns",
+        "metadata",
+        "metric",
+        "options",
+        "test",
+        "thresholds",
+        "variables",
+    )
 
     def __init__(self) -> None:
         self.variables: dict[str, Any] = {}
@@ -77,13 +88,14 @@ class _Test:
         self.asserts: dict[str, dict[str, Any]] = {}
         self.thresholds: dict[str, str] = {}
         self.metric = ""
+        self.columns: set[str] = set()
 
     def finished(self) -> dict[str, Any]:
         """The test, with what other columns say of its assertions."""
         for name, assertion in self.asserts.items():
             threshold = self.thresholds.get(name)
-            if threshold is None and name == "__expected":
-                threshold = self.thresholds.get("__expected1")
+            if threshold is None and _ALIAS.get(name, name) not in self.columns:
+                threshold = self.thresholds.get(_ALIAS.get(name, name))
             if threshold is not None:
                 assertion["threshold"] = threshold
             if self.metric:
@@ -147,11 +159,9 @@ def wrong_columns(header: Sequence[str]) -> Iterator[tuple[str, str]]:
         config = _CONFIG.fullmatch(name)
         if config is None:
             continue
-        column = (
-            "__expected"
-            if config[1] == "__expected1" and "__expected1" not in header
-            else config[1]
-        )
+        column = config[1]
+        if column not in header:
+            column = _ALIAS.get(column, column)
         if config[2] != "threshold":
             yield f"column '{name}': only 'threshold' can be set for an assertion", ""
         elif column not in header:
@@ -163,6 +173,7 @@ def _vary(test: _Test, key: str, cell: str) -> None:
 
 
 def _expect(test: _Test, key: str, cell: str) -> None:
+    test.columns.add(key)
     if cell and not cell.isspace():
         test.asserts[key] = assertion_from_cell(cell.strip())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from pathlib import Path
 
 from evenhand.javascript import running as javascript
@@ -45,7 +46,9 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
     try:
         tree = ast.parse(file.read_bytes(), str(file))
     except (SyntaxError, ValueError) as error:
-        return [(f"{path} is not Python: {error}", "")]
+        version = ".".join(map(str, sys.version_info[:2]))
+        hint = f"This is Python {version}: a file that is written for a later version needs that version."
+        return [(f"{path} is not Python: {error}", hint if isinstance(error, SyntaxError) else "")]
     names = {
         n.name
         for n in tree.body

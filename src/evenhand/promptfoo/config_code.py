@@ -37,7 +37,7 @@ def read_code(path: Path, findings: Findings) -> Document | None:
     if wrong:
         return None
     try:
-        value = decode(encode(called_now(path, CONFIG, ())))
+        value = decode(encode(called_now(path, CONFIG, ()), ordered=False))
     except EvenhandError as error:
         newer = "TypeScript wants Node 22.18 or newer." if path.suffix in TYPESCRIPT else ""
         findings.problem(Place(path), error.message, error.hint or newer)

@@ -104,12 +104,6 @@ def _same_ids(uses: Uses) -> bool:
     return any(sum(id_ == one for one, _ in columns) > 1 for id_ in own)
 
 
-def _texts(value: object) -> Iterator[str]:
-    for item in cast("list[object]", value) if isinstance(value, list) else [value]:
-        if isinstance(item, str):
-            yield item
-
-
 def _is_table(name: str) -> bool:
     return name.lower().endswith((".csv", ".tsv", ".xlsx", ".xls"))
 
@@ -129,6 +123,7 @@ def _by_name(uses: Uses) -> bool:
 
 APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "errors": lambda uses: uses.judged or bool(uses.types & _CODE),
+    "judges": lambda uses: uses.judged,
     "judge replies": lambda uses: uses.judged,
     "data in code": lambda uses: uses.filled,
     "meteor": lambda uses: "meteor" in uses.types,
@@ -156,10 +151,11 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     ),
     "prompt prefixes": lambda uses: bool(uses.plan.prefixed and _written(uses).get("defaultTest")),
     "prompts of providers": _same_ids,
-    "transformVars": lambda uses: uses.transforms,
-    "patterns": lambda uses: any(
-        "*" in text for key in ("prompts", "tests") for text in _texts(_written(uses).get(key))
+    "blank lines of prompts": lambda uses: any(
+        pair.column.provider.id.startswith("anthropic:") and "\n\n" in pair.prompt.raw
+        for pair in uses.plan.pairs
     ),
+    "transformVars": lambda uses: uses.transforms,
     "derived metrics": lambda uses: bool(_written(uses).get("derivedMetrics")),
     "objects in CSV": lambda uses: any(
         path.lower().endswith(".csv") for path in uses.plan.options.outputs

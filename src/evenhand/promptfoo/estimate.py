@@ -8,7 +8,7 @@ from evenhand.core.message import Prompt
 from evenhand.core.plan import CallEstimate, Step
 from evenhand.core.provider import Provider
 from evenhand.promptfoo.resolved import resolved
-from evenhand.promptfoo.step import CellBody, Pair
+from evenhand.promptfoo.step import CellBody, Pair, with_settings
 from evenhand.promptfoo.survey import Survey
 
 JUDGE_TOKENS = 700
@@ -44,7 +44,7 @@ def estimate(
             # A function's prompt is not known before it runs: its own text and what it is given come close.
             prompt = Prompt.of("\n".join([pair.prompt.raw, *map(str, variables.values())]))
         else:
-            prompt = fill(variables, filled)
+            prompt = with_settings(fill(variables, filled), test)
         request = pair.column.provider.request(prompt)
         tokens.setdefault(index, []).append(request.tokens_in)
         bounds.setdefault(index, []).append(request.cost_bound_usd)

@@ -42,9 +42,16 @@ def generated(
         return None
     shown = f"{path.name}:{function}" if function else path.name
     try:
-        result = decode(encode(called_now(path, function, () if settings is None else (settings,))))
+        result = decode(
+            encode(
+                called_now(path, function, () if settings is None else (settings,)), ordered=False
+            )
+        )
     except EvenhandError as error:
-        findings.problem(place, f"{shown}: {error.message}", error.hint)
+        what = (
+            error.message if error.message.startswith(f"{shown}:") else f"{shown}: {error.message}"
+        )
+        findings.problem(place, what, error.hint)
         return None
     except (TypeError, ValueError) as error:
         findings.problem(place, f"{shown} returned what JSON has no form for: {error}")

@@ -124,11 +124,14 @@ def before_all(
 ) -> list[Source]:
     """The sources of tests as the extensions leave them; `defaultTest` may be changed, too."""
     tests = [dict(row.value) for source in sources for row in source.rows(findings)]
+    default = config.value.get("defaultTest") or {}
+    if isinstance(default, Mapping):  # with what a hook may append to, whether or not it is written
+        default = {"vars": {}, "assert": [], "options": {}, **cast("Mapping[str, Any]", default)}
     suite = {
         **config.value,
         "tests": tests,
         "prompts": [{"raw": prompt.raw, "label": prompt.label} for prompt in prompts],
-        "defaultTest": config.value.get("defaultTest") or {},
+        "defaultTest": default,
     }
     try:
         found = said_once(hooks, "beforeAll", {"suite": suite})["suite"]

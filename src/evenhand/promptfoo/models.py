@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -20,14 +19,13 @@ from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.options import number
+from evenhand.promptfoo.settings import read_settings
 from evenhand.promptfoo.template import render
 from evenhand.promptfoo.transform import split_reference
 from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing, timed
 from evenhand.providers.paused import Paused
 
 _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
-
-_SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
 
 DEFAULT_JUDGES: Mapping[Task, tuple[tuple[str, str], ...]] = {
     "generate": (
@@ -44,6 +42,12 @@ _KEY_OF_TASK: Mapping[Task, str] = {
     "embed": "embedding",
     "classify": "classification",
     "moderate": "moderation",
+}
+_GIVES: Mapping[Task, str] = {
+    "generate": "texts",
+    "embed": "embeddings",
+    "classify": "classifications",
+    "moderate": "moderations",
 }
 _TASK_KEYS = frozenset(_KEY_OF_TASK.values())
 _TASKS: Mapping[Task, str] = {"embed": "embeddings", "moderate": "moderations"}
@@ -139,6 +143,11 @@ class Models:
             self._made[name] = columns[0].provider if columns else None
         found = self._made[name]
         if found is not None and task not in found.tasks:
+            self._findings.hint(
+                place,
+                f"{found.id} makes no {_GIVES[task]}, so another model is asked",
+                f"Name one that does: provider: {{{_KEY_OF_TASK[task]}: …}}.",
+            )
             return self.default_judge(place, task)
         return found
 
@@ -228,7 +237,14 @@ class Models:
                     f"unknown key '{key}' of provider {id_} is not used",
                     did_you_mean(key, _KEYS),
                 )
-        settings = self._settings(fields.get("config"), id_, place)
+        settings = read_settings(
+            fields.get("config"),
+            f"provider {id_}",
+            self._config.base,
+            place,
+            self._findings,
+            self.files,
+        )
         given = fields.get("env")
         own = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
         env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
@@ -273,44 +289,6 @@ class Models:
             provider = Paused(provider, delay / 1000)
         changes = transform if isinstance(transform, str) else ""
         return [Column(provider, names, changes, place, settings, next(iter(wrong), None))]
-
-    def _settings(self, given: object, id_: str, place: Place) -> dict[str, Any]:
-        """A provider's config, with the files that it names read in."""
-        if given is None:
-            return {}
-        if not isinstance(given, Mapping):
-            self._findings.problem(place, f"config of provider {id_} is {given!r}, not an object")
-            return {}
-        settings = cast("dict[str, Any]", self._with_files(cast("object", given), place))
-        headers = settings.get("headers")
-        if headers is not None and not isinstance(headers, Mapping):
-            what = f"headers of provider {id_} are {type(headers).__name__}, not names with values"
-            self._findings.problem(place, what, "Write headers: {X-Name: value}.")
-            return {**settings, "headers": {}}
-        return settings
-
-    def _with_files(self, value: object, place: Place) -> object:
-        if isinstance(value, str):
-            if value.startswith("file://") and value.endswith((".json", ".yaml", ".yml")):
-                path = self._config.base / value.removeprefix("file://")
-                document = read_document(path, self._findings, place)
-                self.files.add(path)
-                return None if document is None else document.value
-            if _SHELL.fullmatch(value):
-                self._findings.hint(
-                    place,
-                    f"{value!r} is sent as it is",
-                    "Write {{env.NAME}} for a variable of the environment.",
-                )
-            return value
-        if isinstance(value, Mapping):
-            return {
-                k: self._with_files(v, place)
-                for k, v in cast("Mapping[str, object]", value).items()
-            }
-        if isinstance(value, list):
-            return [self._with_files(v, place) for v in cast("list[object]", value)]
-        return value
 
 
 def _think_aloud(provider: Provider) -> None:

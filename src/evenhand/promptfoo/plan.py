@@ -264,7 +264,7 @@ class PromptfooPlan:
                             after=after,
                             alone=alone,
                             contest=contest,
-                            test=test.shown,
+                            test={**test.shown, "vars": case.vars} if test.files else test.shown,
                             review=review,
                             problem=problem,
                         )

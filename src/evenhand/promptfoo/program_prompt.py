@@ -55,7 +55,7 @@ class ProgramPrompt:
         del trial
         context = {"vars": variables, "provider": provider, "config": self.config}
         try:
-            argument = encode(context).decode()
+            argument = encode(context, ordered=False).decode()
             out = await printed_by(self.command, (argument,), self.folder, LIMIT_S)
         except (ProviderError, TypeError) as error:
             raise CodeError(str(error)) from None

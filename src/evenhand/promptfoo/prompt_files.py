@@ -21,7 +21,8 @@ from evenhand.promptfoo.environment import env_filled
 from evenhand.promptfoo.printing import as_json
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
-from evenhand.promptfoo.template import left_open
+from evenhand.promptfoo.settings import read_settings
+from evenhand.promptfoo.template import has_tags, left_open
 
 ENDINGS = frozenset(
     ".cjs .cts .j2 .js .json .jsonl .md .mjs .mts .py .ts .txt .yml .yaml .csv".split()
@@ -56,7 +57,7 @@ def read_prompts(config: Config, findings: Findings) -> list[AnyPrompt]:
         findings.problem(config.at("prompts"), f"prompts is {given!r}, not a list")
     found: list[AnyPrompt] = []
     for raw, label, settings, place, id_ in entries:
-        if isinstance(raw, str) and raw.strip():
+        if isinstance(raw, str) and raw:
             prompts = _read(raw, label, settings, place, config, findings)
             for prompt in prompts:
                 prompt.id = id_
@@ -110,7 +111,11 @@ def _entry(
         )
     # Beside its text, `id` is a name of its own; alone, it says where the text is.
     id_ = str(fields.get("id") or "") if "raw" in fields else ""
-    return raw, str(fields.get("label") or ""), fields.get("config") or {}, place, id_
+    label = str(fields.get("label") or "")
+    settings = read_settings(
+        fields.get("config"), f"prompt {label or i}", config.base, place, findings, config.files
+    )
+    return raw, label, settings, place, id_
 
 
 def _read(
@@ -132,7 +137,7 @@ def _read(
     paths = [
         p
         for path in matching(pattern)
-        for p in (sorted(path.iterdir()) if path.is_dir() else [path])
+        for p in (matching(path / "*") if path.is_dir() else [path])
         if p.is_file()
     ]
     if not paths:
@@ -198,11 +203,9 @@ def _from_file(
         return _from_code(path, function, named, settings, place, config, findings)
     here = Place(path)
     if path.suffix in (".yaml", ".yml", ".json"):
-        document = read_document(path, findings, place)
-        if document is None:
+        text = _structured(path, place, config, findings)
+        if text is None:
             return []
-        value = env_filled(document.value, config.env)
-        text = value if isinstance(value, str) else as_json(value)
         beginning = text if path.suffix == ".json" else text[:80]
         return [TextPrompt(label or f"{shown}: {beginning}", text, settings, here)]
     text = read_text(path, findings, place)
@@ -237,6 +240,26 @@ def _from_file(
         )
         for piece in pieces
     ]
+
+
+def _structured(path: Path, place: Place, config: Config, findings: Findings) -> str | None:
+    """The text of a JSON or YAML file that is a prompt; None, and its problems, where it cannot be read.
+
+    A file with tags that is JSON or YAML only once they are filled in, such as a chat with a loop, is the template
+    that is written there.
+    """
+    reading = Findings()
+    document = read_document(path, reading, place)
+    if document is None:
+        text = read_text(path, Findings(), place)
+        if text is not None and has_tags(text):
+            return str(env_filled(text, config.env))
+        findings.problems += reading.problems
+        return None
+    findings.problems += reading.problems
+    findings.hints += reading.hints
+    value = env_filled(document.value, config.env)
+    return value if isinstance(value, str) else as_json(value)
 
 
 def _from_code(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.errors import CodeError, Problem
+from evenhand.core.errors import CodeError, Problem, TemplateError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.documents.findings import Place, did_you_mean, problem_at
@@ -29,6 +29,7 @@ from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.template import Render, compiled
 from evenhand.providers.prompt_text import parse_prompt
 
+_LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
 _ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
 
 
@@ -46,8 +47,9 @@ class TextPrompt:
     def problem(self) -> Problem | None:
         """Why it can never be filled in; None where it may be."""
         wrong = unfillable(self.raw)
-        label = " ".join(self.label.split())
-        return problem_at(self.place, f"prompt '{label:.60}': {wrong}") if wrong else None
+        return (
+            problem_at(self.place, f"prompt '{_line(self.label):.60}': {wrong}") if wrong else None
+        )
 
     def filled(
         self, prefix: str, suffix: str
@@ -68,19 +70,41 @@ class TextPrompt:
             return chat
         render: Render = _printing_chats(raw) or compiled(raw)
         start = raw.lstrip()[:1]
+        begins = ("[", "-") if raw.lstrip().startswith("{%") else ("[",)
 
         def text(variables: Mapping[str, Any], filled: Mapping[str, Any]) -> Prompt:
             said = render(filled)
             # Only what is written as a chat is read as one; a text that merely begins with a variable is no YAML.
-            chat = start in ("[", "-") or (start == "{" and said.lstrip()[:1] == "[")
+            chat = start in ("[", "-") or (start == "{" and said.lstrip()[:1] in begins)
             messages = parse_prompt(said) if chat else (Message("user", said),)
             return Prompt(messages, said, config, variables, label, template=raw)
 
         return text
 
 
+def half_a_chat(prompt: Prompt) -> TemplateError | None:
+    """Why a text that is written as a chat is none once it is filled in; None where nothing is wrong with it.
+
+    Sent as the words of a user, it would be an answer to something else.
+    """
+    if not (_LIST_OF_OBJECTS.match(prompt.template) and _LIST_OF_OBJECTS.match(prompt.text)):
+        return None
+    try:
+        json.loads(prompt.text)
+    except ValueError as error:
+        return TemplateError(
+            f"prompt '{_line(prompt.label):.60}' begins as a chat, and is no JSON once it is filled in: {error}",
+            hint="Write {{ name | dump }}, without quotes around it: a quote or a line break in a value ends a string.",
+        )
+    return None
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _printing_chats(raw: str) -> Render | None:
-    """A prompt that is one variable and nothing else passes a chat on whole; None for any other prompt."""
+    """A prompt that is one variable and nothing else passes a list of messages on whole; None for any other prompt."""
     alone = _ALONE.fullmatch(raw)
     if alone is None:
         return None
@@ -88,9 +112,14 @@ def _printing_chats(raw: str) -> Render | None:
 
     def filled(variables: Mapping[str, Any]) -> str:
         value = variables.get(name)
-        return as_json(value) if isinstance(value, (list, dict)) else render(variables)
+        return as_json(value) if _is_messages(value) else render(variables)
 
     return filled
+
+
+def _is_messages(value: object) -> bool:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return bool(items) and all(isinstance(item, Mapping) and "role" in item for item in items)
 
 
 @dataclass(slots=True)

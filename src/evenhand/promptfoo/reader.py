@@ -13,7 +13,7 @@ from evenhand.core.errors import Problem
 from evenhand.core.plan import counted
 from evenhand.core.ranges import REPEATS
 from evenhand.core.secrets import redacted
-from evenhand.documents.findings import At, Findings, did_you_mean
+from evenhand.documents.findings import At, Findings, Place, did_you_mean
 from evenhand.documents.tree import read_document
 from evenhand.promptfoo.assertions.reading import AssertionReader, Expected
 from evenhand.promptfoo.cases import Test, named
@@ -23,6 +23,7 @@ from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.options import number
 from evenhand.promptfoo.row import Row, Source
 from evenhand.promptfoo.scoring import scoring_problems
+from evenhand.promptfoo.settings import read_settings
 from evenhand.promptfoo.template import check, has_tags
 from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.variables import VariableReader
@@ -292,6 +293,7 @@ class TestReader:
             and bool(prefix or suffix)
             and has_tags(prefix + suffix)
             and "options" in raw,
+            settings=self._settings(options, row.at("options")),
             shown=self._shown(raw, options),
         )
 
@@ -402,9 +404,9 @@ class TestReader:
             if key == "repeat":
                 number(value, place, "repeat", self._findings, REPEATS)
             elif key not in _OPTIONS:
-                self._findings.hint(
-                    place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS)
-                )
+                near = did_you_mean(key, _OPTIONS)
+                if near:
+                    self._findings.hint(place, f"option '{key}' is sent to the model", near)
             elif (
                 key in ("transform", "postprocess", "transformVars")
                 and isinstance(value, str)
@@ -415,6 +417,15 @@ class TestReader:
                 if value.startswith("file://"):
                     self._files.add(self._path(value))
         return options
+
+    def _settings(self, options: Mapping[str, Any], place: Place) -> Mapping[str, Any]:
+        """The options that are none of a test: settings of the model."""
+        if options.keys() <= _OPTIONS:
+            return {}
+        given = {key: value for key, value in options.items() if key not in _OPTIONS}
+        return read_settings(
+            given, "options", self._config.base, place, self._findings, self._files
+        )
 
     def _path(self, reference: str) -> Path:
         return self._config.base / reference.removeprefix("file://")

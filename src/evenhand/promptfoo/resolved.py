@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.promptfoo.printing import in_template
-from evenhand.promptfoo.template import has_tags, names_in, render
-from evenhand.promptfoo.variable_files import file_value
+from evenhand.promptfoo.template import check, has_tags, names_in, render
+from evenhand.promptfoo.variable_files import file_value, is_bytes
 
 _TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 _PLAIN = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -39,8 +39,11 @@ def resolved(
     for name in files:
         value = found[name]
         if isinstance(value, str) and value.startswith("file://"):
-            found[name] = file_value(base / value.removeprefix("file://"))
-            tagged -= {name}  # what a file says is data
+            path = base / value.removeprefix("file://")
+            found[name] = text = file_value(path)
+            # Its tags are filled in as if they stood in the config; text that is no template is data.
+            fills = isinstance(text, str) and not is_bytes(path) and has_tags(text)
+            tagged = tagged | {name} if fills and not check(str(text)) else tagged - {name}
     tagged = frozenset(name for name in tagged if isinstance(found[name], str))
     if not tagged:
         return found, found

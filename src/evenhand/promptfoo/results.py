@@ -30,7 +30,6 @@ from evenhand.store.catalogue import id_at
 
 VERSION = 3
 _OURS = re.compile(r"eval-([0-9A-HJKMNP-TV-Z]{26})")
-_STATES: Mapping[int, State] = {0: "pass", 1: "fail", 2: "error"}
 
 
 class _Head(msgspec.Struct, rename="camel"):
@@ -248,11 +247,10 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
     test = cast("Mapping[str, Any]", row.get("testCase") or {})
     grading = cast("Mapping[str, Any]", row.get("gradingResult") or {})
     failure = row.get("failureReason")
-    state = _STATES.get(
-        failure if isinstance(failure, int) else 0 if row.get("success") else 1, "error"
+    # "No output" is a failure without a reason: what did not succeed never passes.
+    state: State = (
+        "pass" if row.get("success") else "error" if failure not in (0, 1, None) else "fail"
     )
-    if row.get("success"):
-        state = "pass"
     reason = str(row.get("error") or grading.get("reason") or "")
     used = cast("Mapping[str, Any]", row.get("tokenUsage") or {})
     judged = _judged(cast("Mapping[str, Any]", used.get("assertions") or {}))

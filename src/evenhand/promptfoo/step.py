@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,12 +17,13 @@ from evenhand.promptfoo.assertions.assertion import Cell
 from evenhand.promptfoo.cases import Test, named
 from evenhand.promptfoo.earlier import CONVERSATION, Earlier
 from evenhand.promptfoo.models import Column
-from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
+from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt, half_a_chat
 from evenhand.promptfoo.resolved import resolved
 from evenhand.promptfoo.scoring import scored
 from evenhand.promptfoo.template import names_in, render
 from evenhand.promptfoo.transform import transformed, transformed_vars
 from evenhand.promptfoo.variable_code import computed, is_code
+from evenhand.providers.configured import reading_by, takes_chats
 
 FILLS_KEPT = 256
 """Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
@@ -118,19 +119,8 @@ class CellBody:
             trial.show(self.variables)
         test, pair, earlier = self.test, self.pair, self.earlier
         variables, filled = await self._variables(trial)
-        fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
         provider = pair.column.provider
-        prompt: Prompt | None = None
-        if fill is not None:
-            prompt = fill(variables, filled)
-        elif not isinstance(pair.prompt, TextPrompt):
-            about = {"id": provider.id, "label": provider.label}
-            prompt = await pair.prompt.asked(trial, variables, about)
-            if (test.prefix or test.suffix) and not test.literal:
-                prompt = _between(render(test.prefix, filled), prompt, render(test.suffix, filled))
-        if test.literal and prompt is not None:
-            prompt = _between(test.prefix, prompt, test.suffix)
-        assert prompt is not None  # noqa: S101 (a prompt is text or a function)
+        prompt = await self._prompt(trial, variables, filled)
         if earlier is not None:
             earlier.asked(trial, prompt)
         if test.provider_output is not None:
@@ -138,7 +128,8 @@ class CellBody:
             reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
             trial.answered(prompt, reply)
         else:
-            reply = await trial.model(provider, "subject").generate(prompt)
+            asked = reading_by(provider, prompt.config)
+            reply = await trial.model(asked, "subject").generate(prompt)
             output = reply.text if reply.output is None else reply.output
         if earlier is not None:
             earlier.answered(trial, output, reply.metadata)
@@ -165,6 +156,33 @@ class CellBody:
         for make in test.expected.makes:
             trial.expect(make(cell))
         return output
+
+    async def _prompt(
+        self, trial: Trial, variables: Mapping[str, Any], filled: Mapping[str, Any]
+    ) -> Prompt:
+        """What is sent.
+
+        Raises:
+            EvenhandError: It cannot be filled in, or its function failed.
+        """
+        test, pair = self.test, self.pair
+        fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
+        provider = pair.column.provider
+        prompt: Prompt | None = None
+        if fill is not None:
+            prompt = fill(variables, filled)
+            broken = half_a_chat(prompt) if takes_chats(provider) else None
+            if broken is not None:
+                raise broken
+        elif not isinstance(pair.prompt, TextPrompt):
+            about = {"id": provider.id, "label": provider.label}
+            prompt = await pair.prompt.asked(trial, variables, about)
+            if (test.prefix or test.suffix) and not test.literal:
+                prompt = _between(render(test.prefix, filled), prompt, render(test.suffix, filled))
+        assert prompt is not None  # noqa: S101 (a prompt is text or a function)
+        if test.literal:
+            prompt = _between(test.prefix, prompt, test.suffix)
+        return with_settings(prompt, test)
 
     async def reviewed(
         self, trial: Trial, outcomes: Sequence[Outcome], verdict: Verdict
@@ -220,6 +238,13 @@ class CellBody:
             "metadata": cell.said(),
         }
         return await transformed(code, cell.output, context, self.pair.base, trial)
+
+
+def with_settings(prompt: Prompt, test: Test) -> Prompt:
+    """A prompt with what the test's options say to the model."""
+    if not test.settings:
+        return prompt
+    return replace(prompt, config={**prompt.config, **test.settings})
 
 
 def _between(prefix: str, prompt: Prompt, suffix: str) -> Prompt:

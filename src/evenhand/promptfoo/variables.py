@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.documents.findings import At, Findings, did_you_mean, matching
+from evenhand.documents.findings import At, Findings, Place, did_you_mean, matching
 from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.environment import secret_named
@@ -40,13 +40,18 @@ class VariableReader:
             if not isinstance(reference, str):
                 self._findings.problem(at("vars"), f"vars is {given!r}, not an object")
                 return {}
-            path = self.path_of(reference)
-            for file in matching(path) or [path]:
+            for file in self._files_of(reference, at("vars")):
                 document = read_document(file, self._findings, at("vars"))
                 self.files.add(file)
                 if document is not None and isinstance(document.value, Mapping):
                     found.update(cast("Mapping[str, Any]", document.value))
         return found
+
+    def _files_of(self, reference: str, place: Place) -> list[Path]:
+        """The files of variables that `vars: …` names: beside the file that it stands in, or beside the config."""
+        name = reference.removeprefix("file://")
+        beside = place.file.parent / name
+        return matching(beside) or matching(self._base / name) or [beside]
 
     def _globbed(self, value: object, name: str, at: At) -> object:
         if not (
@@ -130,7 +135,8 @@ class VariableReader:
             if wrong:
                 self._findings.problem(at("vars", name), *wrong)
             elif not is_bytes(path):
-                read_text(path, self._findings, at("vars", name))
+                text = read_text(path, self._findings, at("vars", name))
+                self._look_for_secrets(text or "", name, at)
 
     def path_of(self, reference: str) -> Path:
         """The file that a variable names."""

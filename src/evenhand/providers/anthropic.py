@@ -62,7 +62,7 @@ def make(wanted: Wanted) -> ChatProvider:
         key=wanted.setting("apiKey", variable).strip(),
         dialect=DIALECT,
         config=config,
-        price=price_of("anthropic" if base == HOME else "", model, config),
+        price=price_of("anthropic", model, config, at_home=base == HOME),
         timeout_s=seconds(config, wanted.id),
         key_variable=variable,
     )
@@ -180,7 +180,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
             )
             tools.append(ToolCall(block.name or "", arguments, block.id or ""))
             raw = {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
-            parts.append(encode(raw).decode())
+            parts.append(encode(raw, ordered=False).decode())
     written = ("\n\n" if tools else "").join(parts) if parts else None
     if tools and len(tools) == len(parts) and not any(tool.name for tool in tools):
         written = None

@@ -164,7 +164,7 @@ class AppCall:
             timeout_s=timeout_s,
             price=Price(*price, as_of="given")
             if price
-            else price_of(vendor if at_home else "", model, {}),
+            else price_of(vendor, model, {}, at_home=at_home),
             id=f"{_NAMES.get(kind, f'openai:{kind}')}:{model}{'' if at_home else f'@{host}'}",
             account=f"{host} #{digest(_key(headers), vendor)[:8]}",
         )
@@ -229,7 +229,7 @@ class AppCall:
             value, data = None, body
         else:
             value = whole(self.kind, body)
-            data = encode(value)
+            data = encode(value, ordered=False)
         try:
             found = self._read(data, value)
         except NoAnswer as error:
@@ -329,7 +329,7 @@ def _response(answer: Mapping[str, Any], tokens: Usage, usd: float | None) -> Re
         state = str(answer.get("status") or "")
         reason = ("tool_calls" if items.calls else "stop") if state == "completed" else state
     return Reply(
-        text=text or (encode(items.calls).decode() if items.calls else ""),
+        text=text or (encode(items.calls, ordered=False).decode() if items.calls else ""),
         output=text or items.calls or "",
         usage=tokens,
         cost_usd=usd,

@@ -117,14 +117,17 @@ class LiteLlm:
         body = answer.model_dump(mode="json")
         cost = mapping(getattr(answer, "_hidden_params", None)).get("response_cost")
         return Answer(
-            encode({"answer": body, "cost_usd": cost if isinstance(cost, float) else None}),
+            encode(
+                {"answer": body, "cost_usd": cost if isinstance(cost, float) else None},
+                ordered=False,
+            ),
             time.perf_counter() - started,
         )
 
     def reply(self, body: bytes) -> Reply:
         row = mapping(decode(body))
         dialect = dialect_of("embedding" if self.embeds else "chat")
-        reply = dialect.read(encode(row.get("answer")), False, None)
+        reply = dialect.read(encode(row.get("answer"), ordered=False), False, None)
         return replace(reply, cost_usd=row.get("cost_usd"))
 
     async def close(self) -> None:

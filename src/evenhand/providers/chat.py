@@ -1,7 +1,8 @@
 """A chat API over HTTP: everything that vendors have in common. What differs is data, in a `Dialect`.
 
 What a request's identity holds: the address, the API version and the whole body, as canonical JSON. So two requests
-with the same identity ask the same thing, whatever key, label, time limit or retry policy they are sent with.
+with the same identity ask the same thing, whatever key, label, time limit or retry policy they are sent with. What is
+sent has its keys in the order in which they were written: models answer in the order of a schema's properties.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound
-from evenhand.providers.structured import WithSchema, with_schema
+from evenhand.providers.structured import WithSchema, identity_with_schema
 
 T = TypeVar("T")
 _UNHEARD_OF = (400, 422)  # what servers say of a field that they do not know
@@ -141,13 +142,14 @@ class ChatProvider:
             messages = (Message("user", prompt.text),)
         whole = {**settings, **self.dialect.messages(messages)}
         body = encode(whole)
-        payload: bytes | WithSchema = body
+        payload: bytes | WithSchema = encode(whole, ordered=False)
         form = None
         if prompt.schema is not None and self.dialect.structured is not None:
             form = self.dialect.structured(prompt.schema, settings)
         if form is not None:
-            payload = with_schema(whole, *form, plain=body)
-            body = payload.body
+            key, value = form
+            payload = WithSchema(encode({**whole, key: value}, ordered=False), payload)
+            body = identity_with_schema(whole, key, value, body)
         identity = b"".join((self._prefix, body, self._suffix))
         return Request(
             identity=identity,

@@ -56,7 +56,7 @@ def make(wanted: Wanted) -> ChatProvider:
         key=wanted.setting("apiKey", variable).strip(),
         dialect=dialect_of(kind),
         config=config,
-        price=price_of(wanted.kind if base == server.address else "", model, config),
+        price=price_of(wanted.kind, model, config, at_home=base == server.address),
         timeout_s=seconds(config, wanted.id),
         key_variable=variable,
     )

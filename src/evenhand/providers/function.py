@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.errors import BadReply, BadRequest, CodeError
+from evenhand.core.errors import BadReply, BadRequest, CodeError, NoOutput
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.ranges import WORKERS
@@ -44,8 +44,12 @@ _CALLED: Mapping[Task, tuple[str, str, Callable[[object], object]]] = {
 """What is asked for → the function that does it where the id names none, what it returns it as, and what reads that."""
 
 
-Ask = Callable[[str, tuple[object, ...], Host], Awaitable[object]]
-"""Calls the function of this name with these arguments."""
+_METHODS: Mapping[Task, str] = {
+    "generate": "callApi",
+    "embed": "callEmbeddingApi",
+    "classify": "callClassificationApi",
+}
+"""The same in JavaScript: the method of a class or an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,10 @@ class _Call:
     function: str
     given: tuple[object, ...]
     task: Task
+
+
+Ask = Callable[[_Call, Host], Awaitable[object]]
+"""Makes a call."""
 
 
 @dataclass(slots=True)
@@ -66,6 +74,8 @@ class FunctionProvider:
     config: Mapping[str, Any]
     ask: Ask = field(repr=False)
     tasks: frozenset[Task] = frozenset(_CALLED)
+    methods: Mapping[Task, str] = field(default_factory=dict[Task, str], repr=False)
+    """What it is asked with where `function` says only who answers prompts."""
     account: str = field(init=False, default="")
     paid: bool = field(init=False, default=True)
     _code: str = field(init=False, repr=False, default="")
@@ -77,7 +87,7 @@ class FunctionProvider:
     def request(self, prompt: Prompt) -> Request:
         config: dict[str, Any] = {**self.config, **prompt.config}
         options = {"id": self.id, "label": self.label, "config": config}
-        function = self.function or _CALLED[prompt.task][0]
+        function = self.methods.get(prompt.task) or self.function or _CALLED[prompt.task][0]
         said = {
             "code": self._code,
             "function": function,
@@ -100,7 +110,7 @@ class FunctionProvider:
         name = f"{self.path.name}:{call.function}"
         _, wanted, read = _CALLED[call.task]
         try:
-            result = await self.ask(call.function, call.given, host)
+            result = await self.ask(call, host)
         except CodeError as error:
             raise BadRequest(error.message, hint=error.hint) from error
         if not isinstance(result, Mapping):
@@ -108,7 +118,7 @@ class FunctionProvider:
         if result.get("error"):  # pyright: ignore[reportUnknownMemberType]
             raise BadRequest(f"{name} answered with an error: {result['error']}")
         if result.get(wanted) is None:  # pyright: ignore[reportUnknownMemberType]
-            raise BadRequest(
+            raise NoOutput(
                 f"{name} answered without an {wanted}",
                 hint=f"Return {{'{wanted}': …}}, or {{'error': …}}.",
             )
@@ -175,18 +185,19 @@ def _in_python(wanted: Wanted, path: Path) -> Ask:
         def workers(run_limit_s: float) -> Workers:
             return Workers(python, path, count, limit_s or run_limit_s, own)
 
-        async def outside(function: str, given: tuple[object, ...], host: Host) -> object:
-            return await host.lasting(workers).call(function, given, host)
+        async def outside(call: _Call, host: Host) -> object:
+            return await host.lasting(workers).call(call.function, call.given, host)
 
         return outside
 
     def turns(_: float) -> _Turns:
         return _Turns(int(named or UNBOUNDED))
 
-    async def inside(function: str, given: tuple[object, ...], host: Host) -> object:
-        found = await host.load(path, function)
+    async def inside(call: _Call, host: Host) -> object:
+        found = await host.load(path, call.function)
+        name = f"{path.name}:{call.function}"
         async with host.lasting(turns).free:
-            return await host.call(found, *given, name=f"{path.name}:{function}", limit_s=limit_s)
+            return await host.call(found, *call.given, name=name, limit_s=limit_s)
 
     return inside
 
@@ -213,9 +224,14 @@ def _in_javascript(wanted: Wanted, text: str) -> FunctionProvider:
     for what, hint in javascript.problems(script):
         raise wanted.refused(f": {what}", hint)
 
-    async def ask(function: str, given: tuple[object, ...], host: Host) -> object:
-        del function
-        prompt, _, context = given
-        return (await javascript.call(host, script, prompt, context)).value
+    async def ask(call: _Call, host: Host) -> object:
+        prompt, _, *context = call.given
+        return (await javascript.call(host, script, _METHODS[call.task], prompt, *context)).value
 
-    return _made(wanted, path, export or "callApi", ask, CHATS)
+    code = path.read_text("utf-8", "replace")
+    methods: dict[Task, str] = {
+        task: name for task, name in _METHODS.items() if task not in CHATS and name in code
+    }
+    provider = _made(wanted, path, export or "callApi", ask, CHATS | methods.keys())
+    provider.methods = methods
+    return provider

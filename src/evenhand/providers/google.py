@@ -78,7 +78,7 @@ def make(wanted: Wanted) -> ChatProvider:
         key=wanted.setting("apiKey", variable, *_KEYS).strip(),
         dialect=_EMBEDDING if embeds else DIALECT,
         config=wanted.config,
-        price=price_of("google" if base == HOME else "", model, wanted.config),
+        price=price_of("google", model, wanted.config, at_home=base == HOME),
         timeout_s=seconds(wanted.config, wanted.id),
         key_variable=variable,
     )
@@ -182,7 +182,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     ended = str(candidate.get("finishReason") or "")
     reason = _REASONS.get(ended, ended.lower())
     written = "".join(texts) if texts or shown else None
-    text = (written or encode(parts).decode()) if calls else said(written, reason, "content.parts")
+    if calls and not written:
+        written = encode(parts, ordered=False).decode()
+    text = said(written, reason, "content.parts")
     return Reply(
         text=text,
         output=parts if calls else text,

@@ -92,7 +92,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     text = written if isinstance(written, str) else None
     if any(call.get("name") for call in calls):
         output: object = [{"function": call} for call in calls]
-        text, reason = text or encode(output).decode(), "tool_calls"
+        text, reason = text or encode(output, ordered=False).decode(), "tool_calls"
     else:
         where = "message.content" if isinstance(found, Mapping) else "response"
         calls, output = [], (text := said(text, reason, where))

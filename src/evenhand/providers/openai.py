@@ -157,7 +157,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         raw = _raw_message(body)
         calls = raw.get("tool_calls") or raw.get("function_call")
         output: object = raw if written else calls
-        text = written or encode(calls).decode()
+        text = written or encode(calls, ordered=False).decode()
     elif message.refusal and not written:
         output = text = message.refusal
     else:

@@ -12,12 +12,74 @@ from evenhand.core.errors import UsageError
 from evenhand.core.message import Usage
 from evenhand.core.provider import Price
 
-_AS_OF = "2025-11"
 _DEAREST = 1e9
 """Dollars beyond which a number is no price: so that sums of them stay numbers."""
 
-# vendor → the beginning of a model's name → (in, out, cached in). The longest beginning wins.
-_TABLE: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
+_Prices = Mapping[str, Mapping[str, tuple[float, float, float]]]
+"""Vendor → the beginning of a model's name → (in, out, cached in). The longest beginning wins."""
+
+_OF_2026_09: _Prices = {
+    "openai": {
+        "gpt-5.1": (1.25, 10.0, 0.125),
+        "gpt-5.1-codex-mini": (0.25, 2.0, 0.025),
+        "gpt-5.2": (1.75, 14.0, 0.175),
+        "gpt-5.4-mini": (0.75, 4.5, 0.075),
+        "gpt-5.4-nano": (0.2, 1.25, 0.02),
+        "gpt-4": (30.0, 60.0, 30.0),
+    },
+    "anthropic": {
+        "claude-opus-4-6": (5.0, 25.0, 0.5),
+        "claude-opus-4-7": (5.0, 25.0, 0.5),
+        "claude-opus-4-8": (5.0, 25.0, 0.5),
+        "claude-opus-5": (5.0, 25.0, 0.5),
+        "claude-sonnet-4-6": (3.0, 15.0, 0.3),
+        "claude-sonnet-5": (2.0, 10.0, 0.2),
+    },
+    "deepseek": {
+        "deepseek-chat": (0.14, 0.28, 0.0028),
+        "deepseek-reasoner": (0.14, 0.28, 0.0028),
+        "deepseek-v4-flash": (0.14, 0.28, 0.0028),
+        "deepseek-v4-pro": (0.435, 0.87, 0.003625),
+    },
+    "mistral": {
+        "codestral-2405": (1.0, 3.0, 1.0),
+        "codestral-2508": (0.3, 0.9, 0.3),
+        "codestral-latest": (0.3, 0.9, 0.3),
+        "magistral-medium": (2.0, 5.0, 2.0),
+        "magistral-small-2506": (0.5, 1.5, 0.5),
+        "magistral-small-2507": (0.5, 1.5, 0.5),
+        "magistral-small-2509": (0.5, 1.5, 0.5),
+        "magistral-small-latest": (0.15, 0.6, 0.15),
+        "ministral-14b": (0.2, 0.2, 0.2),
+        "ministral-3b": (0.1, 0.1, 0.1),
+        "ministral-8b": (0.15, 0.15, 0.15),
+        "mistral-large-2402": (4.0, 12.0, 4.0),
+        "mistral-large-2407": (3.0, 9.0, 3.0),
+        "mistral-large-2512": (0.5, 1.5, 0.5),
+        "mistral-large-latest": (0.5, 1.5, 0.5),
+        "mistral-medium": (1.5, 7.5, 1.5),
+        "mistral-medium-2312": (2.7, 8.1, 2.7),
+        "mistral-medium-2505": (0.4, 2.0, 0.4),
+        "mistral-medium-2508": (0.4, 2.0, 0.4),
+        "mistral-small-2402": (1.0, 3.0, 1.0),
+        "mistral-small-2506": (0.1, 0.3, 0.1),
+        "mistral-small-2603": (0.15, 0.6, 0.15),
+        "mistral-small-latest": (0.15, 0.6, 0.15),
+        "open-mistral-nemo": (0.15, 0.15, 0.15),
+        "open-mixtral-8x22b": (2.0, 6.0, 2.0),
+        "open-mixtral-8x7b": (0.7, 0.7, 0.7),
+        "pixtral-12b": (0.15, 0.15, 0.15),
+    },
+    "xai": {
+        "grok-3-mini-beta": (0.3, 0.5, 0.075),
+        "grok-3-beta": (3.0, 15.0, 0.75),
+        "grok-4-1-fast-non-reasoning": (0.2, 0.5, 0.05),
+        "grok-4-1-fast-reasoning": (0.2, 0.5, 0.05),
+        "grok-4-fast-non-reasoning": (0.2, 0.5, 0.05),
+        "grok-4-fast-reasoning": (0.2, 0.5, 0.05),
+    },
+}
+_OF_2025_11: _Prices = {
     "openai": {
         "gpt-5": (1.25, 10.0, 0.125),
         "gpt-5-mini": (0.25, 2.0, 0.025),
@@ -58,10 +120,6 @@ _TABLE: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
         "gemini-2.5-flash": (0.3, 2.5, 0.075),
         "gemini-2.5-flash-lite": (0.1, 0.4, 0.025),
     },
-    "deepseek": {
-        "deepseek-chat": (0.28, 0.42, 0.028),
-        "deepseek-reasoner": (0.28, 0.42, 0.028),
-    },
     "groq": {
         "llama-3.1-8b-instant": (0.05, 0.08, 0.05),
         "llama-3.3-70b-versatile": (0.59, 0.79, 0.59),
@@ -77,13 +135,24 @@ _TABLE: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
 }
 
 
-def price_of(vendor: str, model: str, config: Mapping[str, object]) -> Price | None:
-    """What a model costs: what the config says, else the table; None when neither knows.
+_LISTS: Mapping[str, _Prices] = {"2026-09": _OF_2026_09, "2025-11": _OF_2025_11}
+"""Lists by the month in which they were right, the newest first: 2026-09 as promptfoo 0.123.1 has them."""
+
+_PASSES_ON = frozenset({"openrouter"})
+"""Sells others' models at their list prices, under names like `openai/gpt-5-mini`."""
+
+
+def price_of(
+    vendor: str, model: str, config: Mapping[str, object], *, at_home: bool = True
+) -> Price | None:
+    """What a model costs: what the config says, else the lists; None when neither knows.
 
     Args:
-        vendor: As ids begin; empty for another address than the vendor's own, whose prices nobody knows.
+        vendor: As ids begin; empty where the name says nothing of what is asked, as of a deployment.
         model: As asked for.
         config: `cost`, or `inputCost` and `outputCost`, in dollars per token.
+        at_home: It is asked at the vendor's own address. A gateway may have models of others, too: the list price of
+            the name is taken for what it charges, as promptfoo does.
 
     Raises:
         UsageError: One of these is not a price: a number from 0 on, and not infinite.
@@ -92,11 +161,22 @@ def price_of(vendor: str, model: str, config: Mapping[str, object]) -> Price | N
     usd_in, usd_out = (both if one is None else one for one in (usd_in, usd_out))
     if usd_in is not None and usd_out is not None:
         return Price(usd_in * 1e6, usd_out * 1e6, as_of="config")
-    names = [name for name in _TABLE.get(vendor, {}) if model == name or _snapshot(model, name)]
-    if not names:
-        return None
-    usd_in, usd_out, usd_cached = _TABLE[vendor][max(names, key=len)]
-    return Price(usd_in, usd_out, usd_cached, _AS_OF)
+    found = _listed(vendor, model)
+    if found is not None or not vendor or (at_home and vendor not in _PASSES_ON):
+        return found
+    name = model.rpartition("/")[2]
+    vendors = dict.fromkeys((vendor, *_OF_2026_09, *_OF_2025_11))
+    return next((price for other in vendors if (price := _listed(other, name))), None)
+
+
+def _listed(vendor: str, model: str) -> Price | None:
+    """The price of a vendor's model on the newest list that has it."""
+    for as_of, prices in _LISTS.items():
+        known = prices.get(vendor, {})
+        names = [name for name in known if model == name or _snapshot(model, name)]
+        if names:
+            return Price(*known[max(names, key=len)], as_of=as_of)
+    return None
 
 
 def cost(price: Price | None, usage: Usage) -> float | None:

@@ -152,7 +152,7 @@ def said_in(answer: Mapping[str, Any], reason: str) -> Items:
                 shown.append(texts[-1])
         elif kind in _ASKED and (item.get("name") or kind not in _NAMED):
             calls.append(item)
-            shown.append(encode(item).decode())
+            shown.append(encode(item, ordered=False).decode())
         elif kind == "reasoning" and item.get("summary"):
             steps = (mapping(step).get("text") for step in listed(item["summary"]))
             shown.append("Reasoning: " + "\n".join(str(step or "") for step in steps))

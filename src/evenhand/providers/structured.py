@@ -1,7 +1,7 @@
 """A JSON Schema for an answer, as vendors take it; and the same request without it, for servers that take none.
 
 How this works: models write an answer's keys in the order of its schema, and reasons have to come before verdicts. So a
-schema is sent in its own order, where everything else in a request is sorted. Keywords that a vendor refuses are left
+schema is sent in its own order, and its order counts in the request's identity. Keywords that a vendor refuses are left
 out: whoever asked looks at the answer by the whole schema anyway. A server that refuses schemas altogether is sent the
 same request without, from then on; what was asked, and so the request's identity, stays the same.
 """
@@ -30,17 +30,21 @@ RARE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WithSchema:
-    """A request's body that asks for an answer by a schema, and the same without."""
+    """A request's body that asks for an answer by a schema, and the same without, as they are sent."""
 
     body: bytes
     plain: bytes
 
 
-def with_schema(whole: Mapping[str, Any], key: str, value: object, plain: bytes) -> WithSchema:
-    """A body with one more key, whose value is written in its own order. Otherwise it is canonical JSON."""
+def identity_with_schema(whole: Mapping[str, Any], key: str, value: object, plain: bytes) -> bytes:
+    """A body with one more key, whose value is written in its own order. Otherwise it is canonical JSON.
+
+    Args:
+        plain: The body without it, as canonical JSON.
+    """
     rest = encode({k: v for k, v in whole.items() if k != key}) if key in whole else plain
     last = json.dumps({key: value}, separators=(",", ":"), allow_nan=False)
-    return WithSchema(b"".join((rest[:-1], b",", last[1:].encode())), plain)
+    return b"".join((rest[:-1], b",", last[1:].encode()))
 
 
 def fitted(schema: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from evenhand.core.errors import (
     BadReply,
     BadRequest,
     CodeError,
+    NoOutput,
     Overloaded,
     TemplateError,
     UnknownModel,
@@ -217,7 +218,7 @@ class WebProvider:
         if row.get("error"):
             raise BadRequest(f"{self.id} answered with an error: {row['error']}", billed=None)
         if row.get("output") is None:
-            raise BadRequest(
+            raise NoOutput(
                 f"{self.id}: transformResponse found no output in: {text[:200]}", billed=None
             )
         if "tokenUsage" not in row:

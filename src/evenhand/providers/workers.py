@@ -44,8 +44,24 @@ def another_python(wanted: Wanted) -> str:
             f"is to run in {named}, which is not there",
             "Look at pythonExecutable or PROMPTFOO_PYTHON.",
         )
-    # The path as it is: a virtual environment's interpreter is a link to one that knows less.
-    return "" if os.path.abspath(found) == os.path.abspath(sys.executable) else found  # noqa: PTH100 (see above)
+    return "" if _same(Path(found), Path(sys.executable)) else found
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two paths are one interpreter: links in one folder (`python`, `python3`) to one file.
+
+    The folder counts, as a virtual environment's interpreter is a link to one that knows less.
+    """
+    if not other.name:  # sys.executable may be empty
+        return False
+    return one.parent.resolve() == other.parent.resolve() and one.resolve() == other.resolve()
+
+
+_START = (
+    "import sys; sys.path[:1] = [p for p in sys.path[:1] if p]; import runpy; "
+    "del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+"""Runs a script without its folder, or the one we stand in, on the path: `import openai` is the user's, never ours."""
 
 
 class _Worker:
@@ -55,7 +71,7 @@ class _Worker:
         self.said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         script = Path(__file__).with_name("python_worker.py")
         self._process = subprocess.Popen(  # noqa: S603 (the interpreter and the file that the user named)
-            [python, "-u", str(script), str(path.resolve())],
+            [python, "-u", "-c", _START, str(script), str(path.resolve())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.said,
@@ -136,7 +152,7 @@ class Workers:
         """
         name = f"{self._path.name}:{function}"
         try:
-            question = encode({"function": function, "args": args})
+            question = encode({"function": function, "args": args}, ordered=False)
         except (TypeError, ValueError) as error:
             raise CodeError(f"{name} cannot be given this: {error}") from error
         async with self._turns:

@@ -9,7 +9,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TextIO
@@ -17,6 +17,7 @@ from typing import TextIO
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.label import standing
 from evenhand.report.call_rows import call_rows
+from evenhand.core.variant import Variant
 from evenhand.report.document import json_text, trial_row, write_document, writer
 from evenhand.report.junit import write_junit
 from evenhand.report.markdown import write_markdown
@@ -53,7 +54,7 @@ def export(
         StoreError: The file cannot be written.
     """
     known = ", ".join(FORMATS)
-    name = format_.lower() if format_ else _by_ending(run, to)
+    name = format_.lower() if format_ else _by_ending(run.meta.variants, to)
     writers = {**_WRITERS, "html": page} if page else _WRITERS
     write = writers.get(name)
     if write is None and name == HTML:
@@ -121,6 +122,17 @@ _WITH_CALLS: dict[str, Writer] = {
 HTML = "html"
 FORMATS = (*_WRITERS, HTML)
 """What `--format` may be."""
+_LONG = frozenset(
+    {
+        "promptfoo",
+        "promptfoo-jsonl",
+        "promptfoo-csv",
+        "promptfoo-yaml",
+        "promptfoo-xml",
+        "junit",
+        "markdown",
+    }
+)
 _ENDINGS = {"xml": "junit", "junit.xml": "junit", "md": "markdown", "htm": "html"}
 _ENDINGS_OF_CONFIGS = {
     **_ENDINGS,
@@ -135,12 +147,35 @@ _ENDINGS_OF_CONFIGS = {
 """A run of a promptfoo config is written as promptfoo would, so that what reads its files reads these."""
 
 
-def _by_ending(run: RunFile, to: Path) -> str:
+def check_endings(files: Iterable[str], variants: Sequence[Variant]) -> None:
+    """Looks at the files that a run of these variants is to be written to, before anything is paid for.
+
+    Raises:
+        UsageError: The ending of one of them says no format.
+    """
+    for name in files:
+        format_ = _by_ending(variants, Path(name))
+        if format_ not in FORMATS:
+            what = (
+                f"the ending '.{format_}' says no format"
+                if format_
+                else "it has no ending to go by"
+            )
+            known = ", ".join(
+                f".{ending}" for ending in sorted({*_WRITERS, HTML, *_endings(variants)} - _LONG)
+            )
+            raise UsageError(f"-o {name}: {what}", hint=f"There are: {known}.")
+
+
+def _endings(variants: Sequence[Variant]) -> Mapping[str, str]:
+    return _ENDINGS if any(v.eval for v in variants) else _ENDINGS_OF_CONFIGS
+
+
+def _by_ending(variants: Sequence[Variant], to: Path) -> str:
     """The format that a file's ending says; the ending itself where it says none."""
-    endings = _ENDINGS if any(v.eval for v in run.meta.variants) else _ENDINGS_OF_CONFIGS
     name = to.name.lower()
     ending = "junit.xml" if name.endswith(".junit.xml") else to.suffix.lower().removeprefix(".")
-    return endings.get(ending, ending)
+    return _endings(variants).get(ending, ending)
 
 
 @contextlib.contextmanager

@@ -15,11 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from evenhand.core.errors import NoOutput
 from evenhand.core.expect import named_scores, weighted_mean
 from evenhand.core.label import Label, LabelField, LabelValue, newest
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
+from evenhand.javascript.source import is_reference
 
 HUMAN = "human"
 HIGHLIGHT = "!highlight"
@@ -115,7 +117,7 @@ class Rows:
                 "config": {},
             },
             "provider": _provider(variant),
-            "vars": {} if stripped.vars else trial.vars,
+            "vars": {} if stripped.vars else _vars(trial),
             "testCase": self._test_case(trial),
             "response": self._response(trial, graded, cost, spent, latency),
             **({} if graded.passed else {"error": graded.reason or "It failed"}),
@@ -138,8 +140,8 @@ class Rows:
         description = told.get("description") if written else trial.description
         return {
             **({"description": description} if description else {}),
-            **({} if stripped.vars else {"vars": trial.vars}),
-            **{key: value for key, value in told.items() if key != "description"},
+            **({} if stripped.vars else {"vars": _vars(trial)}),
+            **{key: value for key, value in told.items() if key not in ("description", "vars")},
             **({} if trial.threshold is None else {"threshold": trial.threshold}),
             "metadata": {} if stripped.metadata else trial.metadata,
         }
@@ -154,7 +156,8 @@ class Rows:
     ) -> dict[str, Any]:
         cached = trial.calls > 0 and trial.cached == trial.calls
         if _unanswered(trial):
-            return {"error": graded.reason, "cached": cached}
+            told = {"error": graded.reason} if graded.failure else {"output": None}
+            return {**told, "cached": cached}
         answer = trial.answer
         output = "[output stripped]" if self._stripped.output else trial.output
         return {
@@ -167,6 +170,11 @@ class Rows:
             **({"finishReason": answer["finish_reason"]} if "finish_reason" in answer else {}),
             "metadata": {} if self._stripped.metadata else answer.get("metadata") or {},
         }
+
+
+def _vars(trial: TrialResult) -> Mapping[str, Any]:
+    """The variables as they are written there: files are named, not read."""
+    return trial.test.get("vars", trial.vars)
 
 
 def prompt_label(variant: Variant) -> str:
@@ -237,7 +245,18 @@ def graded(trial: TrialResult) -> Graded:
     parts = components(trial.outcomes, trial.test)
     reason = trial.error.message if trial.error else trial.reason
     broken = [outcome for outcome in trial.outcomes if outcome.outcome == "error"]
-    makes_no_sense = next((outcome for outcome in broken if outcome.error == "score"), None)
+    if trial.error is not None and trial.error.slug == NoOutput.slug:
+        return Graded(False, 0.0, 0, "No output", {}, parts)
+    written = _written(trial.outcomes, trial.test)
+    makes_no_sense = next(
+        (
+            outcome
+            for outcome, assertion in zip(trial.outcomes, written, strict=True)
+            if outcome.outcome == "error"
+            and (outcome.error == "score" or _in_javascript(assertion))
+        ),
+        None,
+    )
     if makes_no_sense is not None or (trial.outcome == "error" and not trial.outcomes):
         reason = makes_no_sense.reason if makes_no_sense else reason
         return Graded(False, 0.0, 2, reason, {}, parts)
@@ -256,6 +275,12 @@ def graded(trial: TrialResult) -> Graded:
         passed, score = False, 0.0  # the scoring function failed
     named = {**weightless, **named_scores(counted)}
     return Graded(passed, score, 0 if passed else 1, reason, named, parts, weights, counts)
+
+
+def _in_javascript(assertion: Mapping[str, Any] | None) -> bool:
+    """Whether a file of JavaScript is called for it. One that throws is an error there; one of Python is a failure."""
+    value = (assertion or {}).get("value")
+    return isinstance(value, str) and is_reference(value)
 
 
 def _after_contest(trial: TrialResult, compared: Sequence[Outcome]) -> Graded:

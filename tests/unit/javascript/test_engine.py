@@ -76,7 +76,7 @@ def test_what_is_printed_comes_with_the_answer(engine):
     assert "printed" not in engine.call(inline("true"), "[1, {}]")
 
 
-@pytest.mark.parametrize("code", ["return 1", "a b"])
+@pytest.mark.parametrize("code", ["return return 1", "a b"])
 def test_what_is_not_javascript_is_said_to_be_so(engine, code):
     """When it is read, not when it is called."""
     with pytest.raises(CodeError, match="SyntaxError"):
@@ -147,13 +147,13 @@ def test_a_file_is_run_once_whichever_of_its_functions_is_called(engine):
 def test_a_provider_is_a_class_an_object_or_a_function(engine, code):
     """Made with its options, where it is a class."""
     script = Compiled("provider", module_text(code), "", '{"k": "K"}')
-    assert engine.call(script, '["p", {}]')["value"] == "pK"
+    assert engine.call(script, '["callApi", "p", {}]')["value"] == "pK"
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "wrong"),
     [
-        ("exported", "", "exports by default a object, not a function"),
+        ("exported", "", "exports by default an object, not a function"),
         ("exported", "b", "exports no 'b', only: a"),
         ("provider", "", "neither a class nor an object with callApi"),
     ],

@@ -133,8 +133,8 @@ async def test_files_that_need_node_have_it(tmp_path: Path):
         assert await asyncio.gather(*slow) == list(range(20))
         assert time.monotonic() - started < 20 * 0.03
         made = provider(tmp_path / "p.js", "", {"config": {"k": "K"}})
-        assert await value(host, made, "q", {}) == {"output": "qK1"}
-        assert await value(host, made, "q", {}) == {"output": "qK2"}
+        assert await value(host, made, "callApi", "q", {}) == {"output": "qK1"}
+        assert await value(host, made, "callApi", "q", {}) == {"output": "qK2"}
         assert await said(host, function(node, "boom")) == "n.js:boom: RangeError: far"
         assert await said(host, function(node, "unhandled")) == "1"
         assert "exports no 'x'" in await said(host, function(node, "x"))

@@ -232,11 +232,11 @@ def test_data_is_never_a_template_nor_a_path(tmp_path: Path) -> None:
 
 
 def test_files_of_tests_and_tests_may_be_mixed(tmp_path: Path) -> None:
-    """In the order in which they are written; patterns in the order of their names."""
+    """In the order in which they are written; files of a pattern from the last name on, as in promptfoo."""
     for name in "ab":
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({"vars": {"q": name}}))
     tests, _ = read(tmp_path, {"tests": ["file://*.jsonl", {"vars": {"q": "c"}}, "a.jsonl"]})
-    assert [test.variables["q"] for test in tests] == ["a", "b", "c", "a"]
+    assert [test.variables["q"] for test in tests] == ["b", "a", "c", "a"]
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text(name)
     (test,), _ = read(tmp_path, {"tests": [{"vars": {"doc": "file://*.md"}}]})
-    assert [Path(str(case["doc"])).name for case in test.cases()] == ["a.md", "b.md"]
+    assert [Path(str(case["doc"])).name for case in test.cases()] == ["b.md", "a.md"]
     assert (
         "no file matches" in problems(tmp_path, {"tests": [{"vars": {"doc": "file://*.nope"}}]})[0]
     )

@@ -13,6 +13,7 @@ from evenhand.core.message import Prompt
 from evenhand.documents.findings import Findings, Place
 from evenhand.engine.code import CodeHost
 from evenhand.promptfoo.config import read_config
+from evenhand.promptfoo.load import load
 from evenhand.promptfoo.models import Column, Models
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.paused import Paused
@@ -166,3 +167,25 @@ async def test_a_model_with_a_delay_is_asked_a_moment_later(tmp_path: Path) -> N
     assert (provider.reply(answer.body).text, provider.label, provider.id) == ("x", "slow", "echo")
     assert (provider.paid, provider.account, provider.tasks) == (False, "", {"generate"})
     await provider.close()
+
+
+def test_a_judge_that_makes_no_embeddings_is_told(tmp_path: Path) -> None:
+    """Another model is asked then, with texts that the user did not mean for it."""
+    (tmp_path / "j.js").write_text("module.exports = (prompt) => prompt")
+    (tmp_path / "e.js").write_text(
+        "module.exports = { callEmbeddingApi: () => ({embedding: [1]}) }"
+    )
+    hints: dict[str, list[str]] = {}
+    for name in ("j.js", "e.js"):
+        config = {
+            "prompts": ["x"],
+            "providers": ["echo"],
+            "tests": [
+                {"assert": [{"type": "similar", "value": "x", "provider": f"file://{name}"}]}
+            ],
+        }
+        (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+        hints[name] = [str(hint) for hint in load(tmp_path, env={"OPENAI_API_KEY": "k"}).hints]
+    assert any("file://j.js makes no embeddings" in hint for hint in hints["j.js"])
+    assert any("embeddings are made by openai" in hint for hint in hints["j.js"])
+    assert not hints["e.js"]

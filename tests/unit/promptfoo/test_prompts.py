@@ -22,6 +22,7 @@ from evenhand.promptfoo.prompts import (
     FunctionPrompt,
     TextPrompt,
     bound_by_name,
+    half_a_chat,
 )
 
 
@@ -104,13 +105,83 @@ def test_a_markdown_file_is_one_prompt(tmp_path: Path) -> None:
     assert [prompt.raw for prompt in found] == ["# A\n---\nB"]
 
 
-def test_a_pattern_stands_for_its_files_in_order(tmp_path: Path) -> None:
-    """Sorted by name."""
-    (tmp_path / "prompts").mkdir()
-    for name in ("b", "a"):
-        (tmp_path / "prompts" / f"{name}.txt").write_text(name)
+def test_files_of_a_pattern_come_in_promptfoos_order(tmp_path: Path) -> None:
+    """That of Node's glob: the last name first, and a folder's own files before those below it."""
+    for name in ("b", "a", "ab", "d/1", "c/1", "c/2", "c/x/1", "B"):
+        path = tmp_path / "prompts" / f"{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
     found, _ = read(tmp_path, {"prompts": "file://prompts/*.txt"})
-    assert [prompt.raw for prompt in found] == ["a", "b"]
+    assert [prompt.raw for prompt in found] == ["b", "ab", "a", "B"]
+    found, _ = read(tmp_path, {"prompts": "prompts/"})
+    assert [prompt.raw for prompt in found] == ["b", "ab", "a", "B"]
+    found, _ = read(tmp_path, {"prompts": "file://prompts/**/*.txt"})
+    below = ["d/1", "c/2", "c/1", "c/x/1"]
+    assert [prompt.raw for prompt in found] == ["b", "ab", "a", "B", *below]
+
+
+CHAT = """[
+  {% for m in history %}
+  {"role": "{{ m.role }}", "content": "{{ m.content }}"},
+  {% endfor %}
+  {"role": "user", "content": {{ q | dump }}}
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("chat.json", CHAT),
+        (
+            "chat.yaml",
+            """{% for m in history %}- role: {{ m.role }}
+  content: {{ m.content }}
+{% endfor %}- role: user
+  content: {{ q | dump }}
+""",
+        ),
+    ],
+)
+def test_a_chat_in_a_file_may_have_loops_and_filters(tmp_path: Path, name: str, text: str) -> None:
+    """It is JSON or YAML only once it is filled in, as promptfoo's documentation writes `_conversation`."""
+    (tmp_path / name).write_text(text)
+    (prompt,), findings = read(tmp_path, {"prompts": [f"file://{name}"]})
+    assert not findings.problems
+    assert isinstance(prompt, TextPrompt)
+    variables = {"history": [{"role": "assistant", "content": "Hi."}], "q": 'He said "no"\n'}
+    sent = prompt.filled("", "")(variables, variables)
+    assert half_a_chat(sent) is None
+    assert sent.messages[-1] == Message("user", 'He said "no"\n')
+    if name == "chat.json":
+        assert sent.messages[0] == Message("assistant", "Hi.")
+
+
+def test_json_without_tags_that_is_broken_is_told_with_its_line(tmp_path: Path) -> None:
+    """There is nothing that could mend it."""
+    (tmp_path / "chat.json").write_text('[{"role": "user" "content": "x"}]')
+    _, findings = read(tmp_path, {"prompts": ["chat.json"]})
+    assert "chat.json:1:18: is not JSON" in str(findings.error())
+
+
+def test_a_chat_that_a_value_breaks_is_not_sent_as_text(tmp_path: Path) -> None:
+    """A quote in a value would have the whole JSON sent as what the user says."""
+    (tmp_path / "chat.json").write_text(CHAT)
+    (prompt,), _ = read(tmp_path, {"prompts": ["chat.json"]})
+    assert isinstance(prompt, TextPrompt)
+    variables = {"history": [{"role": "user", "content": 'a "b"'}], "q": "x"}
+    wrong = half_a_chat(prompt.filled("", "")(variables, variables))
+    assert wrong is not None
+    assert "is no JSON once it is filled in" in wrong.message
+    assert "dump" in wrong.hint
+
+
+def test_a_prompt_of_blanks_is_sent_as_it_is(tmp_path: Path) -> None:
+    """As in promptfoo; one without any text is a problem."""
+    (prompt,), findings = read(tmp_path, {"prompts": [{"raw": " "}]})
+    assert (prompt.raw, findings.problems) == (" ", [])
+    _, findings = read(tmp_path, {"prompts": [""]})
+    assert findings.problems
 
 
 def test_prompts_of_files_are_called_as_in_promptfoo(tmp_path: Path) -> None:
@@ -209,7 +280,7 @@ async def test_a_program_prints_the_prompt(tmp_path: Path) -> None:
         assert isinstance(prompt, ProgramPrompt)
         trial = cast(Trial, CallsAtOnce(str))
         said.append((await prompt.asked(trial, {"q": "hi"}, {"id": "echo"})).text)
-    context = '{"config":{},"provider":{"id":"echo"},"vars":{"q":"hi"}}'
+    context = '{"vars":{"q":"hi"},"provider":{"id":"echo"},"config":{}}'
     assert said == ["py hi 2", "sh 2 one", f"sh 1 {context}"]
 
 

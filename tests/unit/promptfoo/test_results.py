@@ -192,3 +192,11 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     """In words, with its name."""
     with pytest.raises(UsageError, match=r"nothing\.json cannot be read"):
         read_results(tmp_path / "nothing.json")
+
+
+def test_a_row_without_an_output_is_a_failure_when_it_is_imported(tmp_path: Path) -> None:
+    """Its failureReason is 0, and it did not succeed."""
+    missing = row(0, success=False, failureReason=0, score=0, error="No output")
+    recorded = read_results(results(tmp_path / "r.json", [missing]))
+    (trial,) = recorded.trials()
+    assert (trial.outcome, trial.reason) == ("fail", "No output")

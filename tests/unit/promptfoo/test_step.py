@@ -8,7 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evenhand.core.case import Case
+from evenhand.core.errors import ConfigError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.plan import Step
@@ -268,12 +271,31 @@ def test_data_is_not_looked_at_again_beside_variables_that_are(tmp_path: Path) -
     assert found["a"] == "x {{ 7 * 7 }} {{d}} {{b}}"
 
 
-def test_what_a_file_says_has_no_tags(tmp_path: Path) -> None:
-    """Also where other values of the same variable are written out, with tags."""
-    (tmp_path / "a.txt").write_text("{{b}}", "utf-8")
-    variables = {"a": "file://a.txt", "b": "secret"}
-    found = resolved(variables, frozenset({"a"}), frozenset({"a"}), tmp_path)[1]
-    assert found["a"] == "{{b}}"
+def test_tags_in_a_variables_file_are_filled_in(tmp_path: Path) -> None:
+    """As if its text stood in the config; what names nothing, and text that is no template, stays as it is."""
+    (tmp_path / "a.txt").write_text("{{b}} {{ b | upper }} {{c}}\n", "utf-8")
+    (tmp_path / "d.txt").write_text("{% for %} {{b}}", "utf-8")
+    variables = {"a": "file://a.txt", "b": "x", "d": "file://d.txt"}
+    plain, filled = resolved(variables, frozenset({"a", "d"}), frozenset(), tmp_path)
+    assert plain["a"] == "x {{ b | upper }} {{c}}"
+    assert filled["a"] == "x {{ b | upper }} {{c}}"
+    assert plain["d"] == filled["d"] == "{% for %} {{b}}"
+    (tmp_path / "a.txt").write_text("{{b}} {{ b | upper }}", "utf-8")
+    _, filled = resolved(variables, frozenset({"a"}), frozenset(), tmp_path)
+    assert filled["a"] == "x X"
+
+
+def test_a_secret_that_a_variables_file_names_is_refused(tmp_path: Path) -> None:
+    """It would be sent to the model."""
+    (tmp_path / "a.txt").write_text("{{ env.SHOP_API_KEY }}", "utf-8")
+    config = {
+        "prompts": ["{{a}}"],
+        "providers": ["echo"],
+        "tests": [{"vars": {"a": "file://a.txt"}}],
+    }
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    with pytest.raises(ConfigError, match="looks like a secret"):
+        load(tmp_path, env={"SHOP_API_KEY": "s3cr3t-of-the-shop"})
 
 
 def test_a_long_row_of_variables_is_filled_in_to_its_end(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -312,3 +313,13 @@ def test_nor_is_what_takes_no_part_in_the_verdict(
     assert plan.broken
     (trial, _) = ran(tmp_path, plan)
     assert (trial.calls == 1) is runs
+
+
+def test_a_file_of_a_later_python_says_which_python_this_is(tmp_path: Path, fake) -> None:
+    """What it is written for is not known; what runs it is."""
+    (tmp_path / "later.py").write_text("def get_assert(output, context):\n    return not not\n")
+    test = fine(**{"assert": [{"type": "python", "value": "file://later.py"}]})
+    plan = planned(tmp_path, fake, tests=[test, fine()])
+    (problem,) = plan.broken
+    version = ".".join(map(str, sys.version_info[:2]))
+    assert f"This is Python {version}" in problem.hint

@@ -79,7 +79,7 @@ def test_its_worst_price_is_that_of_the_longest_answers_asked_for():
     vectors = made("https://h/v1/embeddings", model="mine", input="x")
     assert vectors.asked.cost_bound_usd == pytest.approx(len(vectors.sent) / 1e6)
     assert made(model="strange").asked.cost_bound_usd is None
-    assert made("http://localhost/v1/chat/completions").asked.cost_bound_usd is None
+    assert made("http://localhost/v1/chat/completions").asked.cost_bound_usd  # by its name
     assert made().asked.cost_bound_usd is not None
 
 

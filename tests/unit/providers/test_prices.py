@@ -73,3 +73,43 @@ def test_a_bound_that_nobody_can_pay_is_a_number(tmp_path):
     bound = model.request(Prompt.of("x")).cost_bound_usd
     assert bound is not None
     assert 1e9 < bound < math.inf
+
+
+@pytest.mark.parametrize(
+    ("id_", "usd"),
+    [
+        ("openai:chat:gpt-5-mini", (0.25, 2.0)),
+        ("openai:chat:claude-sonnet-4-5", (3.0, 15.0)),
+        ("openai:chat:anthropic/claude-sonnet-4-5", (3.0, 15.0)),
+        ("anthropic:messages:claude-opus-4-5-20251101", (5.0, 25.0)),
+        ("openrouter:openai/gpt-5-mini", (0.25, 2.0)),
+        ("mistral:mistral-large-latest", (0.5, 1.5)),
+        ("deepseek:deepseek-chat", (0.14, 0.28)),
+        ("xai:grok-4-fast-reasoning", (0.2, 0.5)),
+    ],
+)
+def test_a_gateway_is_taken_to_charge_the_list_price_of_the_models_name(id_, usd):
+    """Its own list is not known; what a config says goes over it."""
+    base = {"apiBaseUrl": "http://gateway.example/v1", "apiKey": "k"}
+    provider = create(id_, config=base, env={}, base=Path())
+    assert (provider.price.usd_in, provider.price.usd_out) == usd
+    assert provider.price.as_of in ("2025-11", "2026-09")
+    own = create(id_, config={**base, "cost": 0.000001}, env={}, base=Path())
+    assert (own.price.usd_in, own.price.as_of) == (pytest.approx(1.0), "config")
+
+
+@pytest.mark.parametrize(
+    "id_",
+    ["openai:chat:my-own", "togetherai:openai/gpt-5-mini", "groq:gpt-5-mini", "ollama:gpt-4o"],
+)
+def test_what_no_list_has_stays_without_a_price(id_):
+    """A vendor that sells others' models at prices of its own has none of theirs."""
+    provider = create(id_, config={"apiKey": "k"}, env={}, base=Path())
+    assert provider.price is None
+
+
+def test_the_newest_list_that_has_a_model_counts():
+    """Prices fall."""
+    found = price_of("deepseek", "deepseek-chat", {})
+    assert found is not None
+    assert (found.usd_in, found.as_of) == (0.14, "2026-09")

@@ -13,6 +13,7 @@ import pytest
 from evenhand.core.errors import BadRequest, UsageError
 from evenhand.core.message import Prompt, Reply
 from evenhand.engine.code import CodeHost
+from evenhand.javascript.node import found_node
 from evenhand.providers.catalog import create
 
 CODE = """
@@ -74,6 +75,46 @@ async def test_this_python_answers_in_this_process(tmp_path):
     for config in ({}, {"pythonExecutable": sys.executable}):
         (reply,) = await asked(tmp_path, "", **config)
         assert reply.output["pid"] == os.getpid()
+
+
+async def test_another_python_imports_the_users_modules_and_none_of_ours(tmp_path, other):
+    """Neither `http` and `openai` beside our own provider code, nor a namesake where one stands."""
+    for name in ("openai.py", "anthropic.py"):
+        (tmp_path / name).write_text("ours = False\n")
+    code = (
+        "import http.client, urllib.request, sys, json, openai, anthropic\n"
+        "def call_api(prompt, options, context):\n"
+        "    return json.dumps([openai.ours, anthropic.ours, [p for p in sys.path if 'evenhand' in p]])\n"
+    )
+    (tmp_path / "own.py").write_text(code)
+    provider = create("python:own.py", config={"pythonExecutable": other}, env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        answer = await provider.send(provider.request(Prompt.of("hi")), host)
+    assert provider.reply(answer.body).text == "[false, false, []]"
+
+
+async def test_this_python_by_another_of_its_names_answers_in_this_process(tmp_path):
+    """`bin/python` and `bin/python3` of one environment are one interpreter."""
+    folder = Path(sys.executable).parent
+    names = [
+        path for path in folder.glob("python*") if path.resolve() == Path(sys.executable).resolve()
+    ]
+    for name in names:
+        (reply,) = await asked(tmp_path, "", pythonExecutable=str(name))
+        assert reply.output["pid"] == os.getpid(), name
+
+
+async def test_another_python_gets_variables_in_the_order_they_are_written(tmp_path, other):
+    """A prompt built from a dict reads as it does in this process."""
+    code = "def call_api(prompt, options, context): return ' '.join(context['vars'])\n"
+    (tmp_path / "order.py").write_text(code)
+    provider = create("python:order.py", config={"pythonExecutable": other}, env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        request = provider.request(Prompt((), "hi", vars={"zeta": 1, "alpha": 2}))
+        answer = await provider.send(request, host)
+    assert provider.reply(answer.body).text == "zeta alpha"
 
 
 async def test_a_process_stays_and_is_asked_again(tmp_path, other):
@@ -201,3 +242,49 @@ async def test_a_javascript_file_answers(tmp_path, id_, code):
     (tmp_path / name).write_text(code + "\n// changed")
     again = create(id_, config={"n": 5}, env={}, base=tmp_path)
     assert again.request(Prompt.of("hi")).key != provider.request(Prompt.of("hi")).key
+
+
+EMBEDDER = """
+class Embedder {
+  constructor(options) { this.n = options.config.n; }
+  id() { return "mine"; }
+  async callApi(prompt) { return { output: prompt }; }
+  async callEmbeddingApi(text) { return { embedding: [text.length, this.n] }; }
+  async callClassificationApi(text) { return { classification: { long: text.length / 10 } }; }
+}
+module.exports = Embedder;
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        EMBEDDER,
+        EMBEDDER.replace("module.exports =", "require('node:fs'); module.exports ="),
+    ],
+    ids=["embedded", "node"],
+)
+async def test_a_javascript_file_may_embed_and_classify(tmp_path, code):
+    """Here and in Node; each is a request of its own."""
+    if "node:fs" in code and not found_node():
+        pytest.skip("there is no Node")
+    (tmp_path / "mine.cjs").write_text(code)
+    provider = create("file://mine.cjs", config={"n": 5}, env={}, base=tmp_path)
+    assert provider.tasks == {"generate", "embed", "classify"}
+    host = CodeHost()
+    with host.open():
+        prompts = [
+            Prompt.of("hi"),
+            *(Prompt((), "hi", task=task) for task in ("embed", "classify")),
+        ]
+        requests = [provider.request(prompt) for prompt in prompts]
+        replies = [provider.reply((await provider.send(r, host)).body) for r in requests]
+    assert [reply.output for reply in replies] == ["hi", [2.0, 5.0], {"long": 0.2}]
+    assert len({request.key for request in requests}) == 3
+
+
+def test_a_javascript_file_that_only_answers_says_so(tmp_path):
+    """It is not asked for embeddings."""
+    (tmp_path / "mine.js").write_text("module.exports = (prompt) => prompt")
+    provider = create("file://mine.js", config={}, env={}, base=tmp_path)
+    assert provider.tasks == {"generate"}

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 DEVIATIONS: Mapping[str, str] = {
     "errors": "A grader that raises, hangs or returns nothing usable is an error, not a failed assertion with score 0; "
     "an error is never turned into a pass by not-. Results written for promptfoo say what it would.",
+    "judges": "Judges are asked in words of our own, and where nobody is named, gpt-5-mini or claude-sonnet-4-5 "
+    "judges (in promptfoo 0.123 gpt-5.6-sol or claude-sonnet-4-6): borderline verdicts may differ. "
+    "defaultTest.options.provider names the judge, and defaultTest.options.rubricPrompt its words, for all "
+    "assertions that a model grades.",
     "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error: one"
     " that was cut off, that goes on after its verdict, that holds verdicts that differ, or that has its verdict "
     "only in its thinking. `{}` is not a pass, and a score alone decides only where a threshold is set. "
@@ -27,6 +31,8 @@ DEVIATIONS: Mapping[str, str] = {
     "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
     "answers of web services": "A web service that answers 429 or 5xx is asked again, and 401, 403, 404 and 501 end "
     "the run; promptfoo takes each for an answer. `validateStatus` decides in both.",
+    "blank lines of prompts": "Anthropic's models are sent a prompt as it is written; promptfoo leaves out its blank "
+    "lines and its last line break.",
     "cached latency": "A reply from the cache has the latency of the call that made it.",
     "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
     "run.",
@@ -36,7 +42,7 @@ DEVIATIONS: Mapping[str, str] = {
     "promptfoo's format, as there.",
     "scoring functions": "An assertScoringFunction is not asked where an assertion is in error; one that raises, or "
     "returns no verdict, is an error and not a failed test with score 0.",
-    "tags in data": "{{…}} in a cell of a table, or in the text of a variable's file, is text; promptfoo fills it in.",
+    "tags in data": "{{…}} in a cell of a table is text; promptfoo fills it in.",
     "secrets in tests": "{{ env.NAME }} in a test's variable is refused where NAME looks like a secret, and stays text "
     "in files of data; promptfoo sends the secret to the model. What is not secret is filled in, and a provider's "
     "config may use both.",
@@ -53,7 +59,6 @@ DEVIATIONS: Mapping[str, str] = {
     "prompt prefixes": "--prompt-prefix and --prompt-suffix hold beside other defaultTest.options, too.",
     "prompts of providers": "Each provider keeps its own prompts, also where two have the same id.",
     "transformVars": "transformVars is called for each case, with one combination of the variables.",
-    "patterns": "Files that a pattern matches come in the order of their names.",
     "derived metrics": "A derived metric that cannot be worked out is left out; promptfoo says 0.",
     "objects in CSV": "Objects are written to CSV as JSON; promptfoo writes [object Object] for variables.",
     "cached code": "Answers of Python and JavaScript providers come from the cache; promptfoo's never do.",

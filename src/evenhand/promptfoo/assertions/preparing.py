@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.errors import AuthError, EvenhandError, ScoreError
+from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Task
 from evenhand.core.score import Score
@@ -73,7 +73,10 @@ class AfterTransform:
     async def score(self, output: Any, trial: Trial) -> Score:
         context = dict(self.context())
         context["prompt"] = {"raw": context["prompt"], "label": context["prompt"]}
-        changed = await transformed(self.code, output, context, self.base, trial)
+        try:
+            changed = await transformed(self.code, output, context, self.base, trial)
+        except CodeError as error:  # there is nothing to ask about
+            raise ScoreError(error.message, hint=error.hint) from error
         score = self.scorer.score(changed, trial)
         return score if isinstance(score, Score) else await score
 

@@ -1,0 +1,40 @@
+"""A vendor's model as one prompt's own settings have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from evenhand.core.provider import Provider
+from evenhand.providers.wrapped import Wrapped
+
+if TYPE_CHECKING:
+    from evenhand.providers.chat import ChatProvider
+
+
+def takes_chats(provider: Provider) -> bool:
+    """Whether it is a vendor's model that is sent a conversation; programs and functions are given the text."""
+    model = _vendors_model(provider)
+    return model is not None and model.dialect.chats
+
+
+def reading_by(provider: Provider, settings: Mapping[str, Any]) -> Provider:
+    """The provider that reads its replies by a prompt's settings.
+
+    What is asked for as JSON is read as such, whoever asked for it: the provider's config, a prompt's or a test's.
+    """
+    model = _vendors_model(provider)
+    if model is None or "response_format" not in settings:
+        return provider
+    config = {**model.config, "response_format": settings["response_format"]}
+    other = replace(model, config=config)
+    other.shows_thoughts = model.shows_thoughts
+    if isinstance(provider, Wrapped):
+        return cast("Provider", replace(provider, provider=other))
+    return other
+
+
+def _vendors_model(provider: Provider) -> ChatProvider | None:
+    inner = provider.provider if isinstance(provider, Wrapped) else provider
+    return cast("ChatProvider", inner) if hasattr(inner, "dialect") else None

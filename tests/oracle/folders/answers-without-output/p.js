@@ -1,0 +1,1 @@
+module.exports = class { id() { return 'x'; } async callApi() { return {}; } };

@@ -1,0 +1,2 @@
+const x = require('not-there-at-all');
+module.exports = () => true;

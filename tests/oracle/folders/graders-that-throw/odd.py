@@ -1,0 +1,2 @@
+def get_assert(o, c):
+    return {'nothing': 1}

@@ -1,0 +1,2 @@
+def get_assert(o, c):
+    raise ValueError('boom')

@@ -1,0 +1,1 @@
+module.exports = (varName, prompt, otherVars) => ({ output: varName + '-' + otherVars.name });

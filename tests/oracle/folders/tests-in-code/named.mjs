@@ -1,0 +1,1 @@
+export const cases = Promise.resolve([{ vars: { name: "Di" } }]);

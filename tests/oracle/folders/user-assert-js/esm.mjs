@@ -1,0 +1,1 @@
+export default function (output) { return output.length > 3; }

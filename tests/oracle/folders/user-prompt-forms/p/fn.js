@@ -1,0 +1,1 @@
+module.exports.build = ({vars, provider}) => `js ${vars.x} ${provider.id}`;

@@ -1,0 +1,2 @@
+def make(context):
+    return [{'role': 'user', 'content': 'py ' + context['vars']['x']}]

@@ -1,0 +1,1 @@
+echo program $(echo "$1" | head -c 5)

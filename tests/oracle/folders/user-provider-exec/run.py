@@ -1,0 +1,2 @@
+import sys
+print('py', sys.argv[1])

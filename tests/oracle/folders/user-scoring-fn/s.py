@@ -1,0 +1,2 @@
+def func(scores, context):
+    return {'pass': False, 'score': scores['A'] / 2, 'reason': 'py'}

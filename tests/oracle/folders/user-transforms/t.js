@@ -1,0 +1,1 @@
+module.exports = { shout: (output, context) => output.toUpperCase() + context.vars.x };
