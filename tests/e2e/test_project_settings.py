@@ -174,8 +174,8 @@ def test_the_project_says_how_long_one_attempt_may_take(evenhand, monkeypatch, d
 def test_the_project_says_how_long_a_function_may_take(evenhand):
     """The command line goes before it."""
     Path("slow_evals.py").write_text(
-        "import time\nfrom evenhand import EvalSet\nevals = EvalSet('slow')\n"
-        "@evals.eval\ndef slow(expect):\n    time.sleep(5)\n    expect(True, 'done')\n"
+        "import asyncio\nfrom evenhand import EvalSet\nevals = EvalSet('slow')\n"
+        "@evals.eval\nasync def slow(expect):\n    await asyncio.sleep(600)\n    expect(True, 'done')\n"
     )
     project("time-limit = 0.2")
     assert "took longer than 0.2 s" in evenhand("run", "slow_evals.py").out
