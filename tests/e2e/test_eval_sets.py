@@ -582,7 +582,7 @@ def test_the_exit_code_follows_what_a_set_requires(
     assert done.returncode == code, done.stdout + done.stderr
 
 
-ASKING = """
+OVER_MODELS = """
 from evenhand import EvalSet
 
 evals = EvalSet("asks", over={"model": ["openai:chat:one", "openai:chat:two"]})
@@ -596,7 +596,7 @@ async def asks(model, expect):
 
 def test_another_model_is_named_on_the_command_line(tmp_path: Path) -> None:
     """Instead of the set's own and its axis; where no set names one, it is refused."""
-    (tmp_path / "asks_evals.py").write_text(ASKING)
+    (tmp_path / "asks_evals.py").write_text(OVER_MODELS)
     (tmp_path / "offline.jsonl").write_text('{"match": "hi", "reply": "yes"}\n')
     given = ("run", "asks_evals.py", "--offline", "--model", "openai:chat:three")
     done = run(*given, "--json", cwd=tmp_path)

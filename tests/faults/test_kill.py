@@ -149,7 +149,7 @@ def test_a_run_killed_while_it_starts_leaves_nothing_behind_that_stops_the_next(
 def test_code_that_takes_the_process_down_is_named_on_resume(
     serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
-    """A grader that aborts: its trial is set aside with the name of the grader, the others go on, no call is repeated."""
+    """A grader that aborts: its trial is set aside with the grader's name, the others go on, no call is repeated."""
     fake = serve(Script())
     evals = folder(fake)
     lines = (
