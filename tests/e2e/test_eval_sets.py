@@ -580,3 +580,29 @@ def test_the_exit_code_follows_what_a_set_requires(
     (tmp_path / "labels_evals.py").write_text(LABELS.format(how=how, broken=broken))
     done = run("run", "labels_evals.py", *options, cwd=tmp_path)
     assert done.returncode == code, done.stdout + done.stderr
+
+
+OVER_MODELS = """
+from evenhand import EvalSet
+
+evals = EvalSet("asks", over={"model": ["openai:chat:one", "openai:chat:two"]})
+
+
+@evals.eval
+async def asks(model, expect):
+    expect((await model.generate("hi")).text == "yes", "says yes")
+"""
+
+
+def test_another_model_is_named_on_the_command_line(tmp_path: Path) -> None:
+    """Instead of the set's own and its axis; where no set names one, it is refused."""
+    (tmp_path / "asks_evals.py").write_text(OVER_MODELS)
+    (tmp_path / "offline.jsonl").write_text('{"match": "hi", "reply": "yes"}\n')
+    given = ("run", "asks_evals.py", "--offline", "--model", "openai:chat:three")
+    done = run(*given, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (trial,) = json.loads(done.stdout)["trials"]
+    assert trial["variant"]["model"] == "openai:chat:three"
+    (tmp_path / "two_evals.py").write_text(TWO)
+    done = run("run", "two_evals.py", "--model", "openai:chat:three", cwd=tmp_path)
+    assert (done.returncode, "would be asked by nobody" in done.stderr) == (2, True)

@@ -81,6 +81,22 @@ def test_good(expect):
     result.stdout.no_fnmatch_line("*\x1b[[]31m3*")
 
 
+def test_a_tests_score_is_the_share_that_passed_and_no_mean_of_raw_numbers(
+    run: Run, pytester: pytest.Pytester
+):
+    """Ten words and a check that failed are half, and not 5."""
+    run(
+        """
+def test_bot(expect):
+    expect(10, at_most=60, label="words", metric="words")
+    expect("Send them back.", Contains("30 days"))
+"""
+    ).assert_outcomes(failed=1)
+    with RunFile.open(kept(pytester)[0]) as found:
+        (trial,) = found.trials()
+        assert (trial.score, trial.scale, trial.named_scores) == (0.5, (0, 1), {"words": 10})
+
+
 def test_a_test_without_a_verdict_is_an_error_and_no_failure(run: Run):
     """Nothing was missed, something could not be settled."""
     result = run("""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -247,6 +248,13 @@ class EvalSet:
         if judged:
             given.add("judge")
         return frozenset(given)
+
+    def with_model(self, model: str) -> EvalSet:
+        """The same set, with this model for all that it names: the evals' model, and each value of the axis `model`."""
+        other = copy.copy(self)
+        other.over = {axis: values for axis, values in self.over.items() if axis != "model"}
+        other.model = model
+        return other
 
     def __repr__(self) -> str:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"

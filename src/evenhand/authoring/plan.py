@@ -19,7 +19,14 @@ from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import AuthError, CodeError, ConfigError, NothingSelected, Problem
+from evenhand.core.errors import (
+    AuthError,
+    CodeError,
+    ConfigError,
+    NothingSelected,
+    Problem,
+    UsageError,
+)
 from evenhand.core.expect import share_passed
 from evenhand.core.plan import (
     CallEstimate,
@@ -233,6 +240,7 @@ def plan_of(
     title: str = "",
     source: str = "",
     strict: bool = False,
+    model: str = "",
     broken: list[Problem] | None = None,
 ) -> EvalPlan:
     """The plan of these sets.
@@ -244,12 +252,15 @@ def plan_of(
         tag: Only evals with this tag.
         lines: Of a file that has lines here, by path and number: only evals that one of them stands in.
         strict: A trial that expects nothing is an error.
+        model: Take this one instead of all models that the sets name; empty for those.
         broken: Where to put what is wrong, to go on without the sets that it is wrong with. There may be some already.
 
     Raises:
         ConfigError: All that is wrong with the sets; with `broken`, where it leaves nothing to run.
         NothingSelected: Nothing is left to run.
     """
+    if model:
+        sets = _with_model(sets, model)
     selection = selection or Selection()
     problems: list[Problem] = [] if broken is None else broken
     ready: list[tuple[EvalSet, Sequence[Eval], Models]] = []
@@ -324,6 +335,24 @@ def _options(
         retries=retries[0] if retries else None,
         requirements=tuple(_requirements(columns)),
     )
+
+
+def _with_model(sets: Sequence[EvalSet], model: str) -> Sequence[EvalSet]:
+    """The sets, those that name a model with this one instead.
+
+    Raises:
+        UsageError: None of them names one: it would be asked by nobody.
+    """
+    named = [evals.model is not None or "model" in evals.over for evals in sets]
+    if not any(named):
+        raise UsageError(
+            f"--model {model}: no eval set here names a model, so it would be asked by nobody",
+            hint="Write model=… in the EvalSet, and ask the `model` that evals are given. What your application asks "
+            "by itself is its own: make an axis of it.",
+        )
+    return [
+        evals.with_model(model) if has else evals for evals, has in zip(sets, named, strict=True)
+    ]
 
 
 def _requirements(columns: Sequence[tuple[EvalSet, Sequence[Column]]]) -> Iterator[Requirement]:

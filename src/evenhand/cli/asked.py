@@ -61,6 +61,7 @@ class Asked:
         offline: Answer from offline.jsonl.
         strict: What would be warned of is an error.
         at_least: The share of trials that has to pass in each column; None for what the files say.
+        model: Of eval sets, take this one instead of all models that they name; empty for those.
         definitions: Whose definitions of RAG metrics; empty for ours.
     """
 
@@ -76,6 +77,7 @@ class Asked:
     strict: bool = False
     definitions: str = ""
     at_least: float | None = None
+    model: str = ""
 
     @staticmethod
     def again(record: Mapping[str, Any]) -> Asked:
@@ -167,6 +169,7 @@ class Asked:
             "--delay": over.delay_ms,
             "--env-file": over.env_files,
             "--strict-prompts": self.strict_prompts,
+            "--model": self.model,
             "--at-least": self.at_least is not None,
         }
 
@@ -185,6 +188,7 @@ class Asked:
             lines=found.lines,
             source=str(self.folder),
             strict=self.strict,
+            model=self.model,
             broken=found.problems,
         )
         return plan, sorted(found.problems)

@@ -16,6 +16,7 @@ _INSTEAD = {
         "-k": "Use --filter.",
         "--tag TAG": "Use --filter-metadata.",
         "--case": "Use --filter-pattern.",
+        "--model": "Use --providers.",
     },
     PROMPTS: {
         "-k": "Use --filter.",
@@ -33,12 +34,13 @@ _INSTEAD = {
         "--delay": _NOT_SLOWER,
         "--env-file": _ENVIRONMENT,
         "--strict-prompts": "",
+        "--model": _IN_EVAL_YML,
         "--at-least": "Write pass_rate: below defaults: in eval.yml; evidence goes by it.",
     },
     EVALS: {
         "--case": "Use --filter.",
         "--prompts": "Write over={'prompt': [...]} in the EvalSet.",
-        "--providers": "Write model=… or over={'model': [...]} in the EvalSet.",
+        "--providers": "Use --model for another one; or write over={'model': [...]} in the EvalSet.",
         "--tests": "Write data=Dataset.read(…) in the EvalSet.",
         "--var": "Variables stand in the rows of data=….",
         "--prompt-prefix": "Prompts stand in the eval file.",

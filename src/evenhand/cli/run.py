@@ -69,6 +69,12 @@ from evenhand.scorers.rag.definitions import SYSTEMS
     help=f"Whose definitions of RAG metrics count: {', '.join(SYSTEMS)}.",
 )
 @click.option(
+    "--model",
+    default="",
+    metavar="ID",
+    help="Of eval sets: take this model instead of those that they name.",
+)
+@click.option(
     "--at-least",
     type=Number(SHARE),
     metavar="SHARE",
@@ -85,6 +91,7 @@ def run(
     resumed: str,
     definitions: str | None,
     at_least: float | None,
+    model: str,
     **said: Any,
 ) -> int:
     """Run the prompts × models × tests of a folder, its eval sets, or the cases of prompt directories.
@@ -110,6 +117,7 @@ def run(
         strict=strict,
         definitions=definitions or "",
         at_least=at_least,
+        model=model,
     )
     record: dict[str, Any] = {
         "asked": asked.record(),

@@ -9,6 +9,7 @@ one run, which is kept like any other. Nothing of that is made, or even imported
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -220,10 +221,21 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         trial = item.stash.get(TRIAL, None)
         if trial is not None and trial.places:
             _settle(item, trial, body_failed=True)
-            if (
-                getattr(error, "slug", "") == "judge"
-            ):  # `expect.now` had no answer to give: no verdict
-                item.stash[TOLD]["undecided"] = "fail" not in item.stash[TOLD]["states"]
+        refusal = _refusal(error) if trial is not None else ""
+        if refusal:
+            told: dict[str, Any] = {
+                "run": str(item.config.stash[SITTING].path),
+                "states": [],
+                "calls": 0,
+                "cached": 0,
+            }
+            told = item.stash.get(TOLD, told)
+            item.stash[TOLD] = {**told, "undecided": "fail" not in told["states"]}
+            raise pytest.fail.Exception(refusal, pytrace=False) from None
+        if (
+            trial is not None and trial.places and (getattr(error, "slug", "") == "judge")
+        ):  # `expect.now` had no answer to give: no verdict
+            item.stash[TOLD]["undecided"] = "fail" not in item.stash[TOLD]["states"]
         raise
     trial = item.stash.get(TRIAL, None)
     if trial is None:
@@ -235,6 +247,22 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         return result
     _settle(item, trial)
     return result
+
+
+def _refusal(error: BaseException) -> str:
+    """What to say where the application's call was refused, as the SDK's exception tells; empty for anything else.
+
+    The traceback is the SDK's own from one end to the other, and the test has no verdict.
+    """
+    from evenhand.engine.place import is_users  # noqa: PLC0415 (once something was raised)
+    from evenhand.pytest_plugin.sitting import LIVE, LIVE_HINT  # noqa: PLC0415 (see above)
+
+    if f"and {LIVE} was not said" not in str(error):
+        return ""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if is_users(f.filename)]
+    place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+    what = "a model was not asked: there is no earlier answer to this very question, and"
+    return f"{place}{what} {LIVE} was not said\n  {LIVE_HINT}"
 
 
 def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -> None:

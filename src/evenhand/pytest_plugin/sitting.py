@@ -31,7 +31,7 @@ from evenhand.core.errors import (
     StoreError,
     UsageError,
 )
-from evenhand.core.expect import Expectation, Trial
+from evenhand.core.expect import Expectation, Trial, share_passed
 from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import Step
 from evenhand.core.provider import Answer, Host, Provider, Request
@@ -144,6 +144,10 @@ class TestTrial(LiveTrial):
         return next((e.value for e in self._expectations if isinstance(e.value, str)), None)
 
 
+LIVE = "`pytest --evenhand-live`"
+LIVE_HINT = "With it the model is asked, and its answer kept for the next time."
+
+
 @dataclass(slots=True)
 class Unplugged(Wrapped):
     """A model over the network that is not asked: what it has said before is all there is."""
@@ -152,8 +156,8 @@ class Unplugged(Wrapped):
         del request, host
         raise BadRequest(
             f"{self.provider.id} was not asked: there is no earlier answer to this very question, "
-            "and `pytest --evenhand-live` was not said",
-            hint="With it the model is asked, and its answer kept for the next time.",
+            f"and {LIVE} was not said",
+            hint=LIVE_HINT,
         )
 
 
@@ -228,7 +232,9 @@ class Sitting:
         async def body(trial: Trial) -> object:
             return await made.shown(trial)
 
-        step = Step(next(self._count), row, variant, repeat, body, judge=judge, models=self._models)
+        step = Step(
+            next(self._count), row, variant, repeat, body, share_passed, judge, self._models
+        )
         made = TestTrial(step, self, self._host, self._loop)
         made.home = self._home
         made.late = lambda late, problem: self._late.append((late, problem))

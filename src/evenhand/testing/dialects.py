@@ -24,9 +24,9 @@ def answered(kind: str, body: Mapping[str, Any], asked: Asked, rule: Rule, numbe
         return _measured(kind, body, asked, rule, number)
     said = rule.said(asked.text)
     if kind == shapes.CHAT:
-        return shapes.chat(body, asked, said, rule.finish_reason, number)
+        return shapes.chat(body, asked, said, rule.finish_reason, number, rule.tool_calls)
     if kind == shapes.MESSAGES:
-        return shapes.message(body, asked, said, rule.finish_reason, number)
+        return shapes.message(body, asked, said, rule.finish_reason, number, rule.tool_calls)
     return _SAID[kind](asked, said, rule.finish_reason, number)
 
 

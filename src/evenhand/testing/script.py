@@ -21,6 +21,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import ConfigError, Problem
+from evenhand.testing.tool_calls import ToolCalls, problems_of
 
 FAULTS: Mapping[str, str] = {
     "drop": "the connection is closed without an answer, before anything is generated",
@@ -73,6 +74,8 @@ class Rule:
         fault: A name from FAULTS, or an HTTP status.
         retry_after: The header, word for word. `{date+2}` in it is the HTTP date two seconds from now.
         finish_reason: As OpenAI calls it; Anthropic's word for it is found.
+        tool_calls: What the answer of a chat (OpenAI's) or a message (Anthropic's) asks tools for, each
+            `{"name": "find_order", "arguments": {"id": 1042}}`.
         last: A regular expression, looked for in the last message of the user.
         system: The same, in the system prompt.
         path: The same, in the URL's path. Only rules that name a path are looked at for embeddings and
@@ -93,9 +96,11 @@ class Rule:
     system: str = ""
     path: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    tool_calls: ToolCalls = ()
 
     def __post_init__(self) -> None:
         problems = _faulty(self.fault) if self.fault else []
+        problems += problems_of(self.tool_calls)
         for pattern in (*self.match, self.last, self.system, self.path):
             problems += _pattern_problems(pattern)
         if problems:
@@ -243,6 +248,7 @@ RULE_KEYS: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "retry_after": ("a number or text", (str, int, float)),
     "finish_reason": ("text", (str,)),
     "headers": ("an object", (dict,)),
+    "tool_calls": ("a list of calls", (list,)),
     "comment": ("text", (str,)),
 }
 """The keys of a rule on disk: what each has to be, in words and in kinds."""
@@ -270,6 +276,7 @@ def _rule(value: object) -> tuple[Rule | None, list[_Finding]]:
     places, found = _places(row.get("match", {}))
     fault = str(row.get("fault", ""))
     found += [(problem, "") for problem in (_faulty(fault) if fault else [])]
+    found += [(problem, "") for problem in problems_of(row.get("tool_calls", []))]
     for pattern in [*places["text"], *(places[p] for p in ("last", "system", "path"))]:
         found += [(problem, "") for problem in _pattern_problems(pattern)]
     if found:
@@ -287,6 +294,7 @@ def _rule(value: object) -> tuple[Rule | None, list[_Finding]]:
         system=places["system"],
         path=places["path"],
         headers={name: str(text) for name, text in row.get("headers", {}).items()},
+        tool_calls=tuple(row.get("tool_calls", ())),
     )
     return rule, []
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from evenhand.testing.script import Asked
+from evenhand.testing.tool_calls import ToolCalls, chat_calls, message_calls
 
 CHAT, MESSAGES, EMBEDDINGS = "chat/completions", "messages", "embeddings"
 MODERATIONS, COMPLETIONS, RESPONSES = "moderations", "completions", "responses"
@@ -104,9 +105,17 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def chat(
-    body: Mapping[str, Any], asked: Asked, text: str, finish_reason: str, number: int
+    body: Mapping[str, Any],
+    asked: Asked,
+    text: str,
+    finish_reason: str,
+    number: int,
+    calls: ToolCalls = (),
 ) -> dict[str, Any]:
     """OpenAI's answer."""
+    tools = {"tool_calls": chat_calls(calls, number)} if calls else {}
+    if calls and finish_reason == "stop":
+        finish_reason = "tool_calls"
     text, stop = _stopped(text, body.get("stop"))
     count = body.get("n")
     read, written = tokens(asked.text), tokens(text)
@@ -118,7 +127,12 @@ def chat(
         "choices": [
             {
                 "index": i,
-                "message": {"role": "assistant", "content": text, "refusal": None},
+                "message": {
+                    "role": "assistant",
+                    "content": text or None if calls else text,
+                    "refusal": None,
+                    **tools,
+                },
                 "finish_reason": "stop" if stop else finish_reason,
                 "logprobs": None,
             }
@@ -133,19 +147,27 @@ def chat(
 
 
 def message(
-    body: Mapping[str, Any], asked: Asked, text: str, finish_reason: str, number: int
+    body: Mapping[str, Any],
+    asked: Asked,
+    text: str,
+    finish_reason: str,
+    number: int,
+    calls: ToolCalls = (),
 ) -> dict[str, Any]:
     """Anthropic's answer. It goes on from what the last message began, and ends before a stop sequence."""
     messages = _messages(body)
     if messages and messages[-1].get("role") == "assistant":
         text = text.removeprefix(_text(messages[-1].get("content")))
     text, stop = _stopped(text, body.get("stop_sequences"))
+    if calls and finish_reason == "stop":
+        finish_reason = "tool_calls"
+    said = [{"type": "text", "text": text}] if text or not calls else []
     return {
         "id": f"msg_{number}",
         "type": "message",
         "role": "assistant",
         "model": asked.model,
-        "content": [{"type": "text", "text": text}],
+        "content": [*said, *message_calls(calls, number)],
         "stop_reason": "stop_sequence"
         if stop
         else _ANTHROPIC_REASON.get(finish_reason, finish_reason),
@@ -220,13 +242,10 @@ def events(kind: str, answer: Mapping[str, Any], body: Mapping[str, Any]) -> byt
     """An answer as a stream of server-sent events, in one piece."""
     if kind == CHAT:
         return _chunks(answer, body)
-    text = answer["content"][0]["text"]
     empty = {**answer, "content": [], "stop_reason": None}
     steps: list[dict[str, Any]] = [
         {"type": "message_start", "message": empty},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
-        {"type": "content_block_stop", "index": 0},
+        *(step for i, block in enumerate(answer["content"]) for step in _block(i, block)),
         {
             "type": "message_delta",
             "delta": {
@@ -242,16 +261,35 @@ def events(kind: str, answer: Mapping[str, Any], body: Mapping[str, Any]) -> byt
     )
 
 
+def _block(index: int, block: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The events of one block of a message: a text, or a call of a tool."""
+    if block["type"] == "text":
+        begun: dict[str, Any] = {**block, "text": ""}
+        delta = {"type": "text_delta", "text": block["text"]}
+    else:
+        begun = {**block, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+    return [
+        {"type": "content_block_start", "index": index, "content_block": begun},
+        {"type": "content_block_delta", "index": index, "delta": delta},
+        {"type": "content_block_stop", "index": index},
+    ]
+
+
 def _chunks(answer: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
     head = {key: answer[key] for key in ("id", "created", "model")}
     head["object"] = "chat.completion.chunk"
     steps: list[dict[str, Any]] = []
     for choice in answer["choices"]:
         place = {"index": choice["index"], "finish_reason": None}
-        text = choice["message"]["content"]
+        text = choice["message"]["content"] or ""
         pieces = (text[: len(text) // 2], text[len(text) // 2 :])
         deltas = [{"role": "assistant", "content": piece} for piece in pieces]
         steps += [{**head, "choices": [{**place, "delta": delta}]} for delta in deltas]
+        calls = choice["message"].get("tool_calls", ())
+        if calls:
+            listed = [{**call, "index": i} for i, call in enumerate(calls)]
+            steps.append({**head, "choices": [{**place, "delta": {"tool_calls": listed}}]})
         ending = {**place, "delta": {}, "finish_reason": choice["finish_reason"]}
         steps.append({**head, "choices": [ending]})
     options = body.get("stream_options")

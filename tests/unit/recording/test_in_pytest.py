@@ -68,7 +68,7 @@ def test_a_tests_own_calls_are_kept_and_asked_for_only_when_live(
 ):
     """As with judges: `--evenhand-live` asks, and without it what was answered before is answered again."""
     pytester.makepyfile(test_bot=TESTS.replace("GO", "False"))
-    pytester.runpytest_inprocess().assert_outcomes(failed=2, passed=1)
+    pytester.runpytest_inprocess().assert_outcomes(errors=2, passed=1)
     assert fake.ledger.total == 0
     pytester.makepyfile(test_bot=TESTS.replace("GO", "True"))
     pytester.runpytest_inprocess("--evenhand-live").assert_outcomes(passed=3)
@@ -78,3 +78,42 @@ def test_a_tests_own_calls_are_kept_and_asked_for_only_when_live(
     pytester.runpytest_inprocess().assert_outcomes(passed=3)
     assert calls(pytester.path) == [("subject", "cache")] * 3
     assert fake.ledger.total == 4
+
+
+def test_a_refused_call_is_one_clear_message_and_no_verdict(
+    pytester: pytest.Pytester, fake: FakeProvider
+) -> None:
+    """Not the SDK's traceback; an error in pytest's count, as nothing was answered."""
+    pytester.makepyfile(
+        """
+import openai, pytest
+from evenhand import recording
+
+
+def test_plain(expect):
+    with openai.OpenAI(http_client=recording.http_client()) as client:
+        said = client.chat.completions.create(
+            model="gpt-x", messages=[{"role": "user", "content": "Hi"}]
+        )
+    expect(said.choices[0].message.content == "Hello", "greets")
+
+
+def test_expects_something_before(expect):
+    expect(True, "is there")
+    test_plain(expect)
+
+
+def test_misses_something_before(expect):
+    expect(False, "is there")
+    test_plain(expect)
+"""
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(errors=2, failed=1)
+    text = result.stdout.str()
+    assert text.count("a model was not asked: there is no earlier answer") >= 3
+    assert "With it the model is asked" in text
+    assert "Traceback" not in text
+    assert "site-packages/openai" not in text
+    assert len(text.splitlines()) < 60
+    assert fake.requests == []

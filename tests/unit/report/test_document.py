@@ -53,8 +53,10 @@ async def test_the_document_has_the_keys_that_programs_go_by(make_run: Make) -> 
         (Variant(0, "p", "m"),),
     )
     read, _ = written(run)
-    heads = "schema run verdict requirements totals configuration usage rates slices classification "
-            "triggers empty_answers low_confidence"
+    heads = (
+        "schema run verdict requirements totals configuration usage rates slices classification "
+        "triggers empty_answers low_confidence"
+    )
     assert list(read) == [*heads.split(), "warnings", "labels", "trials"]
     assert read["schema"] == "evenhand.run/1"
     told = {"id": ID, "file": str(run.path), "status": "finished"}

@@ -1,0 +1,71 @@
+"""Tool calls in scripts: an agent's turns without a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anthropic
+import openai
+import pytest
+
+from evenhand.testing import FakeProvider, Rule, Script
+
+CALLS = ({"name": "find_order", "arguments": {"id": 1042}},)
+ASK = [{"role": "user", "content": "I want a refund for 1042"}]
+RULES = [
+    Rule(match=("delivered on 3 May",), reply="It came on 3 May."),
+    Rule(match=("refund",), tool_calls=CALLS),
+]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_openais_sdk_reads_scripted_tool_calls(stream: bool) -> None:
+    """Whole and streamed; the next turn fits what the tool said."""
+    with FakeProvider(Script(RULES)) as fake:
+        client = openai.OpenAI(base_url=f"{fake.url}/v1", api_key="none")
+        with client:
+            if stream:
+                chunks = list(client.chat.completions.create(model="m", messages=ASK, stream=True))
+                deltas = [c.choices[0].delta.tool_calls for c in chunks if c.choices]
+                (call,) = [call for calls in deltas if calls for call in calls]
+                ending = chunks[-1].choices[0].finish_reason
+            else:
+                choice = client.chat.completions.create(model="m", messages=ASK).choices[0]
+                (call,), ending = choice.message.tool_calls, choice.finish_reason
+            assert call.function.name == "find_order"
+            assert json.loads(call.function.arguments) == {"id": 1042}
+            assert ending == "tool_calls"
+            turn = [
+                *ASK,
+                {"role": "tool", "tool_call_id": call.id, "content": "delivered on 3 May"},
+            ]
+            last = client.chat.completions.create(model="m", messages=turn).choices[0].message
+            assert (last.content, last.tool_calls) == ("It came on 3 May.", None)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_anthropics_sdk_reads_scripted_tool_calls(stream: bool) -> None:
+    """Whole and streamed."""
+    with (
+        FakeProvider(Script(RULES)) as fake,
+        anthropic.Anthropic(base_url=fake.url, api_key="none") as client,
+    ):
+        if stream:
+            with client.messages.stream(model="m", messages=ASK, max_tokens=99) as streamed:
+                said = streamed.get_final_message()
+        else:
+            said = client.messages.create(model="m", messages=ASK, max_tokens=99)
+        (block,) = said.content
+        assert (block.type, block.name, block.input) == ("tool_use", "find_order", {"id": 1042})
+        assert said.stop_reason == "tool_use"
+
+
+def test_tool_calls_stand_in_a_script_on_disk(tmp_path: Path) -> None:
+    """With what is wrong with them told by line."""
+    file = tmp_path / "offline.jsonl"
+    file.write_text('{"match": "refund", "tool_calls": [{"name": "find_order"}]}\n')
+    assert Script.read(file).rules[0].tool_calls == ({"name": "find_order"},)
+    file.write_text('{"match": "refund", "tool_calls": [{"nam": "find_order"}]}\n')
+    with pytest.raises(Exception, match="is no call: write"):
+        Script.read(file)
