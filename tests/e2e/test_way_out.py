@@ -11,6 +11,8 @@ from click.testing import CliRunner
 
 from evenhand.cli.verbs import evenhand
 from evenhand.core.expect import weighted_mean
+from evenhand.promptfoo.as_python import as_python
+from evenhand.promptfoo.load import load
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
@@ -256,3 +258,17 @@ def test_what_is_printed_is_laid_out_like_code(folder: Path) -> None:
     imported = {a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
     named = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     assert imported <= named
+
+
+def test_settings_beside_prompts_and_tests_are_told(tmp_path: Path) -> None:
+    """An eval set has them in the model's config, where they make an object of the reply."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        """
+prompts: [{raw: "Say {{x}}", label: say, config: {response_format: {type: json_schema}}}]
+providers: [echo]
+tests: [{vars: {x: 1}, options: {temperature: 0.5}, assert: [{type: contains, value: "1"}]}]
+"""
+    )
+    text = as_python(load(tmp_path, env={})).text
+    assert "options temperature: write them into the config of the model" in text
+    assert "response_format of prompt say: write it into the config of the model" in text

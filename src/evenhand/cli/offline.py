@@ -13,6 +13,7 @@ from evenhand.core.errors import UsageError
 @contextlib.contextmanager
 def offline_answers(folder: Path) -> Iterator[None]:
     """Inside, the vendors' addresses lead to a server of our own that answers from the folder's offline.jsonl."""
+    from evenhand.providers.prices import away_from_home_unpaid  # noqa: PLC0415 (see below)
     from evenhand.testing import FakeProvider, Script  # noqa: PLC0415 (only for --offline)
 
     script = folder / "offline.jsonl"
@@ -22,7 +23,7 @@ def offline_answers(folder: Path) -> Iterator[None]:
             hint="It holds what models would answer, one rule a line; `evenhand init` makes one to start from.",
         )
     before = dict(os.environ)
-    with FakeProvider(Script.read(script)) as fake:
+    with FakeProvider(Script.read(script)) as fake, away_from_home_unpaid():
         os.environ.update(fake.env())
         try:
             yield

@@ -32,7 +32,7 @@ from evenhand.promptfoo.assertions.assertion import Cell
 from evenhand.promptfoo.assertions.contests import referee
 from evenhand.promptfoo.assertions.reading import AssertionReader
 from evenhand.promptfoo.assertions.sets import parts_of
-from evenhand.promptfoo.environment import env_filled
+from evenhand.promptfoo.environment import declared, env_filled
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.scoring import scored, scoring_problems
 from evenhand.promptfoo.template_filters import lend as lend_templates
@@ -207,18 +207,20 @@ def provider(
     return column.provider
 
 
-def lend(*, env: Mapping[str, str] | None = None, filters: Mapping[str, str] | None = None) -> None:
+def lend(
+    *, env: Mapping[str, object] | None = None, filters: Mapping[str, str] | None = None
+) -> None:
     """Lends the providers, judges and templates of this folder what a config has under `env` and `nunjucksFilters`.
 
     Args:
-        env: Variables of the environment; those of the process go under them.
+        env: Variables of the environment; those of the process go under them. Numbers and booleans are text there.
         filters: Filters for templates, by name: the file of JavaScript that exports each.
 
     Raises:
         ConfigError: A filter is none.
     """
     base = caller().parent
-    lent[base] = {**lent.get(base, {}), **(env or {})}
+    lent[base] = {**lent.get(base, {}), **declared({"env": env or {}}, {})}
     findings = Findings()
     value = {"nunjucksFilters": filters} if filters else {}
     at: At = lambda *_: Place(base)  # noqa: E731

@@ -53,6 +53,7 @@ def _kept(plan: PromptfooPlan, left: dict[str, None]) -> list[Kept]:
             continue
         test, pair, name = body.test, body.pair, case.description or case.id
         speaks = bool(pair.conversation) and test.listens
+        left.update(dict.fromkeys(_of_models(body)))
         why = _TAKES if step.after else ""
         if speaks:
             left[f"prompt {pair.variant.prompt}: {_TALKS}"] = None
@@ -68,6 +69,16 @@ def _kept(plan: PromptfooPlan, left: dict[str, None]) -> list[Kept]:
             kept.columns[pair.variant.index] = pair
             kept.repeats = max(kept.repeats, step.repeat + 1)
     return [kept for kept in found.values() if kept is not None]
+
+
+def _of_models(body: CellBody) -> Iterator[str]:
+    """Settings of models beside tests and prompts, as far as an eval set has them elsewhere."""
+    settings = body.test.settings
+    if settings:
+        yield f"options {', '.join(sorted(settings))}: write them into the config of the model"
+    if "response_format" in body.pair.prompt.config:
+        label = body.pair.variant.prompt
+        yield f"response_format of prompt {label}: write it into the config of the model"
 
 
 def _one(case: Case, body: CellBody) -> Kept:

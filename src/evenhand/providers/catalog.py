@@ -27,7 +27,6 @@ _OWN: Mapping[str, str] = {
     "huggingface:chat:<model>": "Hugging Face chat; huggingface:text-generation:<model> is the same",
     "huggingface:feature-extraction:<model>": "Hugging Face embeddings",
     "huggingface:text-classification:<model>": "Hugging Face classification",
-    "llama": "the model of a llama.cpp server, plain completion; llama:<name> is the same",
     "litellm:<vendor>/<model>": "a hundred more vendors through LiteLLM: its proxy, or pip install 'evenhand[litellm]'",
     "ollama:<model>": "Ollama, plain completion; ollama:completion:<model> is the same",
     "ollama:chat:<model>": "Ollama chat",
@@ -85,7 +84,6 @@ _MODULES: Mapping[str, str] = {
     "https": "web",
     "huggingface": "huggingface",
     "litellm": "bridge",
-    "llama": "llamacpp",
     "ollama": "ollama",
     "palm": "google",
     "python": "function",
@@ -170,7 +168,7 @@ def timed(id: str, seconds: float | None) -> dict[str, object]:  # noqa: A002 (t
 _SCRIPT = re.compile(r"^[^:]*\.[cm]?[jt]s(?::[\w.$]+)?$")
 """A JavaScript file, also without `file://`."""
 
-_ALONE = ("echo", "http", "https", "llama")
+_ALONE = ("echo", "http", "https")
 """What is an id without anything after it."""
 
 

@@ -6,7 +6,9 @@ promptfoo has it). What is not in the table has no price, which is not 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Usage
@@ -142,6 +144,19 @@ _PASSES_ON = frozenset({"openrouter"})
 """Sells others' models at their list prices, under names like `openai/gpt-5-mini`."""
 
 
+_unpaid: ContextVar[bool] = ContextVar("unpaid", default=False)
+
+
+@contextlib.contextmanager
+def away_from_home_unpaid() -> Iterator[None]:
+    """Inside, no list price holds away from a vendor's own address: answers there are made up, and cost nothing."""
+    token = _unpaid.set(True)
+    try:
+        yield
+    finally:
+        _unpaid.reset(token)
+
+
 def price_of(
     vendor: str, model: str, config: Mapping[str, object], *, at_home: bool = True
 ) -> Price | None:
@@ -161,6 +176,8 @@ def price_of(
     usd_in, usd_out = (both if one is None else one for one in (usd_in, usd_out))
     if usd_in is not None and usd_out is not None:
         return Price(usd_in * 1e6, usd_out * 1e6, as_of="config")
+    if not at_home and _unpaid.get():
+        return None
     found = _listed(vendor, model)
     if found is not None or not vendor or (at_home and vendor not in _PASSES_ON):
         return found

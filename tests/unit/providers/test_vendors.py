@@ -444,29 +444,3 @@ async def test_the_library_of_litellm_is_asked_where_it_is_installed(tmp_path, m
     request = vectors.request(Prompt((Message("user", "a"),), "a", task="embed"))
     assert vectors.reply((await vectors.send(request, CodeHost())).body).output == [1.0, 2.0]
     monkeypatch.delitem(sys.modules, "litellm", raising=False)
-
-
-# llama.cpp
-
-
-async def test_a_llama_cpp_server_completes_the_prompt():
-    """It has one model, wants no key, and says what it read and wrote."""
-    reply = {"content": " fine", "tokens_evaluated": 5, "tokens_predicted": 2, "stop_type": "eos"}
-    with FakeProvider(Script([Rule(path="/completion$", reply=reply)])) as fake:
-        provider = made("llama", {"LLAMA_BASE_URL": fake.url}, temperature=0, stop=["x"])
-        prompt = Prompt((Message("system", "Be brief."), Message("user", "Hi")), "Hi there")
-        body = sent(provider, prompt)
-        assert body == {"n_predict": 512, "temperature": 0, "stop": ["x"], "prompt": "Hi there"}
-        answer = await provider.send(provider.request(prompt), CodeHost())
-        await provider.close()
-    found = provider.reply(answer.body)
-    assert (found.text, found.finish_reason) == (" fine", "stop")
-    assert (found.usage.tokens_in, found.usage.tokens_out) == (5, 2)
-    assert found.cost_usd is None
-    assert key_missing(provider) == ""
-
-
-def test_a_completion_that_llama_cpp_cut_off_says_so():
-    """By either word that its versions have for it."""
-    for told in ({"stop_type": "limit"}, {"stopped_limit": True}):
-        assert read("llama:any", {"content": "half", **told}).finish_reason == "length"

@@ -1,1 +1,0 @@
-module.exports = { hook: async (name, context) => { if (name === 'beforeEach') { context.test.vars.added += '+js'; return context; } if (name === 'beforeAll') { context.suite.defaultTest.assert.push({ type: 'contains', value: 'py' }); return context; } } };

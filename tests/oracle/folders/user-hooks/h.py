@@ -1,4 +1,0 @@
-def ext(name, context):
-    if name == 'beforeEach':
-        context['test']['vars']['added'] = 'py'
-        return context

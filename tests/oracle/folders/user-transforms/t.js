@@ -1,1 +1,0 @@
-module.exports = { shout: (output, context) => output.toUpperCase() + context.vars.x };
