@@ -16,8 +16,8 @@ from typing import TextIO
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.label import standing
-from evenhand.report.call_rows import call_rows
 from evenhand.core.variant import Variant
+from evenhand.report.call_rows import call_rows
 from evenhand.report.document import json_text, trial_row, write_document, writer
 from evenhand.report.junit import write_junit
 from evenhand.report.markdown import write_markdown
