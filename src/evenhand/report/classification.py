@@ -20,6 +20,8 @@ MOST_TRIALS = 200_000
 MOST_LABELS = 30
 """So many are shown for each column, those with the most cases first."""
 NAME = 20
+_SIGN = f'"{EXPECTED}":'.encode()
+"""What stands in the JSON of a trial that expects a label."""
 COUNTED = 8
 """With more labels than this, the counts are told in words."""
 
@@ -57,6 +59,8 @@ def classified(run: RunFile) -> list[Classified]:
         return []
     if run.settled() > MOST_TRIALS:
         return []
+    if not any(_SIGN in result for result in run.results()):
+        return []  # and nothing is decoded
     pairs: dict[int, list[tuple[str, str, str]]] = {}
     errors: dict[int, list[tuple[str, str]]] = {}
     for trial in measured_trials(run):

@@ -14,6 +14,8 @@ from evenhand.store.runfile import RunFile
 MOST_TRIALS = 200_000
 MOST_SHOWN = 24
 NAME = 24
+_SIGN = b'"tags":'
+"""What stands in the JSON of a trial whose case has tags."""
 
 
 def slices(run: RunFile) -> dict[str, list[Rate]]:
@@ -23,6 +25,8 @@ def slices(run: RunFile) -> dict[str, list[Rate]]:
     """
     if run.by_outcome or run.settled() > MOST_TRIALS:
         return {}
+    if not any(_SIGN in result for result in run.results()):
+        return {}  # and nothing is decoded
     tallies: dict[str, dict[int, dict[str, Tally]]] = {}
     cases: dict[str, set[str]] = {}
     every: set[str] = set()
