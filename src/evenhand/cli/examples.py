@@ -22,6 +22,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand show better:3",
         "evenhand show 01M7YPHZRR --where 'status:fail'",
     ),
+    "rename": (
+        "evenhand rename 01M7YPHZRR 'shorter prompt'",
+        "evenhand rename 01M7YPHZRR ''",
+    ),
+    "tag": ("evenhand tag 01M7YPHZRR release", "evenhand tag 01M7YPHZRR --remove release"),
+    "note": ("evenhand note 01M7YPHZRR 'new judge'", "evenhand note 01M7YPHZRR"),
+    "delete": ("evenhand delete 01M7YPHZRR", "evenhand delete 01M7YPHZRR --yes"),
     "check": ("evenhand check .", "evenhand check evals --first 10 --json"),
     "export": (
         "evenhand export --to results.csv",
