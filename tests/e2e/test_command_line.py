@@ -359,3 +359,15 @@ def test_help_is_there_for_every_verb(evenhand: Run, words: tuple[str, ...]):
 def test_the_version_is_one_line(evenhand: Run):
     """Name and number."""
     assert evenhand("--version").out.startswith("evenhand 0.")
+
+
+def test_promptfoos_results_name_the_files_of_variables(evenhand: Run, tmp_path: Path) -> None:
+    """As they are written, while the model gets what is in them."""
+    (tmp_path / "x.txt").write_text("hello {{y}}")
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: ['Say {{x}}']\nproviders: [echo]\ntests:\n  - vars: {x: file://x.txt, y: 1}\n"
+    )
+    assert evenhand("run", "-o", "results.json", "--no-table").code == 0
+    (row,) = json.loads((tmp_path / "results.json").read_text())["results"]["results"]
+    assert row["vars"] == row["testCase"]["vars"] == {"x": "file://x.txt", "y": 1}
+    assert row["response"]["output"] == "Say hello 1"

@@ -151,6 +151,10 @@ def test_where_npm_cannot_be_reached_the_rest_is_built_and_says_what_is_missing(
     assert re.search(rf"promptfooconfig\.yaml:2:\d+: .*{missing} Nunjucks", refused.stderr)
     assert re.search(rf"promptfooconfig\.yaml:6:\d+: .*{missing} the SQL parsers", refused.stderr)
     config.write_text(CONFIG.replace(" | upper", "").replace("is-sql", "equals, value: Say hello"))
+    early = evenhand("run", "-o", "report.html")
+    assert early.returncode == 2
+    assert f"{missing} the viewer's page" in early.stderr
+    assert not (tmp_path / ".evenhand/runs").exists()
     assert evenhand("run").returncode == 0
     exported = evenhand("export", "--to", "report.html")
     assert exported.returncode == 2

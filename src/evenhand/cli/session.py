@@ -136,7 +136,12 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
     offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan, broken = asked.plan()
-        check_endings((*session.outputs, *plan.options.outputs), plan.variants)
+        outputs = (*session.outputs, *plan.options.outputs)
+        check_endings(outputs, plan.variants)
+        if any(Path(name).suffix.lower() in (".html", ".htm") for name in outputs):
+            from evenhand.viewer.page import static  # noqa: PLC0415 (see above)
+
+            static("app.js")  # or it says, before anything is paid for, why no page can be written
         for problem in broken:
             tell(safe_text(str(problem)))
         settings = replace(settings, free=asked.offline)
