@@ -22,7 +22,8 @@ class Grades(Judgement):
 
 
 def lowest(grades: Grades) -> float:
-    return min(grades.clarity.score, grades.share.score)
+    score: float = min(grades.clarity.score, grades.share.score)
+    return score
 '''
 
 
