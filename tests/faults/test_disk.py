@@ -17,7 +17,7 @@ from evenhand.testing import FakeProvider, Script
 QUIET = ("--no-progress", "--no-table", "--no-cache")
 
 
-@pytest.mark.parametrize("limit", [40_000, 120_000, 500_000, 550_000, 600_000, 650_000])
+@pytest.mark.parametrize("limit", [40_000, 120_000, 300_000, 450_000, 500_000, 550_000])
 def test_a_full_disk_stops_the_run_before_more_is_paid_for_and_resume_goes_on(
     limit: int, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:

@@ -39,6 +39,7 @@ export function RunPage({ source, state, go }: Props) {
   useKeys({
     "?": () => setHelp(true),
     "/": () => {
+      if (!tools.folded) return focusOn("filter"); // at once: what is typed next belongs there
       tools.fold(false);
       requestAnimationFrame(() => focusOn("filter"));
     },

@@ -41,10 +41,10 @@ def test_two_columns_stand_beside_each_other_with_their_differences(
     page = seen.page
     seen.turn(runs[0], cell=12)
     drawer = page.get_by_role("dialog")
-    drawer.get_by_label("Beside another column").select_option(label="answers · friendly")
+    drawer.get_by_label("Beside another column").select_option(label="friendly")
     page.wait_for_function("() => location.hash.includes('tab=output.variant-1')")
-    other = drawer.get_by_role("region", name="answers · friendly")
-    own = drawer.get_by_role("region", name="answers · short")
+    other = drawer.get_by_role("region", name="friendly")
+    own = drawer.get_by_role("region", name="short")
     other.wait_for()
     assert other.bounding_box()["x"] < own.bounding_box()["x"]
     assert other.locator(".mark").count() == own.locator(".mark").count() == 1
@@ -52,7 +52,7 @@ def test_two_columns_stand_beside_each_other_with_their_differences(
     assert own.locator("del").count() == 0
     assert other.locator("del").count() + own.locator("ins").count() > 0
     page.keyboard.press("c")
-    drawer.get_by_role("region", name="answers · strict").wait_for()
+    drawer.get_by_role("region", name="strict").wait_for()
     page.keyboard.press("c")
     page.wait_for_function("() => !location.hash.includes('variant')")
     page.reload()

@@ -93,7 +93,7 @@ def test_widths_are_dragged_or_set_by_keys_and_stay_in_this_browser(
     seen = watch(served.link)
     seen.show(runs[1])
     page = seen.page
-    edge = page.get_by_role("separator", name="answers · short")
+    edge = page.get_by_role("separator", name="short")
     head = page.get_by_role("columnheader").nth(1)
     before = head.bounding_box()["width"]
     at = edge.bounding_box()
