@@ -73,6 +73,10 @@ coverage:
 bench *args:
     python bench/run.py {{ args }}
 
+# How much of what vendors allow a run uses, in virtual time
+bench-pace *args:
+    python bench/pace.py {{ args }}
+
 # Pin what development installs, with hashes and without addresses
 pins *args:
     uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q {{ args }} -o requirements/dev.txt pyproject.toml requirements/dev.in
