@@ -258,7 +258,10 @@ class Server:
         path, wanted = self._path(request), await _object(request, "a deletion")
         if wanted.get("id") != path.stem:
             raise UsageError("id: the whole id of the run that is to be deleted")
-        await asyncio.to_thread(delete, path)
+        try:
+            await asyncio.to_thread(delete, path)
+        except StoreError as error:  # it is being written, say
+            return error_answer(409, error.slug, error.message, error.hint)
         return _body(b"{}")
 
     async def _comparison(self, request: web.Request) -> web.Response:

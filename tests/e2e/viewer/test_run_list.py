@@ -50,7 +50,7 @@ def test_a_run_is_deleted_once_that_was_said_twice_and_not_while_it_is_written(
     path = own_home / "runs" / f"{runs[1]}.db"
     with serve(own_home) as viewer:
         seen = watch(viewer.link)
-        seen.expected.append("500")  # the browser tells of the answer to the first try
+        seen.expected.append("409")  # the browser tells of the answer to the first try
         page = seen.page
         page.get_by_role("button", name="Edit shop assistant").first.click()
         dialog = page.get_by_role("dialog")

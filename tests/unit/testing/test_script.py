@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -178,7 +179,8 @@ def test_all_that_is_wrong_with_a_script_is_said_at_once(tmp_path: Path):
     assert "Did you mean 'reply'?" in str(caught.value)
     assert "Did you mean 'last'?" in str(caught.value)
     assert "a rule is an object, and this is []" in str(caught.value)
-    assert f"{path}:7:15: is not JSON" in str(caught.value)
+    # Python 3.13 points at the comma, earlier ones at what follows it.
+    assert re.search(rf"{re.escape(str(path))}:7:1[45]: is not JSON", str(caught.value))
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
