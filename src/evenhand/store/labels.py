@@ -5,17 +5,13 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 from evenhand.core.encoding import encode
-from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.errors import UsageError
 from evenhand.core.label import Label, LabelField, LabelValue, NewLabel, checked
+from evenhand.store.adding import added_to
 from evenhand.store.encoding import write_text
-from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-
-PATIENCE_S = 10.0
-"""How long to wait for the process that writes the run: its transactions are short."""
 
 
 def append_labels(path: Path, labels: Sequence[NewLabel]) -> list[Label]:
@@ -26,23 +22,8 @@ def append_labels(path: Path, labels: Sequence[NewLabel]) -> list[Label]:
         StoreError: The file cannot be written.
     """
     said = [(label, *checked(label)) for label in labels]
-    if not path.is_file():
-        raise StoreError(f"{path}: there is no such run file")
-    try:
-        uri = f"{path.absolute().as_uri()}?mode=rw"  # or a slip would make a file
-        with closing(
-            sqlite3.connect(uri, uri=True, isolation_level=None, timeout=PATIENCE_S)
-        ) as db:
-            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
-            db.execute("begin immediate")  # taken back when the connection is closed before its end
-            kept = [_append(db, *each) for each in said]
-            db.execute("commit")
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(
-            f"{path} takes no labels: {error}",
-            hint="The file, or its folder, can only be read, or its disk is full.",
-        ) from error
-    return kept
+    with added_to(path, "labels") as db:
+        return [_append(db, *each) for each in said]
 
 
 def _append(

@@ -6,16 +6,14 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import StoreError
 from evenhand.core.remark import Remarks, checked
-from evenhand.store.labels import PATIENCE_S
+from evenhand.store.adding import added_to
 from evenhand.store.locks import Lock, lock_of
-from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
 
 def remarks_in(db: sqlite3.Connection) -> Remarks:
@@ -42,27 +40,13 @@ def remark(path: Path, said: Mapping[str, object]) -> Remarks:
         StoreError: The file cannot be written.
     """
     kept = [checked(field, value) for field, value in said.items()]
-    if not path.is_file():
-        raise StoreError(f"{path}: there is no such run file")
-    try:
-        uri = f"{path.absolute().as_uri()}?mode=rw"  # or a slip would make a file
-        with closing(
-            sqlite3.connect(uri, uri=True, isolation_level=None, timeout=PATIENCE_S)
-        ) as db:
-            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
-            db.execute("begin immediate")
-            for field, value in kept:
-                db.execute(
-                    "insert into remark (at, field, value) values (?, ?, ?)",
-                    (time.time(), field, encode(value)),
-                )
-            db.execute("commit")
-            return remarks_in(db)
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(
-            f"{path} takes no remarks: {error}",
-            hint="The file, or its folder, can only be read, or its disk is full.",
-        ) from error
+    with added_to(path, "remarks") as db:
+        for field, value in kept:
+            db.execute(
+                "insert into remark (at, field, value) values (?, ?, ?)",
+                (time.time(), field, encode(value)),
+            )
+        return remarks_in(db)
 
 
 def delete(path: Path) -> None:
