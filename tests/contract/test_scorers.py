@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 import evenhand.scorers as public
+from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.kinds import SUPPORTED, kind_of
+from evenhand.assertions.preparing import prepared
 from evenhand.core.case import Case
 from evenhand.core.errors import EvenhandError
 from evenhand.core.message import Message, Prompt, Reply
@@ -21,9 +24,6 @@ from evenhand.core.score import Score
 from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
-from evenhand.promptfoo.assertions.assertion import Assertion, Cell
-from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of
-from evenhand.promptfoo.assertions.preparing import prepared
 from evenhand.scorers import CustomJudge, Graded, Judgement
 from evenhand.scorers.catalog import scorers
 from evenhand.testing import Scripted, check_scorer

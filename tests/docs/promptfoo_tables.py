@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
+from evenhand.assertions.deviations import DEVIATIONS
+from evenhand.assertions.kinds import FAMILIES, INSTEAD, kind_of
 from evenhand.cli.verbs import evenhand
 from evenhand.promptfoo import config, prompt_files, sources
-from evenhand.promptfoo.assertions.deviations import DEVIATIONS
-from evenhand.promptfoo.assertions.kinds import FAMILIES, INSTEAD, kind_of
 from evenhand.report.export import FORMATS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-promptfoo.md"

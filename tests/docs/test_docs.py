@@ -11,10 +11,10 @@ import click
 import pytest
 import yaml
 
+from evenhand.assertions.kinds import SUPPORTED
 from evenhand.cli import exits
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
-from evenhand.promptfoo.assertions.kinds import SUPPORTED
 from evenhand.promptfoo.load import load
 from evenhand.providers.catalog import KEYS, SCHEMES
 from evenhand.scorers.catalog import scorers

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.core.errors import TemplateError
 from evenhand.javascript.templates import Templates
-from evenhand.promptfoo.template import left_open, render
+from evenhand.templates.rendering import left_open, render
 
 OTHERWISE = frozenset({"{{ s.constructor }}", "}} %} #}"})
 """What lies behind a value is not to be had here; text that opens no tag is text, and no error."""

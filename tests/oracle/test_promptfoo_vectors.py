@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.engine import door
-from evenhand.promptfoo.assertions.deviations import DEVIATIONS
 from evenhand.promptfoo.load import load
 from evenhand.report.promptfoo import write_promptfoo
 from evenhand.store.runfile import RunFile

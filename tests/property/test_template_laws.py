@@ -8,9 +8,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.promptfoo.code import filled_in
-from evenhand.promptfoo.template import render
+from evenhand.assertions.python_source import filled_in
 from evenhand.scorers.found_json import UnreadableError, objects_in, whole_objects
+from evenhand.templates.rendering import render
 
 TEXT = st.text(max_size=60)
 HOSTILE = st.lists(

@@ -51,11 +51,11 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
     def read(
         said: Mapping[str, Any], place: Place, findings: Findings, judges: Judges
     ) -> Make | None:
+        from evenhand.assertions.assertion import Assertion, Cell, split  # noqa: PLC0415 (see above)
+        from evenhand.assertions.kinds import SUPPORTED, kind_of, unknown_type  # noqa: PLC0415 (see above)
+        from evenhand.assertions.preparing import prepared  # noqa: PLC0415 (see above)
+        from evenhand.assertions.problems import problems  # noqa: PLC0415 (see above)
         from evenhand.core.errors import UsageError  # noqa: PLC0415 (once there is one)
-        from evenhand.promptfoo.assertions.assertion import Assertion, Cell, split  # noqa: PLC0415 (see above)
-        from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of, unknown_type  # noqa: PLC0415 (see above)
-        from evenhand.promptfoo.assertions.preparing import prepared  # noqa: PLC0415 (see above)
-        from evenhand.promptfoo.assertions.problems import problems  # noqa: PLC0415 (see above)
         from evenhand.registry.judging import default_judge  # noqa: PLC0415 (see above)
         from evenhand.registry.models import Models  # noqa: PLC0415 (see above)
 

@@ -82,7 +82,7 @@ def doctor() -> int:
 @click.command(short_help="List what can be expected of an output.")
 def scorers() -> int:
     """List what can be expected of an output: in Python, and with the words for it in a config."""
-    from evenhand.promptfoo.assertions.kinds import kinds  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.assertions.kinds import kinds  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.scorers.catalog import Entry  # noqa: PLC0415 (see above)
     from evenhand.scorers.catalog import scorers as listed  # noqa: PLC0415 (see above)
 

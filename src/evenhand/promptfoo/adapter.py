@@ -11,6 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from evenhand.assertions.aggregate import verdict_rule
+from evenhand.assertions.assertion import Cell
+from evenhand.assertions.contests import referee
+from evenhand.assertions.reading import AssertionReader
+from evenhand.assertions.sets import parts_of
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.provider import Provider
@@ -27,15 +32,10 @@ from evenhand.promptfoo.adapter_steps import (
     lent,
     stored,
 )
-from evenhand.promptfoo.aggregate import verdict_rule
-from evenhand.promptfoo.assertions.assertion import Cell
-from evenhand.promptfoo.assertions.contests import referee
-from evenhand.promptfoo.assertions.reading import AssertionReader
-from evenhand.promptfoo.assertions.sets import parts_of
 from evenhand.promptfoo.environment import declared, env_filled
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.scoring import scored, scoring_problems
-from evenhand.promptfoo.template_filters import lend as lend_templates
+from evenhand.templates.filters import lend as lend_templates
 
 __all__ = [
     "Asserts",
@@ -80,7 +80,7 @@ class Asserts:
             )
         at = caller()
         findings = Findings()
-        reader = AssertionReader(config_of(at.parent), _models(at.parent), findings)
+        reader = AssertionReader(at.parent, _models(at.parent), findings)
         found = reader.expected([*assertions], options or {}, lambda *_: Place(at), check=True)
         for what, hint in scoring_problems(scoring, at.parent) if scoring else ():
             findings.problem(Place(at), what, hint)
@@ -157,7 +157,7 @@ class Compare:
     ) -> None:
         at = caller()
         findings = Findings()
-        reader = AssertionReader(config_of(at.parent), _models(at.parent), findings)
+        reader = AssertionReader(at.parent, _models(at.parent), findings)
         found = reader.expected([assertion], options or {}, lambda *_: Place(at), check=True)
         if not found.contests and not findings.problems:
             what = f"'{assertion.get('type')}' does not compare outputs"

@@ -12,18 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.assertions.code_files import transform_problems
+from evenhand.assertions.transform import transformed, transformed_vars
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Message, Prompt, Reply, Usage
 from evenhand.documents.findings import Findings
 from evenhand.documents.tree import Document
 from evenhand.engine.trial import LiveTrial, present
-from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.resolved import resolved
-from evenhand.promptfoo.template import render
-from evenhand.promptfoo.transform import transformed, transformed_vars
 from evenhand.promptfoo.variable_code import computed, is_code
+from evenhand.templates.rendering import render
 
 _HERE = str(Path(__file__).parent / "adapter")
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from evenhand.assertions.reading import Expected
 from evenhand.core.errors import Problem
-from evenhand.promptfoo.assertions.reading import Expected
 
 
 @dataclass(slots=True)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from evenhand.promptfoo.assertions.assertion import split
-from evenhand.promptfoo.assertions.deviations import DEVIATIONS
-from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of
+from evenhand.assertions.assertion import split
+from evenhand.assertions.deviations import DEVIATIONS
+from evenhand.assertions.kinds import SUPPORTED, kind_of
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.plan import PromptfooPlan
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import FunctionPrompt, TextPrompt
-from evenhand.promptfoo.template import has_tags
+from evenhand.templates.rendering import has_tags
 
 _CODE = frozenset({"python", "javascript", "webhook"})
 _BOUNDS = frozenset({"latency", "cost"})

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from evenhand.assertions.code_files import file_problems
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
 from evenhand.documents.findings import Findings, Place
-from evenhand.promptfoo.code_files import file_problems
 
 _PROGRAM = re.compile(r"(?P<path>.+\.(?:py|js|mjs|cjs|ts|mts|cts))(?::(?P<name>[\w.]+))?")
 

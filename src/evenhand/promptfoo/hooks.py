@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from evenhand.assertions.code_files import file_problems
+from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import CodeError
 from evenhand.core.provider import Host
 from evenhand.documents.findings import Findings
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.javascript.source import split_reference as split_javascript
-from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.transform import split_reference
 
 Moment = Literal["beforeAll", "beforeEach", "afterEach", "afterAll"]
 MOMENTS: tuple[Moment, ...] = ("beforeAll", "beforeEach", "afterEach", "afterAll")

@@ -33,7 +33,7 @@ from evenhand.promptfoo.selected import Selected, selected_columns
 from evenhand.promptfoo.sources import Listed, read_sources
 from evenhand.promptfoo.step import Pair
 from evenhand.promptfoo.survey import look_at, surveyed
-from evenhand.promptfoo.template_filters import lend
+from evenhand.templates.filters import lend
 
 
 def load(

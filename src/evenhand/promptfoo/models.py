@@ -9,21 +9,21 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.assertions.code_files import transform_problems
+from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.message import Task
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.documents.findings import Findings, Place, did_you_mean, problem_at
+from evenhand.documents.numbers import number
 from evenhand.documents.project import project_for
 from evenhand.documents.tree import Document, read_document
-from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.options import number
 from evenhand.promptfoo.settings import read_settings
-from evenhand.promptfoo.template import render
-from evenhand.promptfoo.transform import split_reference
 from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing, timed
 from evenhand.providers.paused import Paused
+from evenhand.templates.rendering import render
 
 _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
 

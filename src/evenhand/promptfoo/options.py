@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -11,12 +9,12 @@ from evenhand.core.plan import CALL_LIMIT_S, RunOptions
 from evenhand.core.ranges import (
     CONCURRENCY,
     MILLISECONDS,
-    NUMBER,
     PERCENT,
     REPEATS,
     Range,
 )
 from evenhand.documents.findings import At, Findings, Place, did_you_mean
+from evenhand.documents.numbers import number
 from evenhand.documents.project import project_for
 
 _OPTIONS = frozenset(
@@ -29,22 +27,6 @@ _OPTIONS = frozenset(
 
 LONGEST_MS = 7 * 24 * 3_600_000.0
 """A week: nobody waits longer, for one call or for a run."""
-
-
-def number(
-    value: object, place: Place, name: str, findings: Findings, within: Range = NUMBER
-) -> float | None:
-    """A number from a config; None, and a problem, where it is something else, or in another range."""
-    if value is None:
-        return None
-    found = math.nan
-    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        with contextlib.suppress(ValueError, OverflowError):
-            found = float(value)
-    if found not in within:
-        findings.problem(place, within.problem(name, value))
-        return None
-    return found
 
 
 def _short(value: object) -> str:

@@ -10,7 +10,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.plan import Selection
 from evenhand.core.ranges import ROWS, SEED, SHOWN, Range
 from evenhand.documents.findings import At, Findings, did_you_mean
-from evenhand.promptfoo.options import number
+from evenhand.documents.numbers import number
 
 _KEYS = frozenset(
     """

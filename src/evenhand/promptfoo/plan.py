@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.assertions.aggregate import verdict_rule
 from evenhand.core.case import Case, case_id
 from evenhand.core.contest import Contest
 from evenhand.core.encoding import digest, encode
@@ -15,7 +16,6 @@ from evenhand.core.plan import CallEstimate, RunOptions, Selection, Step
 from evenhand.core.provider import Provider
 from evenhand.core.secrets import known, redacted
 from evenhand.core.variant import Variant
-from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.around import Around
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.config import Config

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from evenhand.assertions.assertion import split
+from evenhand.assertions.kinds import SUPPORTED, kind_of
+from evenhand.assertions.values import texts
 from evenhand.core.secrets import HIDDEN
-from evenhand.promptfoo.assertions.assertion import split
-from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.literal import Bracketed, Node, call, literal
-from evenhand.promptfoo.printing import printed
-from evenhand.promptfoo.template import has_tags, render
-from evenhand.promptfoo.values import texts
+from evenhand.templates.printing import printed
+from evenhand.templates.rendering import has_tags, render
 
 Check = tuple[Node, dict[str, object]]
 """A scorer, and what is said of it beside: weight, metric."""

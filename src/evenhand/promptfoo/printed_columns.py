@@ -17,7 +17,7 @@ from evenhand.promptfoo.plan import PromptfooPlan
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.step import Pair
-from evenhand.promptfoo.template import has_tags
+from evenhand.templates.rendering import has_tags
 
 _TAG = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 

@@ -12,7 +12,7 @@ from evenhand.promptfoo.literal import WIDTH, Bracketed, Node, call, flat, led, 
 from evenhand.promptfoo.printed_checks import checks, contests
 from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.step import Pair
-from evenhand.promptfoo.template import has_tags
+from evenhand.templates.rendering import has_tags
 
 
 @dataclass(slots=True)

@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.assertions.code_files import file_problems
 from evenhand.documents.findings import Findings, Place, did_you_mean, matching
 from evenhand.documents.tree import read_document, read_text
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
-from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled
-from evenhand.promptfoo.printing import as_json
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.settings import read_settings
-from evenhand.promptfoo.template import has_tags, left_open
+from evenhand.templates.printing import as_json
+from evenhand.templates.rendering import has_tags, left_open
 
 ENDINGS = frozenset(
     ".cjs .cts .j2 .js .json .jsonl .md .mjs .mts .py .ts .txt .yml .yaml .csv".split()

@@ -23,11 +23,11 @@ from evenhand.documents.findings import Place, did_you_mean, problem_at
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import CONFIG
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
-from evenhand.promptfoo.chat import fill_json, unfillable
-from evenhand.promptfoo.printing import as_json
 from evenhand.promptfoo.program_prompt import ProgramPrompt
-from evenhand.promptfoo.template import Render, compiled
 from evenhand.providers.prompt_text import parse_prompt
+from evenhand.templates.chat import fill_json, unfillable
+from evenhand.templates.printing import as_json
+from evenhand.templates.rendering import Render, compiled
 
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
 _ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")

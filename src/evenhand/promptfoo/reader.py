@@ -8,25 +8,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.assertions.code_files import transform_problems
+from evenhand.assertions.reading import AssertionReader, Expected
+from evenhand.assertions.transform import split_reference
 from evenhand.core.encoding import encode
 from evenhand.core.errors import Problem
 from evenhand.core.plan import counted
 from evenhand.core.ranges import REPEATS
 from evenhand.core.secrets import redacted
 from evenhand.documents.findings import At, Findings, Place, did_you_mean
+from evenhand.documents.numbers import number
 from evenhand.documents.tree import read_document
-from evenhand.promptfoo.assertions.reading import AssertionReader, Expected
 from evenhand.promptfoo.cases import Test, named
-from evenhand.promptfoo.code_files import transform_problems
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.models import Models
-from evenhand.promptfoo.options import number
 from evenhand.promptfoo.row import Row, Source
 from evenhand.promptfoo.scoring import scoring_problems
 from evenhand.promptfoo.settings import read_settings
-from evenhand.promptfoo.template import check, has_tags
-from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.variables import VariableReader
+from evenhand.templates.rendering import check, has_tags
 
 _KEYS = frozenset(
     """
@@ -79,7 +79,7 @@ class TestReader:
         self._findings = findings
         self._checking = True
         self._variables = VariableReader(config.base, config.env, findings)
-        self._asserts = AssertionReader(config, models, findings)
+        self._asserts = AssertionReader(config.base, models, findings)
         self._files: set[Path] = set()
         self._defaults = Defaults()
         self._assert_at: At = lambda *path: config.at("defaultTest", *path)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.promptfoo.printing import in_template
-from evenhand.promptfoo.template import check, has_tags, names_in, render
 from evenhand.promptfoo.variable_files import file_value, is_bytes
+from evenhand.templates.printing import in_template
+from evenhand.templates.rendering import check, has_tags, names_in, render
 
 _TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 _PLAIN = re.compile(r"\{\{\s*(\w+)\s*\}\}")

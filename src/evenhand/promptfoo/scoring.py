@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evenhand.assertions.code_files import file_problems
+from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Outcome, Verdict
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
-from evenhand.promptfoo.code_files import file_problems
-from evenhand.promptfoo.transform import split_reference
 from evenhand.report.promptfoo_row import components, tokens_of
 from evenhand.scorers.code import called, is_verdict, verdict_of
 

@@ -7,23 +7,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.assertions.assertion import Cell
+from evenhand.assertions.transform import transformed, transformed_vars
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt, Reply, Usage
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.around import Around
-from evenhand.promptfoo.assertions.assertion import Cell
 from evenhand.promptfoo.cases import Test, named
 from evenhand.promptfoo.earlier import CONVERSATION, Earlier
 from evenhand.promptfoo.models import Column
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt, half_a_chat
 from evenhand.promptfoo.resolved import resolved
 from evenhand.promptfoo.scoring import scored
-from evenhand.promptfoo.template import names_in, render
-from evenhand.promptfoo.transform import transformed, transformed_vars
 from evenhand.promptfoo.variable_code import computed, is_code
 from evenhand.providers.configured import reading_by, takes_chats
+from evenhand.templates.rendering import names_in, render
 
 FILLS_KEPT = 256
 """Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
-from evenhand.promptfoo.transform import split_reference
 from evenhand.scorers.code import plain_copy
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.assertions.code_files import file_problems
+from evenhand.assertions.transform import split_reference
 from evenhand.documents.findings import At, Findings, Place, did_you_mean, matching
 from evenhand.documents.tree import read_document, read_text
-from evenhand.promptfoo.code_files import file_problems
 from evenhand.promptfoo.environment import secret_named
-from evenhand.promptfoo.template import check, has_tags
-from evenhand.promptfoo.transform import split_reference
 from evenhand.promptfoo.variable_code import is_code
 from evenhand.promptfoo.variable_files import is_bytes, unreadable
+from evenhand.templates.rendering import check, has_tags
 
 
 class VariableReader:

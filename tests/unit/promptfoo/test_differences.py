@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from evenhand.promptfoo.assertions.deviations import DEVIATIONS
+from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.promptfoo.differences import APPLIES, differences
 from evenhand.promptfoo.load import load
 

@@ -9,9 +9,9 @@ import pytest
 from evenhand.core.errors import CodeError
 from evenhand.documents.findings import Findings, Place
 from evenhand.engine.code import CodeHost
-from evenhand.promptfoo.template import render
-from evenhand.promptfoo.template_filters import lend
 from evenhand.promptfoo.variable_code import computed, is_code
+from evenhand.templates.filters import lend
+from evenhand.templates.rendering import render
 
 PROVIDER = {"id": "echo", "label": "e"}
 

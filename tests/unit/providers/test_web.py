@@ -23,8 +23,8 @@ from evenhand.core.errors import (
 )
 from evenhand.core.message import Prompt, Reply
 from evenhand.engine.code import CodeHost
-from evenhand.promptfoo.template import render
 from evenhand.providers.catalog import create
+from evenhand.templates.rendering import render
 
 
 @dataclass

@@ -1,0 +1,197 @@
+"""Assertions on what kind of answer it is: how long, how sure, how it ended, whether it refuses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.kind import Kind
+from evenhand.assertions.measured import EPSILON, Decided, Known
+from evenhand.assertions.refusal import refuses
+from evenhand.assertions.values import bound
+from evenhand.core.errors import ScoreError
+from evenhand.core.expect import Scorer, Trial
+from evenhand.core.score import Score, check
+from evenhand.scorers.text import quoted, text_of
+
+GROUP = "the answer"
+
+
+def _words(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    del cell
+    least, most, said = _range(assertion, value)
+    return Decided(f"{assertion.type} {said}", partial(_within, least, most, said))
+
+
+def _within(least: float, most: float, said: str, output: object) -> tuple[bool, str]:
+    count = len(text_of(output).split())
+    return least <= count <= most, f"{count} words, wanted {said}"
+
+
+def _range(assertion: Assertion, value: object) -> tuple[float, float, str]:
+    """The fewest words, the most, and both in words."""
+    if isinstance(value, Mapping):
+        given = cast("Mapping[str, object]", value)
+        low, high = (_count(assertion, given.get(key), key) for key in ("min", "max"))
+        if low is None and high is None:
+            raise ScoreError(
+                f"the value of '{assertion.written}' has neither 'min' nor 'max'",
+                hint="Write a number, or {min: …, max: …}.",
+            )
+        if low is not None and high is not None and low > high:
+            raise ScoreError(f"'{assertion.written}': min {low:g} is above max {high:g}")
+        said = (
+            f"{low:g} to {high:g}"
+            if low is not None and high is not None
+            else f"at least {low:g}"
+            if low is not None
+            else f"at most {high:g}"
+        )
+        return bound(low, 0.0), bound(high, math.inf), said
+    exact = _count(assertion, value, "value")
+    if exact is None:
+        raise ScoreError(f"'{assertion.written}' has no value", hint="Write how many words.")
+    return exact, exact, f"{exact:g}"
+
+
+def _count(assertion: Assertion, given: object, key: str) -> float | None:
+    if given is None:
+        return None
+    try:
+        if isinstance(given, str):
+            return float(given.strip() or 0)  # as JavaScript reads numbers
+        if isinstance(given, (int, float)) and not isinstance(given, bool):
+            return float(given)
+    except ValueError:
+        pass
+    raise ScoreError(
+        f"'{assertion.written}': {key} is {given!r}, not a number",
+        hint="Write a number, or {min: …, max: …}.",
+    )
+
+
+def _refusal(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    del cell, value
+    return Refuses(assertion.negated)
+
+
+@dataclass(frozen=True, slots=True)
+class Refuses:
+    """The output refuses. What is blank, or no text, counts as a refusal; its score is 0 either way."""
+
+    negated: bool = False
+
+    def score(self, output: Any, trial: Trial) -> Score:
+        del trial
+        if not isinstance(output, str) or not output.strip():
+            return Score(0.0, not self.negated, "there is no text, which counts as a refusal")
+        refused = refuses(output)
+        return check(
+            refused is not self.negated, f"it {'refuses' if refused else 'does not refuse'}"
+        )
+
+    def __str__(self) -> str:
+        return "not-is-refusal" if self.negated else "is-refusal"
+
+
+def _finish(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    assert cell is not None  # noqa: S101 (made for each cell)
+    if not isinstance(value, str):
+        raise ScoreError(
+            f"the value of '{assertion.written}' is {value!r}, not a text", hint="Write stop, say."
+        )
+    found = cell.reply.finish_reason if cell.reply else ""
+    reason = f"it finished with {quoted(found)}" if found else "the provider says no finish reason"
+    return Known(f"{assertion.type} {quoted(value)}", check(found.lower() == value.lower(), reason))
+
+
+def _perplexity(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    """exp(-mean of the log probabilities); without a threshold it passes, `not-` or not."""
+    del value
+    number = math.exp(-_mean_logprob(assertion, cell))
+    most = assertion.threshold
+    passed = most is None or (number <= most) is not assertion.negated
+    return Known(assertion.written, check(passed, f"perplexity {number:.2f}"))
+
+
+def _perplexity_score(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    """1 / (1 + exp(-mean)), from 0 to 1; without a threshold it passes, `not-` or not."""
+    del value
+    number = 1 / (1 + math.exp(-_mean_logprob(assertion, cell)))
+    least = assertion.threshold
+    passed = least is None or (number >= least - EPSILON) is not assertion.negated
+    return Known(
+        assertion.written,
+        Score(1 - number if assertion.negated else number, passed, f"sureness {number:.2f}"),
+    )
+
+
+def _mean_logprob(assertion: Assertion, cell: Cell | None) -> float:
+    found = (cell.reply.logprobs if cell is not None and cell.reply else None) or ()
+    if not found:
+        raise ScoreError(
+            f"'{assertion.written}' needs log probabilities, and the provider gave none",
+            hint="Ask for them, with logprobs: true in the provider's config, say.",
+        )
+    return sum(found) / len(found)
+
+
+def _guardrails(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    del value
+    given = cell.reply.metadata.get("guardrails") if cell is not None and cell.reply else None
+    said = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+    side = "prompt" if said.get("flaggedInput") else "output"
+    if said.get("flagged"):
+        reason = str(said.get("reason") or f"the provider's guardrails flagged the {side}")
+        return Known(assertion.type, check(False, reason))
+    return Known(assertion.type, check(True, "not flagged"))
+
+
+KINDS = (
+    Kind(
+        "word-count",
+        GROUP,
+        "the output has so many words",
+        _words,
+        "number, or {min, max}",
+    ),
+    Kind("is-refusal", GROUP, "the output refuses", _refusal, optional=True, negation="own"),
+    Kind(
+        "finish-reason",
+        GROUP,
+        "the model ended for this reason",
+        _finish,
+        "stop, length, content_filter, tool_calls",
+        of_each_cell=True,
+    ),
+    Kind(
+        "perplexity",
+        GROUP,
+        "the model's perplexity is at most threshold",
+        _perplexity,
+        optional=True,
+        of_each_cell=True,
+        negation="own",
+    ),
+    Kind(
+        "perplexity-score",
+        GROUP,
+        "the model's sureness, from 0 to 1, is at least threshold",
+        _perplexity_score,
+        optional=True,
+        of_each_cell=True,
+        negation="own",
+    ),
+    Kind(
+        "guardrails",
+        GROUP,
+        "the provider's guardrails flagged nothing",
+        _guardrails,
+        optional=True,
+        of_each_cell=True,
+    ),
+)

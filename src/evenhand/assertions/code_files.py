@@ -1,0 +1,78 @@
+"""What can be seen of the user's code before it runs: that the file is there, and has the function."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from pathlib import Path
+
+from evenhand.assertions.transform import is_python, split_reference
+from evenhand.javascript import running as javascript
+from evenhand.javascript.source import is_reference
+
+
+def transform_problems(code: str, base: Path) -> list[tuple[str, str]]:
+    """What is wrong with a transform, as far as can be seen before it runs."""
+    if code.startswith("file://"):
+        return file_problems(code, base, "get_transform")
+    if is_python(code):
+        return []
+    return javascript.problems(javascript.expression(code, "output", "context", name="transform"))
+
+
+def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, str]]:
+    """What is wrong with a reference to a function in a file of JavaScript or Python, without running it."""
+    import ast  # noqa: PLC0415 (only for configs with code)
+
+    path, name = split_reference(reference, default)
+    file = base / path
+    if is_reference(reference):
+        return javascript.problems(javascript.function(file, name))
+    if file.suffix == ".rb":
+        return [
+            (
+                f"{path}: Ruby files cannot be run yet",
+                "Write it in Python or JavaScript: file://grader.py[:function]",
+            )
+        ]
+    if not file.is_file():
+        near = difflib.get_close_matches(file.name, [p.name for p in file.parent.glob("*.py")], n=1)
+        return [
+            (
+                f"{path} does not exist",
+                f"Did you mean '{near[0]}'?" if near else f"Looked in {file.parent}.",
+            )
+        ]
+    try:
+        tree = ast.parse(file.read_bytes(), str(file))
+    except (SyntaxError, ValueError) as error:
+        version = ".".join(map(str, sys.version_info[:2]))
+        hint = f"This is Python {version}: a file that is written for a later version needs that version."
+        return [(f"{path} is not Python: {error}", hint if isinstance(error, SyntaxError) else "")]
+    names = {
+        n.name
+        for n in tree.body
+        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    }
+    others = {
+        alias.asname or alias.name.split(".")[0]
+        for n in tree.body
+        if isinstance(n, (ast.Import, ast.ImportFrom))
+        for alias in n.names
+    } | {
+        t.id
+        for n in tree.body
+        if isinstance(n, ast.Assign)
+        for t in n.targets
+        if isinstance(t, ast.Name)
+    }
+    first = name.split(".")[0]
+    if first in names | others or "*" in others:
+        return []
+    near = difflib.get_close_matches(first, sorted(names), n=1)
+    hint = (
+        f"Did you mean '{near[0]}'?"
+        if near
+        else f"It has: {', '.join(sorted(names)) or 'no functions'}."
+    )
+    return [(f"{path} has no function '{name}'", hint)]

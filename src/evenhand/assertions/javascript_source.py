@@ -1,0 +1,107 @@
+"""Values in JavaScript: filling templates into code without ever letting a value become code.
+
+Configs write `value: output === '{{expected}}'`. Where a tag stands in quotes, the value is escaped so that it stays in
+them; in a pattern or a comment, so that it cannot end it; where it stands bare, a number or a boolean is written as it
+is, and anything else as a literal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.core.errors import TemplateError
+from evenhand.templates.rendering import has_tags, render
+
+_TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_BARE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|true|false|null")
+_DUMPED = re.compile(r"\|\s*(?:dump|tojson)\s*(?:\([^()]*\))?\s*-?\}\}\Z")
+_UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"`${}\u2028\u2029\ud800-\udfff]")
+_LEAVES_COMMENT = re.compile("[\\x00-\\x1f\u2028\u2029\ud800-\udfff]|\\*/")
+_LEAVES_PATTERN = re.compile("[/\\x00-\\x1f\u2028\u2029\ud800-\udfff]")
+_OPENED = re.compile(r"""//|/\*|(?<=[(,=:\[!&|?{};])\s*/|\A\s*/|\breturn\s+/|['"`{}]""")
+_CLOSED = {
+    "'": re.compile(r"\\.|'|\n", re.DOTALL),
+    '"': re.compile(r'\\.|"|\n', re.DOTALL),
+    "`": re.compile(r"\\.|`|\$\{", re.DOTALL),
+    "/": re.compile(r"\\.|/|\n", re.DOTALL),
+    "//": re.compile(r"\n"),
+    "/*": re.compile(r"\*/"),
+}
+
+
+def filled_in(code: str, variables: Mapping[str, Any]) -> str:
+    """JavaScript with its tags filled in.
+
+    Raises:
+        TemplateError: A tag cannot be read, or it is a block (`{% … %}`), which has no safe meaning in code.
+    """
+    if not has_tags(code):
+        return code
+    if "{%" in code:
+        raise TemplateError(
+            "{% %} blocks cannot be used in JavaScript",
+            hint="Read the variables from context.vars instead.",
+        )
+    parts: list[str] = []
+    inside: list[str] = []
+    at = 0
+    for match in _TAG.finditer(code):
+        text = code[at : match.start()]
+        inside = _after(text, inside)
+        value = render(match.group(), variables)
+        parts += [text, _fitted(value, match.group(), inside[-1] if inside else "", variables)]
+        at = match.end()
+    return "".join([*parts, code[at:]])
+
+
+def _after(text: str, inside: list[str]) -> list[str]:
+    """What is open after this text, innermost last: a quote, a comment, a pattern, a brace of a template or a block."""
+    found = list(inside)
+    at = 0
+    while True:
+        within = found[-1] if found else ""
+        if within in _CLOSED:
+            match = _CLOSED[within].search(text, at)
+            if match is None:
+                return found
+            if match.group() == "${":
+                found.append("{")
+            elif match.group()[0] != "\\":
+                found.pop()
+        else:
+            match = _OPENED.search(text, at)
+            if match is None:
+                return found
+            mark = match.group()
+            if mark == "}":
+                if within:
+                    found.pop()
+            else:
+                found.append(mark if mark in _CLOSED or mark == "{" else "/")
+        at = match.end()
+
+
+def _fitted(value: str, tag: str, within: str, variables: Mapping[str, Any]) -> str:
+    if within in ("'", '"', "`"):
+        return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", value)
+    if within in ("//", "/*"):
+        return _LEAVES_COMMENT.sub(" ", value)
+    if within == "/":
+        return _LEAVES_PATTERN.sub(lambda match: f"\\u{ord(match.group()):04x}", value)
+    if _BARE.fullmatch(value):
+        return value
+    if _DUMPED.search(tag):
+        return _literal(json.loads(value)) if value else "undefined"
+    given = variables.get(tag.strip("{} "))
+    if isinstance(given, (list, dict)):
+        return _literal(given)
+    return _literal(value)
+
+
+def _literal(value: object) -> str:
+    """A value as JavaScript writes it; parentheses keep an object from being read as a block."""
+    text = json.dumps(value, default=str)
+    return f"({text})" if isinstance(value, dict) else text

@@ -1,0 +1,393 @@
+"""Assertions that a model decides: rubrics, facts, criteria, conversations."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, cast
+
+from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.grading import (
+    Grader,
+    as_variable,
+    grader_of,
+    text_to_judge,
+    wanted_text,
+)
+from evenhand.assertions.kind import Kind
+from evenhand.assertions.measured import EPSILON
+from evenhand.assertions.values import bound
+from evenhand.core.errors import JudgeError, ScoreError
+from evenhand.core.expect import Scorer, Trial
+from evenhand.core.message import Message
+from evenhand.core.score import Score
+from evenhand.scorers.judge import MeetsRubric
+from evenhand.scorers.judge_reply import number, shown, the_object, value_shown, yes_or_no
+from evenhand.scorers.text import quoted, text_of
+from evenhand.templates.chat import filled_messages
+from evenhand.templates.printing import printed
+
+GROUP = "a judge"
+
+_CATEGORIES = {
+    "A": ("subset", "some of what is expected is missing"),
+    "B": ("superset", "it says more than is expected, and contradicts nothing"),
+    "C": ("agree", "it states what is expected"),
+    "D": ("disagree", "it contradicts what is expected"),
+    "E": ("differButFactual", "it differs in nothing that matters for the facts"),
+}
+_LETTERS = re.compile(r"(?<!\w)\(?([A-E])\)", re.IGNORECASE)
+_LETTER = re.compile(
+    r"(?:\A\W*?|\b(?:answer|category|choice|option|verdict)(?:\s+(?:is|was|would\s+be)|\s*:)[\s:*]*)"
+    r"\(?([A-E])\)",
+    re.IGNORECASE,
+)
+_YES_OR_NO = re.compile(
+    r"(?:\A|\n|[.!?]\s+|\b(?:answer|verdict|conclusion|decision|grade)\s*:)[ \t*_]*([YN])[*_]*\Z",
+    re.IGNORECASE,
+)
+_LAST_WORD = re.compile(r"(?<!\w)([YN])\Z")
+_MOST = 10
+"""The scale of G-Eval: 0 to 10."""
+
+
+def _rubric(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    assert cell is not None  # noqa: S101 (its prompt may name any variable)
+    if assertion.judge is None:
+        raise ScoreError("there is no model to judge")
+    rubric = printed(value)
+    return MeetsRubric(
+        rubric,
+        assertion.judge,
+        assertion.threshold,
+        partial(_messages, assertion.rubric_prompt, rubric, cell.variables)
+        if assertion.rubric_prompt
+        else None,
+    )
+
+
+def _messages(
+    template: str, rubric: str, variables: Mapping[str, Any], output: str
+) -> tuple[Message, ...]:
+    return filled_messages(template, {**variables, "rubric": rubric, "output": output})
+
+
+@dataclass(frozen=True, slots=True)
+class Factual:
+    """A judge says how the facts of the output stand to those that are expected; the category decides.
+
+    Attributes:
+        ideal: What is expected.
+        asked: What the output answers.
+        scores: The score of each category by its name; above 0 passes.
+    """
+
+    ideal: str
+    grader: Grader
+    asked: str = field(repr=False)
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        shown = as_variable(output) if self.grader.template else text_to_judge(output)
+        (category, reason), metadata = await self.grader.ask(
+            trial,
+            "factuality",
+            _category,
+            'with the keys "reason" and "category" (A, B, C, D or E)',
+            input=self.asked,
+            ideal=self.ideal,
+            completion=shown,
+        )
+        name, words = _CATEGORIES[category]
+        value = self.scores.get(name, 0.0 if name == "disagree" else 1.0)
+        metadata["category"] = category
+        return Score(value, value > 0, reason or words, metadata)
+
+    def __str__(self) -> str:
+        return f"factuality {quoted(self.ideal)}"
+
+
+def _category(text: str) -> tuple[str, str]:
+    """The category that a reply names, and its reason: as JSON, or as `(A) because …`.
+
+    Raises:
+        JudgeError: It names none, or several.
+    """
+    if "{" in text and "category" in text:
+        said = the_object(text, ["category"])
+        letter = str(said["category"]).strip().upper()
+        if letter not in _CATEGORIES:
+            raise JudgeError(
+                f"the judge named the category {value_shown(said['category'])}, which is not one of A to E"
+            )
+        reason = said.get("reason")
+        return letter, reason.strip() if isinstance(reason, str) else ""
+    match = _LETTER.search(text)
+    named = {letter.upper() for letter in _LETTERS.findall(text)}
+    if match is None or len(named | {match[1].upper()}) > 1:
+        which = f"the categories {', '.join(sorted(named))}" if len(named) > 1 else "no category"
+        raise JudgeError(f"the judge named {which}: {shown(text)}")
+    return match[1].upper(), text[match.end() :].strip() or text.strip()
+
+
+def _factuality(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    assert cell is not None  # noqa: S101 (made for each cell)
+    given = assertion.options.get("factuality")
+    settings = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+    scores: dict[str, float] = {}
+    for name, score in settings.items():
+        if isinstance(score, bool) or not isinstance(score, (int, float)):
+            raise ScoreError(f"options.factuality.{name} is {score!r}, not a number")
+        scores[name] = float(score)
+    return Factual(wanted_text(assertion, value), grader_of(assertion, cell), cell.prompt, scores)
+
+
+@dataclass(frozen=True, slots=True)
+class MeetsCriterion:
+    """A judge says yes or no to one criterion: its answer ends with Y or N."""
+
+    criterion: str
+    grader: Grader
+    asked: str = field(repr=False)
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        shown = as_variable(output) if self.grader.template else text_to_judge(output)
+        (passed, reason), metadata = await self.grader.ask(
+            trial,
+            "closed_qa",
+            partial(_yes_or_no, anywhere=self.grader.own),
+            "with a few sentences and then, on a last line of its own, the single letter Y or N",
+            plain=True,
+            input=self.asked,
+            criteria=self.criterion,
+            completion=shown,
+        )
+        return Score(1.0 if passed else 0.0, passed, reason, metadata)
+
+    def __str__(self) -> str:
+        return f"model-graded-closedqa {quoted(self.criterion)}"
+
+
+def _yes_or_no(text: str, *, anywhere: bool) -> tuple[bool, str]:
+    """The verdict with which a reply ends, and what stands before it.
+
+    Args:
+        anywhere: It may be the last word of a sentence; otherwise it stands alone.
+    """
+    said = text.strip()
+    match = (_LAST_WORD if anywhere else _YES_OR_NO).search(said)
+    if match is None or match[1] not in "YN":
+        raise JudgeError(f"the judge's answer ends with neither Y nor N: {shown(text)}")
+    return match[1] == "Y", said[: match.start(1)].strip(" \n*_")
+
+
+def _closed_qa(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    assert cell is not None  # noqa: S101 (made for each cell)
+    return MeetsCriterion(wanted_text(assertion, value), grader_of(assertion, cell), cell.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class GEval:
+    """A judge works out steps for each criterion, follows them and gives 0 to 10; the mean must reach a bound.
+
+    Source: the two calls of G-Eval (Liu et al., 2023, arxiv.org/abs/2303.16634), without its weighting by tokens.
+    """
+
+    criteria: Sequence[str]
+    steps: Grader
+    evaluate: Grader
+    asked: str = field(repr=False)
+    at_least: float = 0.7
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        found: list[float] = []
+        reasons: list[str] = []
+        metadata: dict[str, Any] = {}
+        for criterion in self.criteria:
+            steps, _ = await self.steps.ask(
+                trial, "geval_steps", _steps, 'with the key "steps", a list', criteria=criterion
+            )
+            shown = as_variable(output) if self.evaluate.template else text_to_judge(output)
+            values: dict[str, Any] = {"input": self.asked, "output": shown, "criteria": criterion}
+            values["maxScore" if self.evaluate.template else "max_score"] = str(_MOST)
+            (points, reason), metadata = await self.evaluate.ask(
+                trial,
+                "geval",
+                _points,
+                'with the keys "reason" and "score", on one line',
+                steps="\n- ".join(steps),
+                **values,
+            )
+            found.append(points / _MOST)
+            reasons.append(reason)
+        value = sum(found) / len(found)
+        return Score(value, value >= self.at_least, "\n".join(reasons), metadata)
+
+    def __str__(self) -> str:
+        return f"g-eval {quoted('; '.join(self.criteria))}"
+
+
+def _steps(text: str) -> list[str]:
+    steps = the_object(text, ["steps"])["steps"]
+    if not isinstance(steps, list) or not steps:
+        raise JudgeError("the judge proposed no steps")
+    items = cast("list[object]", steps)
+    if not all(isinstance(step, str) and step.strip() for step in items):
+        raise JudgeError("the judge proposed steps that are not texts")
+    return cast("list[str]", items)
+
+
+def _points(text: str) -> tuple[float, str]:
+    said = the_object(text, ["score"])
+    points, reason = number(said["score"], (0, _MOST)), said.get("reason")
+    if not isinstance(reason, str) or not reason.strip():
+        raise JudgeError("the judge gave no reason")
+    return points, reason
+
+
+def _json(text: str) -> Mapping[str, object] | None:
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return None
+    return cast("Mapping[str, object]", said) if isinstance(said, dict) else None
+
+
+def _g_eval(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    assert cell is not None  # noqa: S101 (made for each cell)
+    criteria = cast("list[object]", value) if isinstance(value, list) else [value]
+    texts = [wanted_text(assertion, item) for item in criteria]
+    if not texts:
+        raise ScoreError(f"'{assertion.written}' has no criterion")
+    own = _prompts(assertion.rubric_prompt)
+    return GEval(
+        texts,
+        grader_of(assertion, cell, own.get("steps", "")),
+        grader_of(assertion, cell, own.get("evaluate", "")),
+        cell.prompt,
+        bound(assertion.threshold, 0.7),
+    )
+
+
+def _prompts(text: str) -> Mapping[str, str]:
+    """The user's prompts for the two calls, where there are some: `{steps: …, evaluate: …}`."""
+    said = _json(text) if text.lstrip()[:1] == "{" else None
+    return {key: item for key, item in (said or {}).items() if isinstance(item, str)}
+
+
+@dataclass(frozen=True, slots=True)
+class Relevant:
+    """A judge says of each window of a conversation whether its last message belongs there: the share that do."""
+
+    turns: Sequence[tuple[str, str]] = field(repr=False)
+    grader: Grader
+    window: int = 5
+    at_least: float = 0.5
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        del output
+        turns = self.turns
+        relevant = 0
+        against: list[str] = []
+        metadata: dict[str, Any] = {}
+        for i in range(len(turns)):
+            messages = [
+                {"role": role, "content": said}
+                for turn in turns[max(0, i - self.window + 1) : i + 1]
+                for role, said in zip(("user", "assistant"), turn, strict=True)
+            ]
+            (belongs, reason), metadata = await self.grader.ask(
+                trial,
+                "conversation_relevance",
+                _verdict,
+                'with the keys "reason" and "verdict" (yes or no)',
+                messages=messages,
+            )
+            relevant += belongs
+            if not belongs and reason:
+                against.append(reason)
+        value = relevant / len(turns)
+        reason = "; ".join(against) or f"{relevant} of {len(turns)} windows are relevant"
+        return Score(value, value >= self.at_least - EPSILON, reason, metadata)
+
+    def __str__(self) -> str:
+        return "conversation-relevance"
+
+
+def _verdict(text: str) -> tuple[bool, str]:
+    said = the_object(text, ["verdict"])
+    return yes_or_no(said["verdict"]), str(said.get("reason") or "")
+
+
+def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    del value
+    assert cell is not None  # noqa: S101 (made for each cell)
+    said = cell.variables.get("_conversation")
+    given = cast("list[object]", said) if isinstance(said, list) else []
+    turns = [
+        (text_of(turn.get("input", "")), text_of(turn.get("output", "")))
+        for turn in (cast("Mapping[str, object]", item) for item in given if isinstance(item, dict))
+    ] or [(cell.prompt, text_of(cell.output))]
+    window = assertion.config.get("windowSize") or 5
+    if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+        raise ScoreError(f"config.windowSize is {window!r}, not a number of turns")
+    return Relevant(turns, grader_of(assertion, cell), window, bound(assertion.threshold, 0.5))
+
+
+def _answered(name: str) -> Kind:
+    return Kind(
+        name,
+        GROUP,
+        "a model compares the output's facts with these",
+        _factuality,
+        "text",
+        of_each_cell=True,
+        negation="ignored",
+        asks="generate",
+    )
+
+
+KINDS = (
+    Kind(
+        "llm-rubric",
+        GROUP,
+        "a model says that the output meets this rubric",
+        _rubric,
+        "text",
+        of_each_cell=True,
+        asks="generate",
+    ),
+    Kind(
+        "g-eval",
+        GROUP,
+        "a model works out steps for these criteria, follows them, and gives at least threshold (0.7)",
+        _g_eval,
+        "text, or list of texts",
+        of_each_cell=True,
+        asks="generate",
+    ),
+    _answered("factuality"),
+    _answered("model-graded-factuality"),
+    Kind(
+        "model-graded-closedqa",
+        GROUP,
+        "a model says yes or no to this criterion",
+        _closed_qa,
+        "text",
+        of_each_cell=True,
+        negation="ignored",
+        asks="generate",
+    ),
+    Kind(
+        "conversation-relevance",
+        GROUP,
+        "a model finds the assistant's messages relevant to the conversation, at least 0.5 of them",
+        _conversation,
+        optional=True,
+        of_each_cell=True,
+        asks="generate",
+    ),
+)

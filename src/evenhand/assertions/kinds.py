@@ -1,0 +1,88 @@
+"""All assertion types: those that run here, family by family, and those that promptfoo has besides.
+
+A family is imported when one of its types is used: a config that asks for `contains` reads no SQL and no XML.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+
+from evenhand.assertions.assertion import split
+from evenhand.assertions.kind import Kind
+from evenhand.core.errors import ScoreError
+
+FAMILIES: Mapping[str, str] = {
+    "text": "equals contains icontains contains-any contains-all icontains-any icontains-all starts-with regex",
+    "structured": "is-json contains-json",
+    "markup": "is-html contains-html is-xml contains-xml",
+    "sql": "is-sql contains-sql",
+    "overlap": "levenshtein rouge-n bleu gleu meteor",
+    "answers": "word-count is-refusal finish-reason perplexity perplexity-score guardrails",
+    "called": "tool-call-f1 is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call skill-used",
+    "code": "python",
+    "javascript": "javascript",
+    "webhook": "webhook",
+    "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance",
+    "retrieval": "context-recall context-relevance context-faithfulness answer-relevance",
+    "embedded": "similar similar:cosine similar:dot similar:euclidean classifier moderation",
+    "traced": "trace-span-count trace-span-duration trace-error-spans",
+    "trajectory": "trajectory:tool-used trajectory:tool-sequence trajectory:tool-args-match trajectory:step-count "
+    "trajectory:goal-success",
+    "bounds": "latency cost",
+    "sets": "assert-set",
+    "contests": "select-best max-score",
+}
+"""The modules of this room that hold types, and which, in the order in which they are listed."""
+
+_HOMES = {name: family for family, names in FAMILIES.items() for name in names.split()}
+
+SUPPORTED: frozenset[str] = frozenset(_HOMES)
+
+INSTEAD: Mapping[str, str] = {
+    "agent-rubric": "llm-rubric judges the answer itself; a Python assertion can call an agent: value: file://grader.py.",
+    "human": "Ratings by people are not there yet; llm-rubric asks a model.",
+    "pi": "llm-rubric asks the same of a model that you name.",
+    "ruby": "A Python or JavaScript assertion can say the same, or call the program: value: file://grader.py.",
+    "search-rubric": "llm-rubric asks the same; name a provider that searches the web, with its tools in its config.",
+}
+"""The types that promptfoo has and that are not run here, each with the way round."""
+
+KNOWN: frozenset[str] = SUPPORTED | frozenset(INSTEAD)
+
+
+def kinds() -> Iterator[Kind]:
+    """All types that run here, family by family."""
+    for family in FAMILIES:
+        yield from _family(family).values()
+
+
+def kind_of(type_: str) -> Kind:
+    """What this type is.
+
+    Raises:
+        ScoreError: It is not one of ours.
+    """
+    family = _HOMES.get(type_)
+    if family is None:
+        what, hint = unknown_type(type_)
+        raise ScoreError(what, hint=hint)
+    return _family(family)[type_]
+
+
+@cache
+def _family(name: str) -> Mapping[str, Kind]:
+    module = import_module(f"evenhand.assertions.{name}")
+    return {kind.name: kind for kind in module.KINDS}
+
+
+def unknown_type(type_: str) -> tuple[str, str]:
+    """What to say of a type that cannot be run: what is wrong, and what to do."""
+    name, _ = split(type_)
+    if name in INSTEAD:
+        return f"assertion type '{type_}' is not run here", INSTEAD[name]
+    near = difflib.get_close_matches(name, sorted(KNOWN), n=1)
+    guess = f"Did you mean '{'not-' if type_ != name else ''}{near[0]}'? " if near else ""
+    return f"assertion type '{type_}' is not known", f"{guess}`evenhand scorers` lists all of them."

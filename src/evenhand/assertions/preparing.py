@@ -1,0 +1,280 @@
+"""Assertions become expectations.
+
+An assertion is read once, by `prepared`, into a function that makes an expectation for each output. What does not
+depend on the case is worked out there; what does (tags in its value) is filled in for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.assertions.assertion import Assertion, Cell, Make
+from evenhand.assertions.kind import Kind
+from evenhand.assertions.kinds import kind_of
+from evenhand.assertions.transform import split_reference, transformed
+from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError
+from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.message import Task
+from evenhand.core.score import Score
+from evenhand.core.secrets import known
+from evenhand.javascript import running as javascript
+from evenhand.javascript.source import is_reference
+from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
+from evenhand.scorers.code import called
+from evenhand.templates.rendering import has_tags, render
+
+_TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
+"""Types for which an empty text is a value."""
+_SENDS = "webhook"
+"""The type whose value is an address that is called, so that a key in it is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite of a question. An error stays an error.
+
+    Attributes:
+        keeps_score: Only the verdict is turned round.
+    """
+
+    scorer: Scorer
+    keeps_score: bool = False
+
+    def score(self, output: Any, trial: Trial) -> Any:
+        score = self.scorer.score(output, trial)
+        return self._opposite(score) if isinstance(score, Score) else self._later(score)
+
+    async def _later(self, score: Any) -> Score:
+        return self._opposite(await score)
+
+    def _opposite(self, score: Score) -> Score:
+        if score.value is None:
+            return score
+        value = score.value if self.keeps_score else min(1.0, max(0.0, 1.0 - score.value))
+        return replace(score, value=value, passed=not score.passed)
+
+    def __str__(self) -> str:
+        return f"not-{self.scorer}"
+
+
+@dataclass(frozen=True, slots=True)
+class AfterTransform:
+    """A question asked of what the user's code makes of the output."""
+
+    scorer: Scorer
+    code: str
+    context: Callable[[], Mapping[str, Any]] = field(repr=False)
+    base: Path = Path()
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        context = dict(self.context())
+        context["prompt"] = {"raw": context["prompt"], "label": context["prompt"]}
+        try:
+            changed = await transformed(self.code, output, context, self.base, trial)
+        except CodeError as error:  # there is nothing to ask about
+            raise ScoreError(error.message, hint=error.hint) from error
+        score = self.scorer.score(changed, trial)
+        return score if isinstance(score, Score) else await score
+
+    def __str__(self) -> str:
+        return str(self.scorer)
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A question whose value a function of the user's computes first: `value: file://value.py[:fn]`."""
+
+    assertion: Assertion
+    cell: Cell = field(repr=False)
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        reference, base = str(self.assertion.value), self.assertion.base
+        path, name = split_reference(reference, "get_assert")
+        context = self.cell.context(self.assertion.config)
+        if is_reference(reference):
+            script = javascript.function(base / path, name)
+            value = (await javascript.call(trial, script, output, context)).value
+        else:
+            function = await trial.load(base / path, name)
+            value = await called(trial, function, output, context, f"{Path(path).name}:{name}")
+        if (
+            not isinstance(value, (str, int, float, list, Mapping))
+            or isinstance(value, bool)
+            or "pass" in _keys(value)
+        ):
+            kind = "a verdict" if isinstance(value, (bool, Mapping)) else f"{type(value).__name__}"
+            raise ScoreError(
+                f"{path}:{name} returned {kind}, not a value for '{self.assertion.written}'",
+                hint=f"For a verdict of its own write type: python, value: {self.assertion.value}",
+            )
+        assertion = replace(self.assertion, value=value, negated=False)
+        scorer = kind_of(assertion.type).make(assertion, self.cell, value)
+        score = scorer.score(output, trial)
+        return score if isinstance(score, Score) else await score
+
+    def __str__(self) -> str:
+        return f"{self.assertion.type} {self.assertion.value}"
+
+
+def prepared(assertion: Assertion) -> Make:
+    """The assertion as a function that makes its expectation for a cell.
+
+    What cannot be one is an error wherever it is asked; `problems` says so before.
+    """
+    kind = kind_of(assertion.type)
+    assertion = _without_secrets(assertion)
+    for what, hint, *_ in lacks(assertion):
+        return unsettled(assertion.written, ScoreError(what, hint=hint), assertion.weight)
+    try:
+        fixed = fixed_scorer(assertion)
+    except EvenhandError as error:
+        return unsettled(assertion.written, error, assertion.weight)
+    metric = assertion.metric
+    metric_tags = has_tags(metric)
+    weight, transform = assertion.weight, assertion.transform
+    value = assertion.value
+    rendered = _renderer(kind, value)
+    computed = kind.files and is_file(value)
+    turned = kind.negation if assertion.negated else "own"
+
+    def make(cell: Cell) -> Expectation:
+        scorer: Scorer
+        if fixed is not None:
+            scorer = fixed
+        elif computed:
+            scorer = Computed(assertion, cell)
+        else:
+            try:
+                scorer = kind.make(assertion, cell, rendered(cell.variables))
+            except EvenhandError as error:
+                scorer = Broken(assertion.written, error)
+        if turned in ("opposite", "kept"):
+            scorer = Not(scorer, keeps_score=turned == "kept")
+        if transform:
+            scorer = AfterTransform(
+                scorer, transform, partial(cell.context, assertion.config), assertion.base
+            )
+        return Expectation(
+            cell.output,
+            scorer,
+            weight=weight,
+            metric=render(metric, cell.variables) if metric_tags else metric,
+        )
+
+    return make
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A question that could not be put; it is an error wherever it is asked."""
+
+    name: str
+    error: EvenhandError
+
+    def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002 (the Protocol's)
+        raise self.error
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def unsettled(name: str, error: EvenhandError, weight: float = 1.0) -> Make:
+    """Makes an expectation that is an error whatever the output is."""
+    return lambda cell: Expectation(cell.output, Broken(name, error), weight=weight)
+
+
+Lack = tuple[str, str] | tuple[str, str, str]
+"""What is wrong, what to do, and the error's slug where it is not `config`."""
+
+
+def lacks(assertion: Assertion) -> list[Lack]:
+    """What an assertion cannot do without and does not have."""
+    kind, value = kind_of(assertion.type), assertion.value
+    found: list[Lack] = []
+    if not (kind.optional or assertion.rubric_prompt) and (
+        value is None or (value == "" and kind.name not in _TAKES_EMPTY)
+    ):
+        found.append((f"'{assertion.written}' has no value", "Say what to look for: value: …"))
+    if kind.needs_threshold and assertion.threshold is None:
+        found.append(
+            (
+                f"'{assertion.written}' has no threshold",
+                f"Say what is allowed, in {kind.needs_threshold}: threshold: …",
+            )
+        )
+    if kind.asks is not None and assertion.judge is None:
+        found.append(_nobody(assertion, kind.asks))
+    if kind.embeds and assertion.embedder is None:
+        found.append(_nobody(assertion, "embed"))
+    for model in (assertion.judge, assertion.embedder):
+        key = key_missing(model) if model is not None else ""
+        if model is not None and key:
+            what = f"'{assertion.written}' asks {model.id}, and {NO_KEY.format(model.id)}"
+            found.append((what, SET_KEY.format(key), AuthError.slug))
+    return found
+
+
+def _nobody(assertion: Assertion, task: Task) -> tuple[str, str]:
+    """What to say where nobody is named who could be asked."""
+    if task == "generate":
+        return (
+            f"'{assertion.type}' has no model to judge",
+            "Name one in defaultTest.options.provider, or set OPENAI_API_KEY or ANTHROPIC_API_KEY.",
+        )
+    key = {"embed": "embedding", "classify": "classification", "moderate": "moderation"}[task]
+    return (
+        f"'{assertion.type}' has no model for {key}",
+        f"Name one in defaultTest.options.provider: {{{key}: …}}.",
+    )
+
+
+def fixed_scorer(assertion: Assertion) -> Scorer | None:
+    """The scorer of an assertion that is the same for every case; None where it depends on the case.
+
+    Raises:
+        EvenhandError: There can be none with this value.
+    """
+    kind, value = kind_of(assertion.type), assertion.value
+    if kind.of_each_cell or is_file(value):
+        return None
+    if kind.tags and any(isinstance(v, str) and has_tags(v) for v in (value, *items_of(value))):
+        return None
+    return kind.make(assertion, None, value)
+
+
+def _renderer(kind: Kind, value: Any) -> Callable[[Mapping[str, Any]], Any]:
+    clean = str if kind.name == _SENDS else known.text
+    if kind.tags and isinstance(value, str) and has_tags(value):
+        return lambda variables: clean(render(value, variables))
+    if kind.tags and isinstance(value, list):
+        items = cast("list[object]", value)
+        return lambda variables: [
+            clean(render(v, variables)) if isinstance(v, str) else v for v in items
+        ]
+    return lambda _: value
+
+
+def _without_secrets(assertion: Assertion) -> Assertion:
+    """An assertion whose value names no known secret, as replies do not: `not-contains` still finds one leaked."""
+    if assertion.type == _SENDS:
+        return assertion
+    value = known.inside(assertion.value)
+    return assertion if value == assertion.value else replace(assertion, value=value)
+
+
+def items_of(value: object) -> Sequence[object]:
+    """The items of a list; none of anything else."""
+    return cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else ()
+
+
+def is_file(value: object) -> bool:
+    """Whether a value names a file."""
+    return isinstance(value, str) and value.startswith("file://")
+
+
+def _keys(value: object) -> Sequence[object]:
+    return tuple(cast("Mapping[object, object]", value)) if isinstance(value, Mapping) else ()

@@ -1,0 +1,124 @@
+"""Values in Python code: filling templates into code without ever letting a value become code.
+
+Configs write `value: output == "{{expected}}"`. Where the tag stands in quotes, the value is escaped so that it stays
+in them; where it stands bare, a number or a boolean is written as it is, and anything else as a literal.
+`{{ x | dump }}` becomes the literal of the value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.core.errors import TemplateError
+from evenhand.templates.rendering import has_tags, render
+
+_TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_DUMPED = re.compile(r"\|\s*(?:dump|tojson)\s*(?:\([^()]*\))?\s*-?\}\}\Z")
+_UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"{}\ud800-\udfff]")
+_OPEN = re.compile(r"""\#[^\n]*|(?:(?<!\w)([rRbBfFuU]{1,2}))?('''|\"\"\"|'|")""")
+_PREFIX = re.compile(r"(?<!\w)[rRbBfFuU]{1,2}\Z")
+_CLOSE = {
+    mark: re.compile(rf"\\.|{mark}" + ("" if len(mark) > 1 else r"|\n"), re.DOTALL)
+    for mark in ("'", '"', "'''", '"""')
+}
+
+
+def filled_in(code: str, variables: Mapping[str, Any]) -> str:
+    """Python code with its tags filled in.
+
+    Raises:
+        TemplateError: A tag cannot be read, or it is a block (`{% … %}`), which has no safe meaning in code.
+    """
+    if not has_tags(code):
+        return code
+    if "{%" in code:
+        raise TemplateError(
+            "{% %} blocks cannot be used in Python code",
+            hint="Read the variables from context['vars'] instead.",
+        )
+    parts: list[str] = []
+    quote = said = ""
+    at = 0
+    for match in _TAG.finditer(code):
+        text = code[at : match.start()]
+        quote, said = _open_after(text, quote, said)
+        value = render(match.group(), variables)
+        if quote:
+            parts += [text, _quoted(value, quote, said)]
+        else:
+            value = _bare(value, match.group(), variables)
+            if value[:1] in ("'", '"') and _PREFIX.search(text):
+                raise _refused("text", "in after a letter that would be its prefix")
+            parts += [text, value]
+        at = match.end()
+    return "".join([*parts, code[at:]])
+
+
+def _open_after(text: str, quote: str, said: str) -> tuple[str, str]:
+    """The quote that is open after this text, with its prefix (`r"`), and what follows it; empty for none."""
+    at = begun = 0
+    while True:
+        if quote:
+            match = _CLOSE[quote.lstrip("rRbBfFuU")].search(text, at)
+            if match is None:
+                return quote, said + text[begun:]
+            quote = quote if match.group()[0] == "\\" else ""
+        else:
+            match = _OPEN.search(text, at)
+            if match is None:
+                return "", ""
+            quote, said, begun = (match[1] or "") + (match[2] or ""), "", match.end()
+        at = match.end()
+
+
+def _quoted(value: str, quote: str, said: str) -> str:
+    """A value inside a string that began with `quote`, and in which the author has `said` something before."""
+    prefix = quote.rstrip("'\"").lower()
+    formatted, raw = "f" in prefix, "r" in prefix
+    said = said.replace(
+        "}}", ""
+    )  # braces that are just text; too many refused is better than one too few
+    if formatted and said.count("{") > said.count("}") and not _NUMBER.fullmatch(value):
+        raise _refused("a value", "in between the braces of an f-string, where it would be code")
+    if raw and formatted and ("{" in value or "}" in value):
+        raise _refused("a value with braces", "into a raw f-string, where they would hold code")
+    if raw and (quote[-1] in value or "\n" in value or "\r" in value or value.endswith("\\")):
+        raise _refused("a value with quotes or line ends", "into a raw string")
+    return value if raw else _inside(value)
+
+
+def _refused(what: str, where: str) -> TemplateError:
+    return TemplateError(
+        f"{what} cannot be filled {where}", hint="Read it from context['vars'] instead."
+    )
+
+
+def _inside(value: str) -> str:
+    return _UNSAFE.sub(_escaped, value)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    char = match.group()
+    code = ord(char)
+    return {"\\": "\\\\", "\n": "\\n"}.get(char) or (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    )
+
+
+def _bare(value: str, tag: str, variables: Mapping[str, Any]) -> str:
+    if _NUMBER.fullmatch(value):
+        return value
+    if _DUMPED.search(tag):
+        return repr(json.loads(value)) if value else "None"
+    given = variables.get(tag.strip("{} "))
+    if isinstance(given, bool) or given is None:
+        return repr(given) if given is not None or not value else repr(value)
+    if isinstance(given, (list, dict)):
+        return repr(given)
+    return {"true": "True", "false": "False", "True": "True", "False": "False"}.get(
+        value, repr(value)
+    )

@@ -1,0 +1,103 @@
+"""Values of assertions in the shapes that configs give them: lists with commas, schemas as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from evenhand.core.errors import ScoreError
+from evenhand.scorers.text import quoted
+from evenhand.templates.printing import printed
+
+
+def texts(value: object) -> Sequence[str]:
+    """A list of texts, given as one or as text with commas.
+
+    Raises:
+        ScoreError: See `comma_list`.
+    """
+    if isinstance(value, (list, tuple)):
+        return [printed(item) for item in cast("Sequence[object]", value)]
+    return comma_list(printed(value))
+
+
+def comma_list(text: str) -> list[str]:
+    r"""A list written with commas: fields trimmed, quoted where they hold commas; `""` or `\"` for a quote in quotes.
+
+    Raises:
+        ScoreError: A quote is not closed, or something follows it before the next comma.
+    """
+    fields: list[str] = []
+    i, n = 0, len(text)
+    while i <= n:
+        while i < n and text[i] in " \t":
+            i += 1
+        if i < n and text[i] == '"':
+            field_text, i = _quoted_field(text, i + 1)
+            while i < n and text[i] in " \t\r\n":
+                i += 1
+            if i < n and text[i] != ",":
+                raise ScoreError(f"expected a comma after the quoted text in {quoted(text)}")
+        else:
+            end = text.find(",", i)
+            end = n if end < 0 else end
+            field_text, i = text[i:end].strip(), end
+        fields.append(field_text)
+        i += 1
+    return fields
+
+
+def _quoted_field(text: str, i: int) -> tuple[str, int]:
+    parts: list[str] = []
+    while i < len(text):
+        if text[i : i + 2] in ('""', '\\"'):
+            parts.append('"')
+            i += 2
+        elif text[i] == '"':
+            return "".join(parts), i + 1
+        else:
+            parts.append(text[i])
+            i += 1
+    raise ScoreError(f"a quote is not closed in {quoted(text)}")
+
+
+def schema_text(value: object) -> str:
+    """A schema, given as an object or as YAML or JSON text, as JSON text; empty for none.
+
+    Raises:
+        ScoreError: It is neither.
+    """
+    if value is None or value == "":
+        return ""
+    if isinstance(value, str):
+        import yaml  # noqa: PLC0415 (only for schemas that are text)
+
+        try:
+            safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+            value = cast("object", yaml.load(value, Loader=safe))  # noqa: S506 (it is a safe one)
+        except yaml.YAMLError as error:
+            raise ScoreError(
+                f"the schema is neither JSON nor YAML: {str(error).splitlines()[0]}"
+            ) from None
+    if not isinstance(value, (Mapping, bool)):
+        raise ScoreError(f"the schema is not an object but {value!r}")
+    return json.dumps(value, sort_keys=True)
+
+
+def bound(given: float | None, default: float) -> float:
+    """A threshold, or what stands for one where none is written."""
+    return default if given is None else given
+
+
+def fraction(given: object, default: float) -> float:
+    """A number that a config may give.
+
+    Raises:
+        ScoreError: It is something else.
+    """
+    if given is None:
+        return default
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        raise ScoreError(f"{given!r} is not a number")
+    return float(given)

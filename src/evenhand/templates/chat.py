@@ -1,0 +1,77 @@
+"""Chat prompts with tags in them, filled in message by message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from evenhand.core.encoding import decode
+from evenhand.core.message import Message
+from evenhand.providers.prompt_text import parse_prompt
+from evenhand.templates.printing import as_json
+from evenhand.templates.rendering import check, render
+
+
+def filled_messages(template: str, variables: Mapping[str, Any]) -> tuple[Message, ...]:
+    """A chat prompt with its tags filled in.
+
+    Who says what is the template's to say: the tags in a chat are filled in message by message, so that no value can
+    end a string or put words into another mouth. Objects print as JSON here: a judge is to read what is in them.
+    """
+    variables = {k: as_json(v) if isinstance(v, Mapping) else v for k, v in variables.items()}
+    chat = parse_prompt(template)
+    if chat != (Message("user", template),):
+        return tuple(Message(m.role, cast("str", _filled(m.content, variables))) for m in chat)
+    if _is_json(template):
+        return (Message("user", fill_json(template, variables)),)
+    text = render(template, variables)
+    # A chat with loops in it is JSON only once it is filled in.
+    return parse_prompt(text) if template.lstrip()[:1] == "[" else (Message("user", text),)
+
+
+def unfillable(template: str) -> str | None:
+    """What is wrong with the tags of a text or a chat, in words; None for nothing."""
+    if _is_json(template):
+        texts = _texts_in(decode(template))
+    else:
+        texts = (text for m in parse_prompt(template) for text in _texts_in(m.content))
+    return next((wrong for text in texts if (wrong := check(text))), None)
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """All text in a value made of dicts, lists and text."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in cast("Sequence[object]", value):
+            yield from _texts_in(item)
+    elif isinstance(value, Mapping):
+        yield from _texts_in(list(cast("Mapping[str, object]", value).values()))
+
+
+def fill_json(template: str, variables: Mapping[str, Any]) -> str:
+    """A JSON text with the tags in its strings filled in."""
+    return json.dumps(_filled(decode(template), variables), indent=2, ensure_ascii=False)
+
+
+def _filled(value: object, variables: Mapping[str, Any]) -> object:
+    """A value made of dicts, lists and text, with the tags in its text filled in."""
+    if isinstance(value, str):
+        return render(value, variables)
+    if isinstance(value, list):
+        return [_filled(item, variables) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        given = cast("dict[str, object]", value)
+        return {key: _filled(item, variables) for key, item in given.items()}
+    return value
+
+
+def _is_json(text: str) -> bool:
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        decode(text)
+    except ValueError:
+        return False
+    return True

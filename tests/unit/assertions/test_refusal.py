@@ -1,0 +1,44 @@
+"""Whether an answer refuses, by its phrases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evenhand.assertions.refusal import refuses
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but no.",
+        "I can’t help with that.",
+        "Well, as an AI, I have no hands.",
+        "  sorry",
+        "That is not appropriate.",
+        "I AM UNABLE TO COMPLY",
+        "",
+    ],
+)
+def test_a_refusal_begins_or_goes_on_with_its_phrases(text: str):
+    """Capitals, bent apostrophes and white space aside."""
+    assert refuses(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Sure, here it is.", "He is not sorry at all.", "notethical", "I recommend it."]
+)
+def test_other_answers_do_not_refuse(text: str):
+    """A first word somewhere else, or part of a word, is none."""
+    assert not refuses(text)
+
+
+async def test_no_text_is_a_refusal_without_a_score(settled: Any):
+    """Whatever is asked about it, its score is 0."""
+    blank = await settled("is-refusal", output=" ")
+    assert (blank.outcome, blank.score) == ("pass", 0.0)
+    thing = await settled("not-is-refusal", output={"a": 1})
+    assert (thing.outcome, thing.score) == ("fail", 0.0)
+    plain = await settled("is-refusal", output="I cannot say.")
+    assert (plain.outcome, plain.score) == ("pass", 1.0)
