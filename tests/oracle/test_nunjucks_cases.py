@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from evenhand.core.errors import TemplateError
-from evenhand.javascript.templates import Templates
-from evenhand.templates.rendering import left_open, render
+from evenhand.javascript.templates import Nunjucks
+from evenhand.templates.rendering import NO_CONFIG, left_open
+
+render = NO_CONFIG.render
 
 OTHERWISE = frozenset({"{{ s.constructor }}", "}} %} #}"})
 """What lies behind a value is not to be had here; text that opens no tag is text, and no error."""
@@ -42,5 +44,5 @@ def test_a_template_comes_to_what_nunjucks_made_of_it(case: dict[str, Any]) -> N
 
 def test_an_engine_of_its_own_has_nothing_of_ours() -> None:
     """A template sees the process's environment, and what it is given."""
-    said = Templates().compiled("{{ process }}{{ require }}{{ console }}{{ globalThis }}")({})
+    said = Nunjucks({}).compiled("{{ process }}{{ require }}{{ console }}{{ globalThis }}")({})
     assert said == ""

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from evenhand.assertions.python_source import filled_in
 from evenhand.scorers.found_json import UnreadableError, objects_in, whole_objects
-from evenhand.templates.rendering import render
+from evenhand.templates.rendering import NO_CONFIG
+
+render = NO_CONFIG.render
 
 TEXT = st.text(max_size=60)
 HOSTILE = st.lists(

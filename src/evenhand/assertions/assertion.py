@@ -11,6 +11,7 @@ from evenhand.core.expect import Expectation
 from evenhand.core.message import Reply
 from evenhand.core.provider import Provider
 from evenhand.scorers.code import plain_copy
+from evenhand.templates.rendering import NO_CONFIG, Templates
 
 Make = Callable[["Cell"], Expectation]
 """Makes the expectation of one output."""
@@ -39,6 +40,7 @@ class Assertion:
         makes: Of a set: what makes the expectations in it.
         excusing: Of a set: the places of those that let it pass when they fail.
         more: All its keys, as written, for those that one type alone has.
+        templates: Fills in the tags in it.
     """
 
     type: str
@@ -59,6 +61,7 @@ class Assertion:
     makes: tuple[Make, ...] = ()
     excusing: frozenset[int] = frozenset()
     more: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    templates: Templates = NO_CONFIG
 
     @property
     def written(self) -> str:

@@ -14,7 +14,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.expect import Scorer
 from evenhand.javascript.source import is_reference
 from evenhand.scorers.code import PythonCode, PythonFile, python_function
-from evenhand.templates.rendering import has_tags, render
+from evenhand.templates.rendering import has_tags
 
 GROUP = "your own code"
 
@@ -24,14 +24,14 @@ def _python(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     context = partial(cell.context, assertion.config)
     text = str(value)
     if text.startswith("file://"):
-        text = render(text, cell.variables) if has_tags(text) else text
+        text = assertion.templates.render(text, cell.variables) if has_tags(text) else text
         if is_reference(text):
             return javascript(assertion, cell, text)
         path, name = split_reference(text, "get_assert")
         return PythonFile(
             assertion.base / path, name, context, assertion.threshold, assertion.negated
         )
-    code = filled_in(text, cell.variables)
+    code = filled_in(text, cell.variables, assertion.templates)
     return PythonCode(code, context, assertion.threshold, assertion.negated, assertion.place)
 
 
@@ -39,7 +39,7 @@ def _python_wrong(assertion: Assertion) -> Wrong:
     value = assertion.value
     if isinstance(value, str) and not value.startswith("file://"):
         try:
-            python_function(filled_in(value, {}))
+            python_function(filled_in(value, {}, assertion.templates))
         except EvenhandError as error:
             return ((error.message, error.hint),)
     return ()

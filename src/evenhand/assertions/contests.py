@@ -20,7 +20,7 @@ from evenhand.core.score import Score, check
 from evenhand.scorers.judge_prompt import fenced, mark_of
 from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.text import quoted
-from evenhand.templates.rendering import has_tags, render
+from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
 
 GROUP = "contests"
 
@@ -39,6 +39,7 @@ class SelectBest:
     criterion: str
     judge: Provider | None = field(repr=False)
     template: str = field(default="", repr=False)
+    templates: Templates = field(default=NO_CONFIG, repr=False)
 
     async def compare(self, contestants: Sequence[TrialResult], trial: Trial) -> Sequence[Score]:
         if self.judge is None:
@@ -47,7 +48,9 @@ class SelectBest:
             raise ScoreError("'select-best' has no criterion")
         variables = contestants[0].vars
         criterion = (
-            render(self.criterion, variables) if has_tags(self.criterion) else self.criterion
+            self.templates.render(self.criterion, variables)
+            if has_tags(self.criterion)
+            else self.criterion
         )
         count = len(contestants)
         values: dict[str, Any] = {"criteria": criterion}
@@ -59,7 +62,7 @@ class SelectBest:
             values["outputs"] = "\n\n".join(
                 fenced(f"output {i}", text, mark) for i, text in enumerate(texts)
             )
-        grader = Grader(self.judge, self.template, variables)
+        grader = Grader(self.judge, self.template, variables, self.templates)
         best, metadata = await grader.ask(
             trial,
             "select_best",
@@ -179,7 +182,7 @@ def referee(assertion: Assertion, types: Sequence[str | Sequence[str]]) -> Refer
     """
     if assertion.type == "select-best":
         criterion = assertion.value if isinstance(assertion.value, str) else ""
-        return SelectBest(criterion, assertion.judge, assertion.rubric_prompt)
+        return SelectBest(criterion, assertion.judge, assertion.rubric_prompt, assertion.templates)
     value = _settings(assertion.value)
     weights = _settings(value.get("weights"))
     return MaxScore(

@@ -16,6 +16,7 @@ from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judging import asked, judged_text
 from evenhand.templates.chat import filled_messages
 from evenhand.templates.printing import printed
+from evenhand.templates.rendering import NO_CONFIG, Templates
 
 T = TypeVar("T")
 _LABELS = {
@@ -46,11 +47,13 @@ class Grader:
         judge: The model.
         template: The user's own prompt; empty for ours.
         variables: The test's variables, which the user's prompt may name.
+        templates: Fills it in.
     """
 
     judge: Provider
     template: str = field(default="", repr=False)
     variables: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    templates: Templates = field(default=NO_CONFIG, repr=False)
 
     def prompt(self, name: str, **values: Any) -> tuple[str, Prompt]:
         """The version of the prompt, and the prompt.
@@ -60,7 +63,7 @@ class Grader:
             **values: What a prompt may name, under the names that promptfoo gives them.
         """
         if self.template:
-            messages = filled_messages(self.template, {**self.variables, **values})
+            messages = filled_messages(self.template, {**self.variables, **values}, self.templates)
             version, prompt = "your own", conversation(messages)
         else:
             texts = {key: _text(value) for key, value in values.items()}
@@ -119,7 +122,7 @@ def grader_of(assertion: Assertion, cell: Cell, template: str | None = None) -> 
     if assertion.judge is None:
         raise ScoreError("there is no model to judge")
     words = assertion.rubric_prompt if template is None else template
-    return Grader(assertion.judge, words, cell.variables)
+    return Grader(assertion.judge, words, cell.variables, assertion.templates)
 
 
 def text_to_judge(output: object) -> str:

@@ -16,7 +16,7 @@ from evenhand.javascript.source import is_reference, split_reference
 from evenhand.scorers.code import PythonFile
 from evenhand.scorers.javascript import JavaScriptVerdict
 from evenhand.scorers.text import quoted
-from evenhand.templates.rendering import has_tags, render
+from evenhand.templates.rendering import has_tags
 
 
 def _script(assertion: Assertion, code: str) -> Script:
@@ -33,7 +33,7 @@ def scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     context = partial(cell.context, assertion.config)
     text = str(value)
     if text.startswith("file://"):
-        text = render(text, cell.variables) if has_tags(text) else text
+        text = assertion.templates.render(text, cell.variables) if has_tags(text) else text
         if not is_reference(text):
             path, name = split_python(text, "get_assert")
             return PythonFile(
@@ -42,7 +42,7 @@ def scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         script = _script(assertion, text)
         label = script.name
     else:
-        script = _script(assertion, filled_in(text, cell.variables))
+        script = _script(assertion, filled_in(text, cell.variables, assertion.templates))
         first = next((line for line in text.splitlines() if line.strip()), "").strip()
         label = quoted(first)
     return JavaScriptVerdict(script, label, context, assertion.threshold, assertion.negated)
@@ -53,7 +53,7 @@ def _wrong(assertion: Assertion) -> Wrong:
     if not isinstance(value, str) or value.startswith("file://"):
         return ()
     try:
-        code = filled_in(value, {})
+        code = filled_in(value, {}, assertion.templates)
     except TemplateError as error:
         return ((error.message, error.hint),)
     # What is filled in may be any value, so that only code without tags can be judged now.

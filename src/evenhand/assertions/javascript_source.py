@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.core.errors import TemplateError
-from evenhand.templates.rendering import has_tags, render
+from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
 
 _TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _BARE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|true|false|null")
@@ -32,7 +32,7 @@ _CLOSED = {
 }
 
 
-def filled_in(code: str, variables: Mapping[str, Any]) -> str:
+def filled_in(code: str, variables: Mapping[str, Any], templates: Templates = NO_CONFIG) -> str:
     """JavaScript with its tags filled in.
 
     Raises:
@@ -51,7 +51,7 @@ def filled_in(code: str, variables: Mapping[str, Any]) -> str:
     for match in _TAG.finditer(code):
         text = code[at : match.start()]
         inside = _after(text, inside)
-        value = render(match.group(), variables)
+        value = templates.render(match.group(), variables)
         parts += [text, _fitted(value, match.group(), inside[-1] if inside else "", variables)]
         at = match.end()
     return "".join([*parts, code[at:]])

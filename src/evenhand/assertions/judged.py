@@ -63,16 +63,15 @@ def _rubric(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         rubric,
         assertion.judge,
         assertion.threshold,
-        partial(_messages, assertion.rubric_prompt, rubric, cell.variables)
-        if assertion.rubric_prompt
-        else None,
+        partial(_messages, assertion, rubric, cell.variables) if assertion.rubric_prompt else None,
     )
 
 
 def _messages(
-    template: str, rubric: str, variables: Mapping[str, Any], output: str
+    assertion: Assertion, rubric: str, variables: Mapping[str, Any], output: str
 ) -> tuple[Message, ...]:
-    return filled_messages(template, {**variables, "rubric": rubric, "output": output})
+    values = {**variables, "rubric": rubric, "output": output}
+    return filled_messages(assertion.rubric_prompt, values, assertion.templates)
 
 
 @dataclass(frozen=True, slots=True)

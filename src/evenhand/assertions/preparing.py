@@ -25,7 +25,7 @@ from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
 from evenhand.scorers.code import called
-from evenhand.templates.rendering import has_tags, render
+from evenhand.templates.rendering import Templates, has_tags
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
 """Types for which an empty text is a value."""
@@ -137,7 +137,7 @@ def prepared(assertion: Assertion) -> Make:
     metric_tags = has_tags(metric)
     weight, transform = assertion.weight, assertion.transform
     value = assertion.value
-    rendered = _renderer(kind, value)
+    rendered = _renderer(kind, value, assertion.templates)
     computed = kind.files and is_file(value)
     turned = kind.negation if assertion.negated else "own"
 
@@ -162,7 +162,7 @@ def prepared(assertion: Assertion) -> Make:
             cell.output,
             scorer,
             weight=weight,
-            metric=render(metric, cell.variables) if metric_tags else metric,
+            metric=assertion.templates.render(metric, cell.variables) if metric_tags else metric,
         )
 
     return make
@@ -246,14 +246,14 @@ def fixed_scorer(assertion: Assertion) -> Scorer | None:
     return kind.make(assertion, None, value)
 
 
-def _renderer(kind: Kind, value: Any) -> Callable[[Mapping[str, Any]], Any]:
+def _renderer(kind: Kind, value: Any, templates: Templates) -> Callable[[Mapping[str, Any]], Any]:
     clean = str if kind.name == _SENDS else known.text
     if kind.tags and isinstance(value, str) and has_tags(value):
-        return lambda variables: clean(render(value, variables))
+        return lambda variables: clean(templates.render(value, variables))
     if kind.tags and isinstance(value, list):
         items = cast("list[object]", value)
         return lambda variables: [
-            clean(render(v, variables)) if isinstance(v, str) else v for v in items
+            clean(templates.render(v, variables)) if isinstance(v, str) else v for v in items
         ]
     return lambda _: value
 

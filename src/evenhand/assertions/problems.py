@@ -8,7 +8,6 @@ from evenhand.assertions.kinds import kind_of
 from evenhand.assertions.preparing import Lack, fixed_scorer, items_of, lacks
 from evenhand.core.errors import EvenhandError
 from evenhand.templates.chat import unfillable
-from evenhand.templates.rendering import check as check_template
 from evenhand.templates.rendering import has_tags
 
 
@@ -20,8 +19,12 @@ def problems(assertion: Assertion) -> list[Lack]:
     written = [assertion.metric]
     if kind.tags:
         written += [v for v in (value, *items_of(value)) if isinstance(v, str)]
-    found += [(wrong, "") for wrong in map(check_template, written) if wrong]
-    wrong = unfillable(assertion.rubric_prompt) if assertion.rubric_prompt else None
+    found += [(wrong, "") for wrong in map(assertion.templates.problem, written) if wrong]
+    wrong = (
+        unfillable(assertion.rubric_prompt, assertion.templates)
+        if assertion.rubric_prompt
+        else None
+    )
     if wrong:
         found.append((f"rubricPrompt: {wrong}", ""))
     if not lacking:

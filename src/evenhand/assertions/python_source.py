@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.core.errors import TemplateError
-from evenhand.templates.rendering import has_tags, render
+from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
 
 _TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
@@ -27,7 +27,7 @@ _CLOSE = {
 }
 
 
-def filled_in(code: str, variables: Mapping[str, Any]) -> str:
+def filled_in(code: str, variables: Mapping[str, Any], templates: Templates = NO_CONFIG) -> str:
     """Python code with its tags filled in.
 
     Raises:
@@ -46,7 +46,7 @@ def filled_in(code: str, variables: Mapping[str, Any]) -> str:
     for match in _TAG.finditer(code):
         text = code[at : match.start()]
         quote, said = _open_after(text, quote, said)
-        value = render(match.group(), variables)
+        value = templates.render(match.group(), variables)
         if quote:
             parts += [text, _quoted(value, quote, said)]
         else:

@@ -25,7 +25,7 @@ from evenhand.core.score import Outcome
 from evenhand.documents.findings import At, Findings, Place, did_you_mean
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import read_document, read_text
-from evenhand.templates.rendering import has_tags
+from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
 
 _KEYS = frozenset(
     """
@@ -131,10 +131,14 @@ class AssertionReader:
     Args:
         base: The folder that paths start from.
         judges: Who is asked.
+        templates: Fill in the tags in them.
     """
 
-    def __init__(self, base: Path, judges: Judges, findings: Findings) -> None:
+    def __init__(
+        self, base: Path, judges: Judges, findings: Findings, templates: Templates = NO_CONFIG
+    ) -> None:
         self._base = base
+        self._templates = templates
         self._judges = judges
         self._findings = findings
         self.files: set[Path] = set()
@@ -265,6 +269,7 @@ class AssertionReader:
             makes=inside.makes,
             excusing=inside.excusing,
             more=raw,
+            templates=self._templates,
         )
 
     def _asked(

@@ -21,7 +21,6 @@
   }
 
   return (part, text, code) => {
-    if (part === "environment") return void env.addGlobal("env", { ...env.getGlobal("env"), ...parse(text) });
     if (part === "filter") {
       const module = { exports: {} };
       code(module, module.exports);

@@ -2,7 +2,7 @@
 
 How this works: the library's text comes with this package. It is loaded once, when the first template needs it, into a
 world that has no files, no network and no Python in it. Templates are compiled once; variables go in as JSON, and text
-comes out. One engine serves the whole process, one template at a time: filling one in takes microseconds.
+comes out. An engine serves one config, one template at a time: filling one in takes microseconds.
 """
 
 from __future__ import annotations
@@ -30,10 +30,14 @@ _SAID = re.compile(
 )
 
 
-class Templates:
-    """Nunjucks, ready to read templates."""
+class Nunjucks:
+    """Nunjucks, ready to read templates.
 
-    def __init__(self) -> None:
+    Args:
+        environment: What templates see as `env.NAME`, beside the process's own variables.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
         import quickjs  # noqa: PLC0415 (only for templates that need an engine)
 
         self._failure = (quickjs.JSException, quickjs.StackOverflow)
@@ -55,8 +59,8 @@ class Templates:
         )
         setup = self._context.eval(files(room).joinpath("templates.js").read_text("utf-8"))
         kit = self._context.eval(files(room).joinpath("kit.js").read_text("utf-8"))
-        environment = json.dumps({**os.environ, **_lent})
-        self._world: Any = setup(self._context.eval(exported), kit, environment)
+        seen = json.dumps({**os.environ, **environment})
+        self._world: Any = setup(self._context.eval(exported), kit, seen)
 
     def compiled(self, template: str) -> Callable[[Mapping[str, Any]], str]:
         """The template as a function of its variables.
@@ -82,11 +86,6 @@ class Templates:
                     raise TemplateError(_said(str(error), "could not be filled in: ")) from None
 
         return filled
-
-    def lend(self, environment: Mapping[str, str]) -> None:
-        """Lets templates see these as well, as `env.NAME`."""
-        with self._lock:
-            self._world("environment", json.dumps(dict(environment)))
 
     def add_filter(self, name: str, path: Path) -> None:
         """A filter of the user's: the function that a file of JavaScript exports.
@@ -122,25 +121,3 @@ def _said(error: str, what: str = "") -> str:
     message = re.sub(r"^(?:\w*Error|Template render error): ", "", message)
     where = f"template, line {place[-1]}" if place else "template"
     return f"{where}: {what}{message}"
-
-
-_shared: Templates | None = None
-_making = threading.Lock()
-_lent: dict[str, str] = {}
-
-
-def lend(environment: Mapping[str, str]) -> None:
-    """Lets templates see these variables of the environment, beside the process's own, as `env.NAME`."""
-    with _making:
-        _lent.update(environment)
-        if _shared is not None:
-            _shared.lend(environment)
-
-
-def templates() -> Templates:
-    """The engine of this process."""
-    global _shared  # noqa: PLW0603 (made when first needed: it takes some milliseconds)
-    with _making:
-        if _shared is None:
-            _shared = Templates()
-        return _shared

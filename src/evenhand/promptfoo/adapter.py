@@ -29,13 +29,15 @@ from evenhand.promptfoo.adapter_steps import (
     Variables,
     caller,
     config_of,
+    lend_templates,
     lent,
     stored,
+    templates_of,
 )
 from evenhand.promptfoo.environment import declared, env_filled
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.scoring import scored, scoring_problems
-from evenhand.templates.filters import lend as lend_templates
+from evenhand.templates.filters import read_templates
 
 __all__ = [
     "Asserts",
@@ -80,7 +82,7 @@ class Asserts:
             )
         at = caller()
         findings = Findings()
-        reader = AssertionReader(at.parent, _models(at.parent), findings)
+        reader = AssertionReader(at.parent, _models(at.parent), findings, templates_of(at.parent))
         found = reader.expected([*assertions], options or {}, lambda *_: Place(at), check=True)
         for what, hint in scoring_problems(scoring, at.parent) if scoring else ():
             findings.problem(Place(at), what, hint)
@@ -157,7 +159,7 @@ class Compare:
     ) -> None:
         at = caller()
         findings = Findings()
-        reader = AssertionReader(at.parent, _models(at.parent), findings)
+        reader = AssertionReader(at.parent, _models(at.parent), findings, templates_of(at.parent))
         found = reader.expected([assertion], options or {}, lambda *_: Place(at), check=True)
         if not found.contests and not findings.problems:
             what = f"'{assertion.get('type')}' does not compare outputs"
@@ -224,9 +226,10 @@ def lend(
     findings = Findings()
     value = {"nunjucksFilters": filters} if filters else {}
     at: At = lambda *_: Place(base)  # noqa: E731
-    lend_templates(value, lent[base], base, at, findings)
+    templates, _ = read_templates(value, lent[base], base, at, findings)
     if findings.problems:
         raise findings.error()
+    lend_templates(base, templates)
 
 
 @cache

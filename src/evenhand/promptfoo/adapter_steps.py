@@ -23,12 +23,15 @@ from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.resolved import resolved
 from evenhand.promptfoo.variable_code import computed, is_code
-from evenhand.templates.rendering import render
+from evenhand.templates.rendering import Templates
 
 _HERE = str(Path(__file__).parent / "adapter")
 
 lent: dict[Path, Mapping[str, str]] = {}
 """What each folder's config has under `env`."""
+
+_templates: dict[Path, Templates] = {}
+"""The templates of each folder: they see its environment, and have its filters."""
 
 
 class Template:
@@ -40,16 +43,18 @@ class Template:
         config: Settings that go over the model's own.
     """
 
-    __slots__ = ("_config", "name", "text")
+    __slots__ = ("_base", "_config", "name", "text")
 
     def __init__(self, name: str, text: str, *, config: Mapping[str, Any] | None = None) -> None:
         self.name = name
         self.text = text
         self._config = config or {}
+        self._base = caller().parent
 
     def render(self, /, **variables: Any) -> Prompt:
         """The prompt, filled in."""
-        text = TextPrompt(self.name, self.text, self._config)
+        templates = templates_of(self._base)
+        text = TextPrompt(self.name, self.text, self._config, templates=templates)
         return text.filled("", "")(variables, variables)
 
     async def filled(self, variables: Mapping[str, Any]) -> Prompt:
@@ -58,7 +63,9 @@ class Template:
 
     def between(self, prefix: str, suffix: str) -> Template:
         """The prompt with something before and after it, which may have tags as well."""
-        return Template(self.name, f"{prefix}{self.text}{suffix}", config=self._config)
+        other = Template(self.name, f"{prefix}{self.text}{suffix}", config=self._config)
+        other._base = self._base
+        return other
 
     def __str__(self) -> str:
         return self.name
@@ -77,7 +84,7 @@ class PromptFile:
         ConfigError: There is no such file, or no such function in it.
     """
 
-    __slots__ = ("_between", "_prompt", "name")
+    __slots__ = ("_base", "_between", "_prompt", "name")
 
     def __init__(
         self,
@@ -91,7 +98,8 @@ class PromptFile:
 
         findings = Findings()
         written = {"raw": reference, "label": name, "config": config or {}}
-        folder = config_of(caller().parent, {"prompts": [written]})
+        self._base = caller().parent
+        folder = config_of(self._base, {"prompts": [written]})
         folder.strict_prompts = strict
         found = read_prompts(folder, findings)
         if findings.problems:
@@ -113,7 +121,9 @@ class PromptFile:
         prompt = await self._prompt.asked(trial, variables, about)
         if self._between == ("", ""):
             return prompt
-        prefix, suffix = (render(text, variables) for text in self._between)
+        prefix, suffix = (
+            templates_of(self._base).render(text, variables) for text in self._between
+        )
         text = f"{prefix}{prompt.text}{suffix}"
         return replace(prompt, messages=(Message("user", text),), text=text)
 
@@ -121,6 +131,7 @@ class PromptFile:
         """The prompt with something before and after it, which may have tags."""
         other = object.__new__(PromptFile)
         other.name, other._prompt, other._between = self.name, self._prompt, (prefix, suffix)
+        other._base = self._base
         return other
 
     def __str__(self) -> str:
@@ -202,7 +213,7 @@ class Variables:
         about = {"id": trial.variant.provider_id, "label": trial.variant.model}
         variables = await computed(variables, sorted(code), raw, about, self._base, trial)
         files, tagged = self._files - code, self._tagged - code
-        plain, filled = resolved(variables, files, tagged, self._base)
+        plain, filled = resolved(variables, files, tagged, self._base, templates_of(self._base))
         trial.show(plain)
         return plain if is_chat(raw) else filled
 
@@ -241,4 +252,15 @@ def _callers() -> Iterator[Path]:
 def config_of(base: Path, value: dict[str, Any] | None = None) -> Config:
     """A config that would stand in this folder."""
     document = Document(base / "promptfooconfig.yaml", cast("Any", value or {}))
-    return Config(document, value or {}, {**os.environ, **lent.get(base, {})})
+    env = {**os.environ, **lent.get(base, {})}
+    return Config(document, value or {}, env, templates=templates_of(base))
+
+
+def templates_of(base: Path) -> Templates:
+    """The templates of the files in a folder."""
+    return _templates.setdefault(base, Templates(lent.get(base)))
+
+
+def lend_templates(base: Path, templates: Templates) -> None:
+    """Has the files in a folder use these templates."""
+    _templates[base] = templates

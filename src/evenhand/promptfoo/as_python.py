@@ -82,19 +82,19 @@ def _of_models(body: CellBody) -> Iterator[str]:
 
 
 def _one(case: Case, body: CellBody) -> Kept:
-    test, base = body.test, body.pair.base
+    test, base, templates = body.test, body.pair.base, body.pair.templates
     code = any(is_code(case.vars[name]) for name in test.files)
     if not code:
-        plain, filled = resolved(case.vars, test.files, test.tagged, base)
+        plain, filled = resolved(case.vars, test.files, test.tagged, base, templates)
         if not test.transform_vars and plain == filled:
-            return Kept(case, test, plain, plain, None)
+            return Kept(case, test, plain, plain, None, templates)
         if test.transform_vars and not test.files and not test.tagged:
             change = call("Variables", literal(test.transform_vars))
-            return Kept(case, test, case.vars, None, change)
+            return Kept(case, test, case.vars, None, change, templates)
     inside = [literal(test.transform_vars)] if test.transform_vars else []
     named = {"files": sorted(test.files), "tagged": sorted(test.tagged)}
     named = {key: names for key, names in named.items() if names}
-    return Kept(case, test, case.vars, None, call("Variables", *inside, **named))
+    return Kept(case, test, case.vars, None, call("Variables", *inside, **named), templates)
 
 
 def _beside(plan: PromptfooPlan) -> Iterator[str]:

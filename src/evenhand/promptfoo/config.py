@@ -22,6 +22,7 @@ from evenhand.promptfoo.options import run_options
 from evenhand.promptfoo.overrides import Overrides, from_options, merged
 from evenhand.promptfoo.references import References
 from evenhand.report.derived import problem as derived_problem
+from evenhand.templates.rendering import NO_CONFIG, Templates
 
 NAMES = tuple(
     f"promptfooconfig.{ending}"
@@ -56,6 +57,7 @@ class Config:
         strict_prompts: Prompt functions are called as promptfoo calls them.
         overrides: What is said beside it.
         selection: Which part of it is run.
+        templates: Fill in the tags in it.
     """
 
     document: Document
@@ -66,6 +68,7 @@ class Config:
     strict_prompts: bool = False
     overrides: Overrides = field(default_factory=Overrides)
     selection: Selection = field(default_factory=Selection)
+    templates: Templates = NO_CONFIG
     files: set[Path] = field(default_factory=set[Path])
     """Files that it is made of, beside its own."""
     env_read: Mapping[str, str] = field(default_factory=dict[str, str])

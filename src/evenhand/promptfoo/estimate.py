@@ -37,7 +37,9 @@ def estimate(
         body = step.body
         assert isinstance(body, CellBody)  # noqa: S101 (made above)
         pair, test = body.pair, body.test
-        variables, filled = resolved(body.variables, test.files, test.tagged, pair.base)
+        variables, filled = resolved(
+            body.variables, test.files, test.tagged, pair.base, pair.templates
+        )
         fill = pair.fill(test.prefix, test.suffix)
         index = pair.variant.index
         if fill is None:

@@ -33,7 +33,7 @@ from evenhand.promptfoo.selected import Selected, selected_columns
 from evenhand.promptfoo.sources import Listed, read_sources
 from evenhand.promptfoo.step import Pair
 from evenhand.promptfoo.survey import look_at, surveyed
-from evenhand.templates.filters import lend
+from evenhand.templates.filters import read_templates
 
 
 def load(
@@ -69,8 +69,11 @@ def load(
     )
     selection = config.selection
     config.strict_prompts = config.strict_prompts or strict_prompts
+    config.templates, filters = read_templates(
+        config.value, config.env, config.base, config.at, findings
+    )
     models = Models(config, findings)
-    models.files.update(lend(config.value, config.env, config.base, config.at, findings))
+    models.files.update(filters)
     all_prompts, all_columns = read_prompts(config, findings), models.subjects()
     prompts, columns = selected_columns(all_prompts, all_columns, selection)
     sources = read_sources(config, findings)
@@ -216,5 +219,5 @@ def _pairs(
                 prompt.raw,
                 column.provider.id,
             )
-            found.append(Pair(variant, prompt, column, config.base))
+            found.append(Pair(variant, prompt, column, config.base, config.templates))
     return found

@@ -23,7 +23,6 @@ from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.settings import read_settings
 from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing, timed
 from evenhand.providers.paused import Paused
-from evenhand.templates.rendering import render
 
 _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
 
@@ -273,7 +272,7 @@ class Models:
                 config=limited,
                 env=env,
                 base=self._config.base,
-                fill=render,
+                fill=self._config.templates.render,
             )
         except UsageError as error:
             self._findings.problem(place, error.message, error.hint)

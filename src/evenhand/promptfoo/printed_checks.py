@@ -12,7 +12,7 @@ from evenhand.core.secrets import HIDDEN
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.literal import Bracketed, Node, call, literal
 from evenhand.templates.printing import printed
-from evenhand.templates.rendering import has_tags, render
+from evenhand.templates.rendering import Templates, has_tags
 
 Check = tuple[Node, dict[str, object]]
 """A scorer, and what is said of it beside: weight, metric."""
@@ -35,7 +35,9 @@ _SIMPLE = {
 SCORERS = frozenset(name for name, _ in _SIMPLE.values())
 
 
-def checks(test: Test, variables: Mapping[str, Any] | None) -> Iterator[Check]:
+def checks(
+    test: Test, variables: Mapping[str, Any] | None, templates: Templates
+) -> Iterator[Check]:
     """What is expected of an output, one by one; all at once where the test says how they count together.
 
     Args:
@@ -61,9 +63,9 @@ def checks(test: Test, variables: Mapping[str, Any] | None) -> Iterator[Check]:
         said: dict[str, object] = {"weight": float(weight)} if weight != 1 else {}
         inside = {k: v for k, v in one.items() if k != "weight"}
         if metric and (variables is not None or not has_tags(metric)):
-            said["metric"] = render(metric, variables or {})
+            said["metric"] = templates.render(metric, variables or {})
             del inside["metric"]
-        yield _scorer(one, inside, options, variables), said
+        yield _scorer(one, inside, options, variables, templates), said
 
 
 def contests(test: Test) -> Iterator[Node]:
@@ -92,6 +94,7 @@ def _scorer(
     inside: Mapping[str, Any],
     options: Mapping[str, Any],
     variables: Mapping[str, Any] | None,
+    templates: Templates,
 ) -> Bracketed:
     """The scorer of one assertion.
 
@@ -116,7 +119,7 @@ def _scorer(
 
     def filled(item: object) -> object:
         if isinstance(item, str) and has_tags(item):
-            return render(item, variables or {})
+            return templates.render(item, variables or {})
         return item
 
     value = [filled(item) for item in items] if isinstance(value, list) else filled(value)

@@ -12,7 +12,7 @@ from evenhand.promptfoo.literal import WIDTH, Bracketed, Node, call, flat, led, 
 from evenhand.promptfoo.printed_checks import checks, contests
 from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.step import Pair
-from evenhand.templates.rendering import has_tags
+from evenhand.templates.rendering import Templates, has_tags
 
 
 @dataclass(slots=True)
@@ -23,6 +23,7 @@ class Kept:
         variables: Those of the case.
         known: What tags are filled in from; None where that is known in the trial only.
         changes: What makes the variables of a trial; None where they are those of the case.
+        templates: Fill in its tags.
         columns: Where it is run.
         repeats: How often.
     """
@@ -32,6 +33,7 @@ class Kept:
     variables: Mapping[str, Any]
     known: Mapping[str, Any] | None
     changes: Node | None
+    templates: Templates
     columns: dict[int, Pair] = field(default_factory=dict[int, Pair])
     repeats: int = 1
 
@@ -128,7 +130,7 @@ class PrintedEval:
         return Table(name, values, len(self._kept))
 
     def _checks(self, one: Kept) -> Node | None:
-        found = list(checks(one.test, one.known))
+        found = list(checks(one.test, one.known, one.templates))
         if not found:
             return None
         return Bracketed(
@@ -158,7 +160,9 @@ class PrintedEval:
     def _says(self) -> bool:
         """Whether anything is said of a scorer beside it."""
         if not self._said:
-            self._said = any(said for one in self._kept for _, said in checks(one.test, one.known))
+            self._said = any(
+                said for one in self._kept for _, said in checks(one.test, one.known, one.templates)
+            )
         return self._said
 
     def text(self, kinds: Sequence[str]) -> str:

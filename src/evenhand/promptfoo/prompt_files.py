@@ -130,7 +130,7 @@ def _read(
     if raw.startswith("exec:"):
         return _program(raw, label, settings, place, config, findings)
     if not _may_be_path(raw):
-        return [TextPrompt(label or raw, raw, settings, place)]
+        return [TextPrompt(label or raw, raw, settings, place, templates=config.templates)]
     text = raw.removeprefix("file://")
     name, function = _split_function(text)
     pattern = config.base / name
@@ -147,7 +147,7 @@ def _read(
             hint = did_you_mean(Path(name).name, names) or f"Looked in {folder}."
             findings.problem(place, f"prompt file {name} does not exist", hint)
             return []
-        return [TextPrompt(label or raw, raw, settings, place)]
+        return [TextPrompt(label or raw, raw, settings, place, templates=config.templates)]
     found: list[AnyPrompt] = []
     for path in paths:
         shown = str(path.relative_to(config.base) if path.is_relative_to(config.base) else path)
@@ -207,7 +207,11 @@ def _from_file(
         if text is None:
             return []
         beginning = text if path.suffix == ".json" else text[:80]
-        return [TextPrompt(label or f"{shown}: {beginning}", text, settings, here)]
+        return [
+            TextPrompt(
+                label or f"{shown}: {beginning}", text, settings, here, templates=config.templates
+            )
+        ]
     text = read_text(path, findings, place)
     if text is None:
         return []
@@ -217,7 +221,7 @@ def _from_file(
     elif path.suffix == ".jsonl":
         pieces = text.split("\n")
     elif path.suffix == ".csv":
-        return _from_csv(text, label, settings, here)
+        return _from_csv(text, label, settings, here, config)
     else:
         pieces = [text]
     pieces = [piece for piece in pieces if piece.strip()]
@@ -237,6 +241,7 @@ def _from_file(
             piece.rstrip("\r\n") if path.suffix == ".txt" else piece,
             settings,
             here,
+            templates=config.templates,
         )
         for piece in pieces
     ]
@@ -289,10 +294,22 @@ def _from_code(
     )
     for what, hint in wrong:
         findings.problem(place, what, hint)
-    return [FunctionPrompt(label, path, function, config.strict_prompts, settings, place)]
+    return [
+        FunctionPrompt(
+            label,
+            path,
+            function,
+            config.strict_prompts,
+            settings,
+            place,
+            templates=config.templates,
+        )
+    ]
 
 
-def _from_csv(text: str, label: str, settings: Mapping[str, Any], here: Place) -> list[AnyPrompt]:
+def _from_csv(
+    text: str, label: str, settings: Mapping[str, Any], here: Place, config: Config
+) -> list[AnyPrompt]:
     import csv  # noqa: PLC0415 (prompts are seldom kept in CSV files)
     import io  # noqa: PLC0415 (see above)
 
@@ -312,7 +329,7 @@ def _from_csv(text: str, label: str, settings: Mapping[str, Any], here: Place) -
                     break
                 named = f"{plain} (row {i}{f'.{again}' if again > 1 else ''})"
             used.add(named)
-        found.append(TextPrompt(named, raw, settings, here))
+        found.append(TextPrompt(named, raw, settings, here, templates=config.templates))
     return found
 
 

@@ -27,7 +27,7 @@ from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.providers.prompt_text import parse_prompt
 from evenhand.templates.chat import fill_json, unfillable
 from evenhand.templates.printing import as_json
-from evenhand.templates.rendering import Render, compiled
+from evenhand.templates.rendering import NO_CONFIG, Render, Templates
 
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
 _ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
@@ -42,11 +42,12 @@ class TextPrompt:
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     place: Place = field(default_factory=lambda: Place(Path()))
     id: str = ""
+    templates: Templates = field(default=NO_CONFIG, repr=False)
 
     @property
     def problem(self) -> Problem | None:
         """Why it can never be filled in; None where it may be."""
-        wrong = unfillable(self.raw)
+        wrong = unfillable(self.raw, self.templates)
         return (
             problem_at(self.place, f"prompt '{_line(self.label):.60}': {wrong}") if wrong else None
         )
@@ -59,16 +60,16 @@ class TextPrompt:
         It takes them twice: as a chat has them, and as text has them, where all tags in them are filled in.
         """
         raw = f"{prefix}{self.raw}{suffix}"
-        config, label = self.config, self.label
+        config, label, templates = self.config, self.label, self.templates
         if is_chat(raw):
             template = raw
 
             def chat(variables: Mapping[str, Any], _: Mapping[str, Any]) -> Prompt:
-                text = fill_json(template, variables)
+                text = fill_json(template, variables, templates)
                 return Prompt(parse_prompt(text), text, config, variables, label, template=template)
 
             return chat
-        render: Render = _printing_chats(raw) or compiled(raw)
+        render: Render = _printing_chats(raw, templates) or templates.compiled(raw)
         start = raw.lstrip()[:1]
         begins = ("[", "-") if raw.lstrip().startswith("{%") else ("[",)
 
@@ -103,12 +104,12 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _printing_chats(raw: str) -> Render | None:
+def _printing_chats(raw: str, templates: Templates) -> Render | None:
     """A prompt that is one variable and nothing else passes a list of messages on whole; None for any other prompt."""
     alone = _ALONE.fullmatch(raw)
     if alone is None:
         return None
-    name, render = alone[1], compiled(raw)
+    name, render = alone[1], templates.compiled(raw)
 
     def filled(variables: Mapping[str, Any]) -> str:
         value = variables.get(name)
@@ -138,6 +139,7 @@ class FunctionPrompt:
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     place: Place = field(default_factory=lambda: Place(Path()))
     id: str = ""
+    templates: Templates = field(default=NO_CONFIG, repr=False)
     _parameters: Sequence[inspect.Parameter] | None = field(default=None, repr=False)
 
     @property
@@ -164,7 +166,7 @@ class FunctionPrompt:
             result = cast("object", fields["prompt"])
         if isinstance(result, str):
             # Only strict parity has tags in the result filled in: data that the function put there is not a template.
-            text = compiled(result)(variables) if self.strict else result
+            text = self.templates.render(result, variables) if self.strict else result
         elif isinstance(result, (list, dict)):
             text = json.dumps(result, indent=2, ensure_ascii=False)  # as promptfoo sends it
         else:

@@ -26,7 +26,7 @@ from evenhand.promptfoo.row import Row, Source
 from evenhand.promptfoo.scoring import scoring_problems
 from evenhand.promptfoo.settings import read_settings
 from evenhand.promptfoo.variables import VariableReader
-from evenhand.templates.rendering import check, has_tags
+from evenhand.templates.rendering import has_tags
 
 _KEYS = frozenset(
     """
@@ -78,8 +78,8 @@ class TestReader:
         self._sources = sources
         self._findings = findings
         self._checking = True
-        self._variables = VariableReader(config.base, config.env, findings)
-        self._asserts = AssertionReader(config.base, models, findings)
+        self._variables = VariableReader(config.base, config.env, findings, config.templates)
+        self._asserts = AssertionReader(config.base, models, findings, config.templates)
         self._files: set[Path] = set()
         self._defaults = Defaults()
         self._assert_at: At = lambda *path: config.at("defaultTest", *path)
@@ -139,7 +139,7 @@ class TestReader:
     def _look_at_texts(self, test: Test, at: At) -> None:
         """Notes what cannot be filled in around a prompt."""
         for name, text in (("prefix", test.prefix), ("suffix", test.suffix)):
-            wrong = check(text) if text and not test.literal else None
+            wrong = self._config.templates.problem(text) if text and not test.literal else None
             if wrong:
                 self._findings.problem(at("options", name), f"{name}: {wrong}")
 

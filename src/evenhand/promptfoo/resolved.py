@@ -13,7 +13,7 @@ from typing import Any
 
 from evenhand.promptfoo.variable_files import file_value, is_bytes
 from evenhand.templates.printing import in_template
-from evenhand.templates.rendering import check, has_tags, names_in, render
+from evenhand.templates.rendering import Templates, has_tags, names_in
 
 _TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 _PLAIN = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -22,7 +22,11 @@ _Fill = Callable[[str, Mapping[str, Any]], str]
 
 
 def resolved(
-    variables: Mapping[str, Any], files: frozenset[str], tagged: frozenset[str], base: Path
+    variables: Mapping[str, Any],
+    files: frozenset[str],
+    tagged: frozenset[str],
+    base: Path,
+    templates: Templates,
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """The variables with files read in and, where the config has tags in them, those filled in.
 
@@ -43,14 +47,16 @@ def resolved(
             found[name] = text = file_value(path)
             # Its tags are filled in as if they stood in the config; text that is no template is data.
             fills = isinstance(text, str) and not is_bytes(path) and has_tags(text)
-            tagged = tagged | {name} if fills and not check(str(text)) else tagged - {name}
+            tagged = (
+                tagged | {name} if fills and not templates.problem(str(text)) else tagged - {name}
+            )
     tagged = frozenset(name for name in tagged if isinstance(found[name], str))
     if not tagged:
         return found, found
     plain = {**found, **_Filled(found, tagged, _plainly).all()}
     if not any(has_tags(_PLAIN.sub("", found[name])) for name in tagged):
         return plain, plain
-    return plain, {**found, **_Filled(found, tagged, _wholly).all()}
+    return plain, {**found, **_Filled(found, tagged, _wholly_by(templates)).all()}
 
 
 def _plainly(text: str, values: Mapping[str, Any]) -> str:
@@ -60,8 +66,12 @@ def _plainly(text: str, values: Mapping[str, Any]) -> str:
     return _PLAIN.sub(value, text)
 
 
-def _wholly(text: str, values: Mapping[str, Any]) -> str:
-    return render(text, values) if names_in(text) <= values.keys() else _plainly(text, values)
+def _wholly_by(templates: Templates) -> _Fill:
+    def filled(text: str, values: Mapping[str, Any]) -> str:
+        known = names_in(text) <= values.keys()
+        return templates.render(text, values) if known else _plainly(text, values)
+
+    return filled
 
 
 class _Filled:

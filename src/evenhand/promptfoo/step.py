@@ -23,7 +23,7 @@ from evenhand.promptfoo.resolved import resolved
 from evenhand.promptfoo.scoring import scored
 from evenhand.promptfoo.variable_code import computed, is_code
 from evenhand.providers.configured import reading_by, takes_chats
-from evenhand.templates.rendering import names_in, render
+from evenhand.templates.rendering import Templates, names_in
 
 FILLS_KEPT = 256
 """Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
@@ -42,6 +42,7 @@ class Pair:
     prompt: AnyPrompt
     column: Column
     base: Path
+    templates: Templates
     _fills: dict[tuple[str, str], Fill] = field(
         default_factory=dict[tuple[str, str], Fill], repr=False
     )
@@ -178,7 +179,11 @@ class CellBody:
             about = {"id": provider.id, "label": provider.label}
             prompt = await pair.prompt.asked(trial, variables, about)
             if (test.prefix or test.suffix) and not test.literal:
-                prompt = _between(render(test.prefix, filled), prompt, render(test.suffix, filled))
+                prompt = _between(
+                    pair.templates.render(test.prefix, filled),
+                    prompt,
+                    pair.templates.render(test.suffix, filled),
+                )
         assert prompt is not None  # noqa: S101 (a prompt is text or a function)
         if test.literal:
             prompt = _between(test.prefix, prompt, test.suffix)
@@ -223,7 +228,7 @@ class CellBody:
             about = {"id": pair.column.provider.id, "label": pair.column.provider.label}
             variables = await computed(variables, sorted(code), raw, about, pair.base, trial)
             files, tagged = files - code, tagged - code
-        variables, filled = resolved(variables, files, tagged, pair.base)
+        variables, filled = resolved(variables, files, tagged, pair.base, pair.templates)
         if variables is not self.variables:
             trial.show(variables)
         if earlier is not None and earlier.listens:

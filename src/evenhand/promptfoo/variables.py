@@ -13,14 +13,17 @@ from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.environment import secret_named
 from evenhand.promptfoo.variable_code import is_code
 from evenhand.promptfoo.variable_files import is_bytes, unreadable
-from evenhand.templates.rendering import check, has_tags
+from evenhand.templates.rendering import Templates, has_tags
 
 
 class VariableReader:
     """Reads the variables of one config's tests."""
 
-    def __init__(self, base: Path, env: Mapping[str, str], findings: Findings) -> None:
+    def __init__(
+        self, base: Path, env: Mapping[str, str], findings: Findings, templates: Templates
+    ) -> None:
         self._base = base
+        self._templates = templates
         self._env = env
         self._findings = findings
         self.checking = True
@@ -82,7 +85,7 @@ class VariableReader:
                 elif has_tags(text):
                     tagged.add(name)
                     self._look_for_secrets(text, name, at)
-                    wrong = check(text) if self.checking else None
+                    wrong = self._templates.problem(text) if self.checking else None
                     if wrong:
                         self._findings.problem(at("vars", name), wrong)
         return frozenset(files), frozenset(tagged)

@@ -10,10 +10,12 @@ from evenhand.core.encoding import decode
 from evenhand.core.message import Message
 from evenhand.providers.prompt_text import parse_prompt
 from evenhand.templates.printing import as_json
-from evenhand.templates.rendering import check, render
+from evenhand.templates.rendering import Templates
 
 
-def filled_messages(template: str, variables: Mapping[str, Any]) -> tuple[Message, ...]:
+def filled_messages(
+    template: str, variables: Mapping[str, Any], templates: Templates
+) -> tuple[Message, ...]:
     """A chat prompt with its tags filled in.
 
     Who says what is the template's to say: the tags in a chat are filled in message by message, so that no value can
@@ -22,21 +24,23 @@ def filled_messages(template: str, variables: Mapping[str, Any]) -> tuple[Messag
     variables = {k: as_json(v) if isinstance(v, Mapping) else v for k, v in variables.items()}
     chat = parse_prompt(template)
     if chat != (Message("user", template),):
-        return tuple(Message(m.role, cast("str", _filled(m.content, variables))) for m in chat)
+        return tuple(
+            Message(m.role, cast("str", _filled(m.content, variables, templates))) for m in chat
+        )
     if _is_json(template):
-        return (Message("user", fill_json(template, variables)),)
-    text = render(template, variables)
+        return (Message("user", fill_json(template, variables, templates)),)
+    text = templates.render(template, variables)
     # A chat with loops in it is JSON only once it is filled in.
     return parse_prompt(text) if template.lstrip()[:1] == "[" else (Message("user", text),)
 
 
-def unfillable(template: str) -> str | None:
+def unfillable(template: str, templates: Templates) -> str | None:
     """What is wrong with the tags of a text or a chat, in words; None for nothing."""
     if _is_json(template):
         texts = _texts_in(decode(template))
     else:
         texts = (text for m in parse_prompt(template) for text in _texts_in(m.content))
-    return next((wrong for text in texts if (wrong := check(text))), None)
+    return next((wrong for text in texts if (wrong := templates.problem(text))), None)
 
 
 def _texts_in(value: object) -> Iterator[str]:
@@ -50,20 +54,20 @@ def _texts_in(value: object) -> Iterator[str]:
         yield from _texts_in(list(cast("Mapping[str, object]", value).values()))
 
 
-def fill_json(template: str, variables: Mapping[str, Any]) -> str:
+def fill_json(template: str, variables: Mapping[str, Any], templates: Templates) -> str:
     """A JSON text with the tags in its strings filled in."""
-    return json.dumps(_filled(decode(template), variables), indent=2, ensure_ascii=False)
+    return json.dumps(_filled(decode(template), variables, templates), indent=2, ensure_ascii=False)
 
 
-def _filled(value: object, variables: Mapping[str, Any]) -> object:
+def _filled(value: object, variables: Mapping[str, Any], templates: Templates) -> object:
     """A value made of dicts, lists and text, with the tags in its text filled in."""
     if isinstance(value, str):
-        return render(value, variables)
+        return templates.render(value, variables)
     if isinstance(value, list):
-        return [_filled(item, variables) for item in cast("list[object]", value)]
+        return [_filled(item, variables, templates) for item in cast("list[object]", value)]
     if isinstance(value, dict):
         given = cast("dict[str, object]", value)
-        return {key: _filled(item, variables) for key, item in given.items()}
+        return {key: _filled(item, variables, templates) for key, item in given.items()}
     return value
 
 

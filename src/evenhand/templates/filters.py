@@ -1,4 +1,4 @@
-"""What a config lends to its templates: its environment, and filters of its own (`nunjucksFilters`)."""
+"""The templates of a config: they see its environment, and have filters of its own (`nunjucksFilters`)."""
 
 from __future__ import annotations
 
@@ -8,41 +8,38 @@ from typing import Any, cast
 
 from evenhand.core.errors import CodeError
 from evenhand.documents.findings import At, Findings
-from evenhand.javascript import templates
+from evenhand.templates.rendering import Templates
 
 
-def lend(
+def read_templates(
     value: Mapping[str, Any], env: Mapping[str, str], base: Path, at: At, findings: Findings
-) -> list[Path]:
-    """Lets templates see the environment, and use the filters that a config names; notes what is wrong with them.
+) -> tuple[Templates, list[Path]]:
+    """The templates of a config, and the files of their filters; notes what is wrong with these.
 
     Args:
         value: The config.
         base: The folder that paths start from.
         at: Where its parts stand.
-
-    Returns:
-        The files of the filters.
     """
-    templates.lend(env)
+    templates = Templates(env)
     given = value.get("nunjucksFilters")
     if given is None:
-        return []
+        return templates, []
     if not isinstance(given, Mapping):
         findings.problem(
             at("nunjucksFilters"),
             f"nunjucksFilters is {given!r}, not an object",
             "Write a name and its file for each: shout: file://shout.js",
         )
-        return []
+        return templates, []
     files: list[Path] = []
     for name, reference in cast("Mapping[str, object]", given).items():
         path = base / str(reference).removeprefix("file://")
         files.append(path)
         try:
-            templates.templates().add_filter(name, path)
+            templates.add_filter(name, path)
         except CodeError as error:
             findings.problem(
                 at("nunjucksFilters", name), f"filter '{name}': {error.message}", error.hint
             )
-    return files
+    return templates, files

@@ -4,20 +4,28 @@ How this works: nearly all templates are text with plain `{{ name }}` tags. Thos
 faster than by an engine. All others go to Nunjucks itself, in the embedded JavaScript engine: nothing is escaped or
 included, what is undefined is empty all the way down, values print and have methods as in JavaScript.
 
-What is filled in is data: tags in a value are never looked at.
+What is filled in is data: tags in a value are never looked at. Each config has `Templates` of its own: another one in
+the same process sees neither its environment nor its filters.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import TemplateError
 from evenhand.templates.printing import in_template, member
 
+if TYPE_CHECKING:
+    from evenhand.javascript.templates import Nunjucks
+
 Render = Callable[[Mapping[str, Any]], str]
+
+KEPT = 4096
+"""Templates of one config that are kept compiled."""
 
 _TAG = re.compile(r"\{\{\s*([A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)*)\s*\}\}")
 _ANY_TAG = re.compile(r"\{\{|\{%|\{#")
@@ -30,27 +38,6 @@ _WORDS = frozenset(
 def has_tags(text: str) -> bool:
     """Whether there is anything in it to fill in."""
     return "{{" in text or "{%" in text or "{#" in text
-
-
-def render(template: str, variables: Mapping[str, Any]) -> str:
-    """The template with its tags filled in.
-
-    Args:
-        variables: By name. What is not there prints as nothing.
-
-    Raises:
-        TemplateError: It cannot be read, or what it calls fails.
-    """
-    return compiled(template)(variables)
-
-
-def check(template: str) -> str | None:
-    """What is wrong with a template, in words; None for nothing."""
-    try:
-        compiled(template)
-    except TemplateError as error:
-        return error.message
-    return None
 
 
 def left_open(template: str) -> str:
@@ -68,13 +55,85 @@ def names_in(template: str) -> frozenset[str]:
     return frozenset(match.group(1).split(".")[0] for match in _TAG.finditer(template)) - _WORDS
 
 
-@lru_cache(maxsize=4096)
-def compiled(template: str) -> Render:
-    """The template as a function of its variables.
+class Templates:
+    """The templates of one config.
 
-    Raises:
-        TemplateError: It cannot be read.
+    Args:
+        environment: What they see as `env.NAME`, beside the process's own variables.
     """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = environment or {}
+        self._engine: Nunjucks | None = None
+        self._making = threading.Lock()
+        self._compiled: dict[str, Render] = {}
+
+    def render(self, template: str, variables: Mapping[str, Any]) -> str:
+        """The template with its tags filled in.
+
+        Args:
+            variables: By name. What is not there prints as nothing.
+
+        Raises:
+            TemplateError: It cannot be read, or what it calls fails.
+        """
+        return self.compiled(template)(variables)
+
+    def problem(self, template: str) -> str | None:
+        """What is wrong with a template, in words; None for nothing."""
+        try:
+            self.compiled(template)
+        except TemplateError as error:
+            return error.message
+        return None
+
+    def compiled(self, template: str) -> Render:
+        """The template as a function of its variables.
+
+        Raises:
+            TemplateError: It cannot be read.
+        """
+        found = self._compiled.get(template)
+        if found is None:
+            found = _of_names(template) or self._by_engine(template)
+            if len(self._compiled) >= KEPT:
+                self._compiled.clear()
+            self._compiled[template] = found
+        return found
+
+    def add_filter(self, name: str, path: Path) -> None:
+        """A filter of the config's own: the function that a file of JavaScript exports.
+
+        Raises:
+            CodeError: It cannot be read, exports no function, or needs Node.
+        """
+        self._nunjucks.add_filter(name, path)
+
+    @property
+    def _nunjucks(self) -> Nunjucks:
+        from evenhand.javascript.templates import Nunjucks  # noqa: PLC0415 (the engine takes some milliseconds to load)
+
+        with self._making:
+            if self._engine is None:
+                self._engine = Nunjucks(self._environment)
+            return self._engine
+
+    def _by_engine(self, template: str) -> Render:
+        try:
+            return self._nunjucks.compiled(template)
+        except TemplateError:
+            text = _protected(template)
+            if text == template:
+                raise
+            return self._nunjucks.compiled(text)
+
+
+NO_CONFIG = Templates()
+"""For templates that belong to no config: they see the process's environment, and have no filters of their own."""
+
+
+def _of_names(template: str) -> Render | None:
+    """A template of text and plain names as a function of its variables; None for one that needs the engine."""
     if not has_tags(template):
         return lambda _: template
     pieces = _TAG.split(template)
@@ -84,7 +143,7 @@ def compiled(template: str) -> Render:
         or any(_ANY_TAG.search(text) for text in texts)
         or not _WORDS.isdisjoint(names)
     ):
-        return _engine_template(template)
+        return None
     if any("." in name for name in names):
         return _joined(texts, [tuple(name.split(".")) for name in names])
     return _joined_plain(texts, names)
@@ -124,18 +183,6 @@ def _joined(texts: Sequence[str], paths: Sequence[tuple[str, ...]]) -> Render:
         return "".join(parts)
 
     return render_paths
-
-
-def _engine_template(template: str) -> Render:
-    from evenhand.javascript.templates import templates  # noqa: PLC0415 (the engine takes some milliseconds to load)
-
-    try:
-        return templates().compiled(template)
-    except TemplateError:
-        text = _protected(template)
-        if text == template:
-            raise
-        return templates().compiled(text)
 
 
 def _protected(template: str) -> str:

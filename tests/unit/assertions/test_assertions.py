@@ -25,6 +25,7 @@ from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
 from evenhand.templates.chat import fill_json
+from evenhand.templates.rendering import NO_CONFIG
 from evenhand.testing.scripted import Scripted
 
 YES = '{"reason": "fine", "pass": true, "score": 0.9}'
@@ -281,7 +282,10 @@ async def test_a_rubric_prompt_of_the_users_gets_rubric_output_and_variables():
         ("system", "Rate T"),
         ("user", 'a "b"\n{{topic}} vs r'),
     ]
-    assert fill_json('{"a": ["{{x}}", 1]}', {"x": '"'}) == '{\n  "a": [\n    "\\"",\n    1\n  ]\n}'
+    assert (
+        fill_json('{"a": ["{{x}}", 1]}', {"x": '"'}, NO_CONFIG)
+        == '{\n  "a": [\n    "\\"",\n    1\n  ]\n}'
+    )
 
 
 @pytest.mark.parametrize("given", [{"type": "object", "required": ["a"]}, '{"type": "object", "required": ["a"]}',

@@ -21,6 +21,7 @@ from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.step import resolved
+from evenhand.templates.rendering import NO_CONFIG
 
 
 class Answers:
@@ -229,7 +230,7 @@ async def test_expectations_come_in_the_order_in_which_they_are_written(tmp_path
 def test_variables_are_filled_into_variables(tmp_path: Path) -> None:
     """In whatever order they are written."""
     variables = {"a": "{{b}}!", "b": "{{c}}?", "c": "x"}
-    assert resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path)[1] == {
+    assert resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path, NO_CONFIG)[1] == {
         "a": "x?!",
         "b": "x?",
         "c": "x",
@@ -261,13 +262,16 @@ async def test_more_than_names_is_filled_into_variables_of_prompts_that_are_text
 def test_data_that_is_filled_in_is_not_looked_at_again(tmp_path: Path) -> None:
     """A tag in a value stays text, wherever the value goes."""
     variables = {"a": "say {{b}}", "b": "{{c}}", "c": "secret"}
-    assert resolved(variables, frozenset(), frozenset({"a"}), tmp_path)[1]["a"] == "say {{c}}"
+    assert (
+        resolved(variables, frozenset(), frozenset({"a"}), tmp_path, NO_CONFIG)[1]["a"]
+        == "say {{c}}"
+    )
 
 
 def test_data_is_not_looked_at_again_beside_variables_that_are(tmp_path: Path) -> None:
     """Though a variable beside it has tags of its own, and in whatever order they are filled in."""
     variables = {"a": "{{b}} {{c}}", "b": "{{d}}", "c": "{{ 7 * 7 }} {{d}} {{b}}", "d": "x"}
-    found = resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path)[1]
+    found = resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path, NO_CONFIG)[1]
     assert found["a"] == "x {{ 7 * 7 }} {{d}} {{b}}"
 
 
@@ -276,12 +280,12 @@ def test_tags_in_a_variables_file_are_filled_in(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("{{b}} {{ b | upper }} {{c}}\n", "utf-8")
     (tmp_path / "d.txt").write_text("{% for %} {{b}}", "utf-8")
     variables = {"a": "file://a.txt", "b": "x", "d": "file://d.txt"}
-    plain, filled = resolved(variables, frozenset({"a", "d"}), frozenset(), tmp_path)
+    plain, filled = resolved(variables, frozenset({"a", "d"}), frozenset(), tmp_path, NO_CONFIG)
     assert plain["a"] == "x {{ b | upper }} {{c}}"
     assert filled["a"] == "x {{ b | upper }} {{c}}"
     assert plain["d"] == filled["d"] == "{% for %} {{b}}"
     (tmp_path / "a.txt").write_text("{{b}} {{ b | upper }}", "utf-8")
-    _, filled = resolved(variables, frozenset({"a"}), frozenset(), tmp_path)
+    _, filled = resolved(variables, frozenset({"a"}), frozenset(), tmp_path, NO_CONFIG)
     assert filled["a"] == "x X"
 
 
@@ -304,16 +308,19 @@ def test_a_long_row_of_variables_is_filled_in_to_its_end(tmp_path: Path) -> None
         f"v{i}": f"{{{{v{i - 1}}}}}{{{{ v{i - 1} | trim }}}}" for i in range(1, 13)
     }
     names = frozenset(variables) - {"v0"}
-    assert resolved(variables, frozenset(), names, tmp_path)[1]["v12"] == "x" * 2**12
+    assert resolved(variables, frozenset(), names, tmp_path, NO_CONFIG)[1]["v12"] == "x" * 2**12
 
 
 def test_variables_that_name_each_other_come_to_an_end(tmp_path: Path) -> None:
     """Each takes the other as it is written."""
     variables = {"a": "{{b}}", "b": "{{a}}"}
-    assert set(resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path)[1]) == {"a", "b"}
+    assert set(resolved(variables, frozenset(), frozenset({"a", "b"}), tmp_path, NO_CONFIG)[1]) == {
+        "a",
+        "b",
+    }
 
 
 def test_what_names_nothing_stays_as_it_is(tmp_path: Path) -> None:
     """Text about templates is text."""
     variables = {"a": "write {{name}} here"}
-    assert resolved(variables, frozenset(), frozenset({"a"}), tmp_path)[1] == variables
+    assert resolved(variables, frozenset(), frozenset({"a"}), tmp_path, NO_CONFIG)[1] == variables

@@ -10,8 +10,8 @@ from evenhand.core.errors import CodeError
 from evenhand.documents.findings import Findings, Place
 from evenhand.engine.code import CodeHost
 from evenhand.promptfoo.variable_code import computed, is_code
-from evenhand.templates.filters import lend
-from evenhand.templates.rendering import render
+from evenhand.templates.filters import read_templates
+from evenhand.templates.rendering import Templates
 
 PROVIDER = {"id": "echo", "label": "e"}
 
@@ -47,11 +47,13 @@ async def test_a_variable_without_an_output_is_an_error(tmp_path: Path, code, wr
         await computed({"a": "file://v.js"}, ["a"], "", PROVIDER, tmp_path, host)
 
 
-def lent(base: Path, value: dict[str, object]) -> Findings:
-    """What is wrong with what a config lends."""
+def read(
+    base: Path, value: dict[str, object], env: dict[str, str] | None = None
+) -> tuple[Templates, Findings]:
+    """The templates of a config, and what is wrong with them."""
     findings = Findings()
-    lend(value, {"LENT_PLACE": "here"}, base, lambda *_: Place(base), findings)
-    return findings
+    templates, _ = read_templates(value, env or {}, base, lambda *_: Place(base), findings)
+    return templates, findings
 
 
 def test_filters_and_the_environment_are_lent_to_templates(tmp_path: Path):
@@ -59,9 +61,24 @@ def test_filters_and_the_environment_are_lent_to_templates(tmp_path: Path):
     (tmp_path / "shout.js").write_text(
         "module.exports = (v, mark = '!') => v.toUpperCase() + mark;"
     )
-    assert lent(tmp_path, {"nunjucksFilters": {"shout": "./shout.js"}}).problems == []
-    assert render("{{ x | shout }}{{ x | shout('?') }}", {"x": "a"}) == "A!A?"
-    assert render("{{ env.LENT_PLACE | upper }}", {}) == "HERE"
+    filters = {"nunjucksFilters": {"shout": "./shout.js"}}
+    templates, findings = read(tmp_path, filters, {"LENT_PLACE": "here"})
+    assert findings.problems == []
+    assert templates.render("{{ x | shout }}{{ x | shout('?') }}", {"x": "a"}) == "A!A?"
+    assert templates.render("{{ env.LENT_PLACE | upper }}", {}) == "HERE"
+
+
+def test_two_configs_in_one_process_share_neither_filters_nor_environment(tmp_path: Path):
+    """What one config lends its templates, those of another never see, whichever is read first."""
+    (tmp_path / "a.js").write_text("module.exports = (v) => v + '-a';")
+    (tmp_path / "b.js").write_text("module.exports = (v) => v + '-b';")
+    one, _ = read(tmp_path, {"nunjucksFilters": {"mark": "a.js", "own": "a.js"}}, {"TONE": "warm"})
+    two, _ = read(tmp_path, {"nunjucksFilters": {"mark": "b.js"}}, {"PLACE": "Ulm"})
+    text = "{{ x | mark }} {{ env.TONE }}{{ env.PLACE }}"
+    assert [one.render(text, {"x": "1"}), two.render(text, {"x": "1"})] == ["1-a warm", "1-b Ulm"]
+    assert "filter not found: own" in str(two.problem("{{ x | own }}"))
+    assert one.render("{% set seen = x %}{{ seen }}", {"x": "1"}) == "1"
+    assert two.render("{{ seen | default('unseen') }}", {}) == "unseen"
 
 
 def test_what_is_wrong_with_filters_is_said(tmp_path: Path):
@@ -69,7 +86,7 @@ def test_what_is_wrong_with_filters_is_said(tmp_path: Path):
     (tmp_path / "n.js").write_text("const m = require('moment'); module.exports = (v) => m(v);")
     (tmp_path / "o.js").write_text("module.exports = {a: 1};")
     names = {"gone": "file://gone.js", "n": "n.js", "o": "o.js"}
-    said = [problem.what for problem in lent(tmp_path, {"nunjucksFilters": names}).problems]
+    said = [one.what for one in read(tmp_path, {"nunjucksFilters": names})[1].problems]
     assert ["cannot be read" in said[0], "uses require" in said[1]] == [True, True]
     assert "not a function" in said[2]
-    assert "not an object" in lent(tmp_path, {"nunjucksFilters": ["x"]}).problems[0].what
+    assert "not an object" in read(tmp_path, {"nunjucksFilters": ["x"]})[1].problems[0].what

@@ -24,7 +24,9 @@ from evenhand.core.errors import (
 from evenhand.core.message import Prompt, Reply
 from evenhand.engine.code import CodeHost
 from evenhand.providers.catalog import create
-from evenhand.templates.rendering import render
+from evenhand.templates.rendering import NO_CONFIG
+
+render = NO_CONFIG.render
 
 
 @dataclass

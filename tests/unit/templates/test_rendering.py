@@ -9,7 +9,9 @@ import pytest
 
 from evenhand.core.errors import TemplateError
 from evenhand.templates.printing import as_json, number_text, printed
-from evenhand.templates.rendering import check, compiled, has_tags, names_in, render
+from evenhand.templates.rendering import NO_CONFIG, has_tags, names_in
+
+render, compiled, check = NO_CONFIG.render, NO_CONFIG.compiled, NO_CONFIG.problem
 
 VARS = {
     "s": "a{{x}}b",
@@ -222,7 +224,7 @@ def test_what_json_has_no_form_for_still_prints():
 def test_plain_templates_do_not_load_an_engine():
     """An engine takes some milliseconds, and most configs never need it."""
     code = (
-        "import sys; from evenhand.templates.rendering import render; "
+        "import sys; from evenhand.templates.rendering import NO_CONFIG; render = NO_CONFIG.render; "
         "render('{{a}} {{b.c}}', {'a': 1}); "
         "print([m for m in ('quickjs', 'yaml', 'jsonschema_rs', 'aiohttp', 'rich') if m in sys.modules])"
     )
