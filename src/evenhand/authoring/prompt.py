@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core import message
-from evenhand.core.errors import UsageError
-
-_TAG = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+from evenhand.templates.plain import render
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +19,13 @@ class Prompt:
     def render(self, **variables: Any) -> message.Prompt:
         """The prompt with its tags filled in; what is filled in is never looked at for tags.
 
+        `{{ name }}` is a variable, `{{ name.part }}` a part of one. Text is filled in as it is, nothing as no text,
+        `true` and `false`, lists and dicts as JSON.
+
         Raises:
-            UsageError: It has a tag that no variable is given for.
+            TemplateError: Tags have no variable: all of them, with their lines. Or a tag is more than a name.
         """
-        missing = [name for name in _TAG.findall(self.text) if name not in variables]
-        if missing:
-            raise UsageError(
-                f"prompt '{self.name}' has {{{{{missing[0]}}}}}, and no such variable is given"
-            )
-        said = _TAG.sub(lambda match: str(variables[match[1]]), self.text)
+        said = render(self.text, variables, f"prompt '{self.name}'")
         return message.Prompt(
             (message.Message("user", said),),
             said,

@@ -17,9 +17,9 @@ from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import ALIASES, GUARD, TEMPLATE, VERIFY, Library, links_out
 from evenhand.registry.markup import parsed, where_broken
 from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_prompt
-from evenhand.registry.rendering import names_in
 from evenhand.registry.runs import Runs
 from evenhand.registry.suite import hint_at_other_models
+from evenhand.templates.plain import NAMES_ONLY, names_in, richer_tag
 
 ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 FILE_CONTENTS = "file_contents"
@@ -137,9 +137,12 @@ def _unique(problems: Sequence[Problem]) -> list[Problem]:
 
 def _variables(prompt: PromptFolder, findings: Findings) -> None:
     used = names_in(prompt.template)
+    richer = richer_tag(prompt.template)
+    if richer is not None:
+        findings.problem(Place(prompt.path / TEMPLATE, richer[0]), richer[1], NAMES_ONLY)
     declared = {i.name: i for i in prompt.meta.inputs}
     for name, line in used.items():
-        if name not in declared and name != FILE_CONTENTS:
+        if not {name, name.partition(".")[0]} & {*declared, FILE_CONTENTS}:
             what, hint = f"'{name}' is not declared", "Add it to the inputs of meta.yml."
             findings.problem(Place(prompt.path / TEMPLATE, line), what, hint)
     for i, item in enumerate(prompt.meta.inputs):

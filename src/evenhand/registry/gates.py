@@ -24,9 +24,9 @@ from evenhand.registry.library import EVAL, VERIFY
 from evenhand.registry.models import model_id
 from evenhand.registry.prompt import STATUSES, Promotion, PromptFolder, Status
 from evenhand.registry.qualifying import Evidence, full_evals, latest_of_runs, not_an_eval, uses
-from evenhand.registry.rendering import names_in
 from evenhand.registry.runs import Runs
 from evenhand.report.words import count
+from evenhand.templates.plain import names_in
 
 USES: dict[Status, int] = {"tested": 3, "ready": 10}
 

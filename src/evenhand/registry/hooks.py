@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from evenhand.core.errors import CodeError
-from evenhand.registry.rendering import as_text
+from evenhand.templates.plain import as_text
 
 if TYPE_CHECKING:
     import subprocess

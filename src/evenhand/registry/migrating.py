@@ -13,8 +13,8 @@ from evenhand.documents.tree import read_text, read_yaml
 from evenhand.registry.evidence import today
 from evenhand.registry.library import META, OLD_FOLDERS, TEMPLATE, Library, is_id, leads_out
 from evenhand.registry.prompt import KNOWN
-from evenhand.registry.rendering import names_in
 from evenhand.registry.writing import write
+from evenhand.templates.plain import names_in
 
 _FRONT = re.compile(r"\A---\r?\n(.*?)^---\r?\n", re.DOTALL | re.MULTILINE)
 

@@ -31,9 +31,10 @@ from evenhand.registry.library import EVAL, GUARD, VERIFY, Library
 from evenhand.registry.models import Models, model_id
 from evenhand.registry.outcome import Asked, keep
 from evenhand.registry.prompt import read_prompt
-from evenhand.registry.rendering import merged, names_in, render
 from evenhand.registry.suite import Query, Suite, set_columns, suite_of
 from evenhand.registry.trial import CaseBody, QueryBody
+from evenhand.registry.values import merged
+from evenhand.templates.plain import lacking, render
 
 
 @dataclass(slots=True)
@@ -179,7 +180,7 @@ class RegistryPlan:
             for case in suite.cases:
                 provider = self.models(case.model, case.timeout_s)
                 values = merged(suite.prompt.defaults, case.inputs, self.variables)
-                blank = dict.fromkeys(names_in(suite.prompt.template), "")
+                blank = dict.fromkeys(lacking(suite.prompt.template, values), "")
                 text = render(suite.prompt.template, {**blank, **values}, "")
                 request = provider.request(Prompt.of(text))
                 bound = request.cost_bound_usd if provider.paid else 0.0

@@ -34,10 +34,11 @@ from evenhand.registry.models import Models
 from evenhand.registry.outcome import address_in
 from evenhand.registry.prompt import PromptFolder
 from evenhand.registry.questions import Verified
-from evenhand.registry.rendering import merged, render, text_hash, vars_hash
+from evenhand.registry.values import SOURCES, merged, text_hash, vars_hash
 from evenhand.store.catalogue import home_for
 from evenhand.store.runfile import RunFile
 from evenhand.store.sealing import digest_of
+from evenhand.templates.plain import render
 
 FAILED = 1
 SENDS = "sends"
@@ -98,7 +99,7 @@ def rendered(
         found, others = ran.values()
         values = merged(values, found)
         notes += [f"guard.sh: sets nothing: {line[:200]}" for line in others[:20]]
-    text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE))
+    text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE), SOURCES)
     return Rendered(prompt, case, text, values, started, tuple(filter(None, notes)))
 
 

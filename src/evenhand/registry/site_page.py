@@ -15,8 +15,8 @@ from html import escape
 from pathlib import Path
 
 from evenhand.registry.gates import Gate
-from evenhand.registry.rendering import PLACE
 from evenhand.report.words import safe
+from evenhand.templates.plain import PLACE
 
 MARK = '<meta name="generator" content="evenhand prompt site">'
 """What tells a page that is ours to write anew from one that is not."""

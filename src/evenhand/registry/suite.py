@@ -18,7 +18,7 @@ from evenhand.registry.content import Content, content_of
 from evenhand.registry.judging import ENVIRONMENT, DefaultJudge, default_judge
 from evenhand.registry.models import Models, model_id
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.rendering import merged
+from evenhand.registry.values import merged
 from evenhand.report.triggers import SHOULD, TRIGGERING
 
 

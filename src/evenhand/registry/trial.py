@@ -16,11 +16,12 @@ from evenhand.registry.hooks import guarded, is_hook
 from evenhand.registry.library import TEMPLATE
 from evenhand.registry.prompt import Meta, PromptFolder
 from evenhand.registry.questions import Verified
-from evenhand.registry.rendering import as_text, merged, render
+from evenhand.registry.values import SOURCES, merged
 from evenhand.scorers.jury import Jury
 from evenhand.scorers.rating import Rating
 from evenhand.scorers.rubric import Rubric
 from evenhand.scorers.triggers import Triggers
+from evenhand.templates.plain import as_text, render
 
 RUBRIC = "rubric"
 
@@ -50,7 +51,7 @@ class CaseBody:
             ran = await guarded(self.guard, prompt.id, case.name, values, limit_s)
             values = merged(values, ran.values()[0])
         trial.show(values)
-        text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE))
+        text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE), SOURCES)
         asked = Prompt((Message("user", text),), text, vars=values, label=prompt.id)
         reply = await trial.model(self.provider, "subject").generate(asked)
         seen = Seen(reply.text, text, values, self.provider.id, reply)

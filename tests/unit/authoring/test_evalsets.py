@@ -17,7 +17,7 @@ from evenhand.authoring.plan import EvalPlan, plan_of
 from evenhand.authoring.prompt import Prompt
 from evenhand.authoring.running import run
 from evenhand.core.case import Case
-from evenhand.core.errors import AuthError, ConfigError, NothingSelected, UsageError
+from evenhand.core.errors import AuthError, ConfigError, NothingSelected, TemplateError, UsageError
 from evenhand.core.plan import Selection
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
@@ -437,7 +437,7 @@ def test_a_prompt_is_filled_in_once_and_misses_nothing():
     """What is filled in is data."""
     prompt = Prompt("p", "Say {{a}} and {{b}}.")
     assert prompt.render(a="{{b}}", b=2).text == "Say {{b}} and 2."
-    with pytest.raises(UsageError, match=r"has \{\{b\}\}"):
+    with pytest.raises(TemplateError, match="prompt 'p':1: 'b' has no value"):
         prompt.render(a=1)
 
 

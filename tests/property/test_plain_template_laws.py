@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.registry.rendering import names_in, render, vars_hash
+from evenhand.registry.values import vars_hash
+from evenhand.templates.plain import names_in, render
 
 NAMES = ("a", "b", "c-d", "e.f")
 VALUES = st.text() | st.sampled_from(["{{a}}", "{{ b }}", "\\1", "{{c-d}}{{e.f}}", "}}{{"])
