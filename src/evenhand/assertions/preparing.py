@@ -223,12 +223,12 @@ def _nobody(assertion: Assertion, task: Task) -> tuple[str, str]:
     if task == "generate":
         return (
             f"'{assertion.type}' has no model to judge",
-            "Name one in defaultTest.options.provider, or set OPENAI_API_KEY or ANTHROPIC_API_KEY.",
+            "Name one: `provider` in the assertion, a judge in the file's defaults or the project, or EVENHAND_JUDGE.",
         )
     key = {"embed": "embedding", "classify": "classification", "moderate": "moderation"}[task]
     return (
         f"'{assertion.type}' has no model for {key}",
-        f"Name one in defaultTest.options.provider: {{{key}: …}}.",
+        f"Name one: provider: {{{key}: …}} in the assertion, or in defaultTest.options.",
     )
 
 

@@ -169,6 +169,10 @@ class AssertionReader:
             found = found.and_then(self._one(item, options, partial(at, "assert", i), check=check))
         return found
 
+    def one(self, item: object, at: At) -> Expected:
+        """What a single assertion expects that belongs to no test; looks for all that may be wrong with it."""
+        return self._one(item, {}, at, check=True)
+
     def _one(self, item: object, options: Mapping[str, Any], at: At, *, check: bool) -> Expected:
         """What one assertion expects. With something wrong with it, it is an error in each test that has it."""
         findings = self._findings

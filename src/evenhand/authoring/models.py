@@ -1,90 +1,51 @@
-"""The models of a set: those that it names, those that its scorers name, and who judges where nobody is named."""
+"""The models of an eval set: those that it names, and who judges where its scorers name nobody."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import cast
 
 from evenhand.authoring.evalset import EvalSet
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.provider import Provider
-from evenhand.documents.project import Project, judge_for, project_for
-from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing, timed
+from evenhand.documents.project import Project, project_for
+from evenhand.providers.roster import JUDGE_VARIABLE, Roster, default_judge
 
 
-class Models:
-    """The models that a set names, each made once.
-
-    Who judges is said by the set; else by its project, `[tool.evenhand]` in pyproject.toml; else by EVENHAND_JUDGE.
+class Models(Roster):
+    """The roster of an eval set.
 
     Attributes:
-        problems: What is wrong with the names.
+        problems: What is wrong with the names, and with the project's table.
         judge: Who judges, for scorers that name nobody; None where nobody is named, or the name is wrong.
         judged: Whether anybody is named to judge.
-        project: What the set's project says.
     """
 
     def __init__(self, evals: EvalSet, env: Mapping[str, str]) -> None:
-        self._env = env
-        self._base = evals.path.parent
-        self.project = Project()
-        self._made: dict[str, Provider] = {}
         self.problems: list[Problem] = []
-        place = (str(evals.path), evals.line)
+        base = evals.path.parent
         try:
-            self.project = project_for(self._base)
+            project, readable = project_for(base), True
         except ConfigError as error:
             self.problems += error.problems
+            project, readable = Project(), False
+        super().__init__(base, env, project=project)
+        place = (str(evals.path), evals.line)
         for given in evals.over.get("model", [evals.model]):
             self._note(given, *place)
+        self.judged = evals.judge is not None or not readable
         self.judge: Provider | None = None
-        self.judged = evals.judge is not None
-        if self.judged:
+        if evals.judge is not None:
             self.judge = self._note(evals.judge, *place)
-        else:
+        elif readable:
             self._find_judge()
 
-    def __call__(self, id: str) -> Provider:  # noqa: A002 (the word that users write)
-        """The model with this id, the same one each time.
-
-        Raises:
-            UsageError: Nobody knows it.
-        """
-        if id not in self._made:
-            self._made[id] = self._create(id, self._base)
-        return self._made[id]
-
-    def of(self, given: object) -> Provider | None:
-        """The model of this id; or the user's own provider, as it is."""
-        return self(given) if isinstance(given, str) else cast("Provider | None", given)
-
-    def wrong(self, id: str) -> UsageError | None:  # noqa: A002 (see above)
-        """What is wrong with an id; None for one that somebody knows."""
-        try:
-            self(id)
-        except UsageError as error:
-            return error
-        return None
-
-    def keyless(self, given: object) -> tuple[str, str] | None:
-        """What to say, and to do, of a model that cannot be asked for want of a key; None for one that can.
-
-        Args:
-            given: Its id, or a provider; None, and what nobody knows, lack no key.
-        """
-        if isinstance(given, str):
-            given = None if self.wrong(given) else self(given)
-        key = key_missing(cast("Provider", given)) if given is not None else ""
-        if not key:
-            return None
-        return NO_KEY.format(cast("Provider", given).id), SET_KEY.format(key)
-
     @property
-    def made(self) -> Sequence[Provider]:
-        """All that were made so far, and the judge."""
-        own = [self.judge] if self.judge is not None else []
-        return [*self._made.values(), *own]
+    def made(self) -> list[Provider]:
+        """All that were made so far; and the judge, where it is a provider of the user's own."""
+        made = super().made
+        own = self.judge is not None and all(self.judge is not one for one in made)
+        return [*made, cast("Provider", self.judge)] if own else made
 
     def _note(self, given: object, path: str, line: int) -> Provider | None:
         try:
@@ -93,22 +54,11 @@ class Models:
             self.problems.append(Problem(path, line, 0, error.message, error.hint))
             return None
 
-    def _create(self, id: str, base: Path) -> Provider:  # noqa: A002 (see above)
-        config = timed(id, self.project.timeout_s)
-        return create(id, config=config, env=self._env, base=base)
-
     def _find_judge(self) -> None:
+        chosen = default_judge("", "", self.project, self.env)
+        self.judged = bool(chosen.id)
         try:
-            named = judge_for(self._base, self._env)
-        except ConfigError:  # told already
-            self.judged = True  # by words that cannot be read
-            return
-        if named is None:
-            return
-        self.judged = True
-        try:
-            base = Path(named.path).parent if named.path else self._base
-            self.judge = self._create(named.id, base)
+            self.judge = self.judge_of(chosen)
         except UsageError as error:
-            where = named.path or "EVENHAND_JUDGE"
-            self.problems.append(Problem(where, named.line, 0, error.message, error.hint))
+            where = chosen.path or JUDGE_VARIABLE
+            self.problems.append(Problem(where, chosen.line, 0, error.message, error.hint))

@@ -215,11 +215,9 @@ class Asked:
         return prompts_meant(self.paths)
 
     def _registry(self, library: Library, ids: list[str], selection: Selection) -> RegistryPlan:
-        from evenhand.cli.dialects import lent_assertions  # noqa: PLC0415 (see above)
         from evenhand.registry.plan import load  # noqa: PLC0415 (see above)
 
         refuse(self._given(), PROMPTS)
-        lend = lent_assertions(os.environ, library.root)
         plan = load(
             library,
             ids,
@@ -227,7 +225,6 @@ class Asked:
             case=self.case,
             variables=self.over.variables,
             offline=self.offline,
-            lend=lend,
         )
         if self.strict and plan.hints:
             raise ConfigError(plan.hints)

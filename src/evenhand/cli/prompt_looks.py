@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +103,6 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
     not count. With --evidence, a row that its run contradicts is wrong; one whose run is not on this machine is a
     warning.
     """
-    from evenhand.cli.dialects import lent_assertions  # noqa: PLC0415 (see above)
     from evenhand.registry.doctor import look  # noqa: PLC0415 (see above)
     from evenhand.registry.runs import Runs  # noqa: PLC0415 (see above)
     from evenhand.report.words import count  # noqa: PLC0415 (see above)
@@ -116,7 +114,6 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
         for one in look(
             library,
             names,
-            lent_assertions(os.environ, library.root),
             Runs(home_for(library.root)) if evidence else None,
         )
     ]

@@ -105,8 +105,8 @@ def send(
 
     from evenhand.cli.offline import offline_answers  # noqa: PLC0415 (see above)
     from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
+    from evenhand.providers.roster import model_id  # noqa: PLC0415 (see above)
     from evenhand.registry.gates import sent_to  # noqa: PLC0415 (see above)
-    from evenhand.registry.models import model_id  # noqa: PLC0415 (see above)
     from evenhand.registry.sending import as_json as document  # noqa: PLC0415 (see above)
     from evenhand.registry.sending import send as send_it  # noqa: PLC0415 (see above)
 

@@ -24,13 +24,10 @@ _PLACE = re.compile(r"at line (\d+), column (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A model that is named for all sets that name none: its id, and the file and line that say so.
-
-    `path` is empty for the environment.
-    """
+    """A model that a project names: its id, and the file and line that say so."""
 
     id: str
-    path: str = ""
+    path: str
     line: int = 0
 
 
@@ -55,19 +52,6 @@ class Project:
     time_limit_s: float | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict[str, float])
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
-
-
-def judge_for(folder: Path, env: Mapping[str, str]) -> Named | None:
-    """Who judges, for what is in this folder and names nobody: the project's judge, else EVENHAND_JUDGE, else None.
-
-    Raises:
-        ConfigError: All that is wrong with the project's table.
-    """
-    found = project_for(folder).judge
-    if found is not None:
-        return found
-    named = env.get("EVENHAND_JUDGE", "").strip()
-    return Named(named) if named else None
 
 
 def project_for(folder: Path) -> Project:

@@ -17,12 +17,12 @@ from evenhand.core.provider import Provider
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.documents.findings import Findings, Place, did_you_mean, problem_at
 from evenhand.documents.numbers import number
-from evenhand.documents.project import project_for
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.settings import read_settings
-from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing, timed
+from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
 from evenhand.providers.paused import Paused
+from evenhand.providers.roster import Roster, default_judge
 
 _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
 
@@ -96,6 +96,8 @@ class Models:
     def __init__(self, config: Config, findings: Findings) -> None:
         self._config = config
         self._findings = findings
+        fill = config.templates.render
+        self._roster = Roster(config.base, config.env, fill=fill)
         self._made: dict[str, Provider | None] = {}
         self._defaults: dict[Task, Provider] = {}
         self._reading: list[Path] = []
@@ -160,24 +162,31 @@ class Models:
         ]
 
     def default_judge(self, place: Place, task: Task = "generate") -> Provider | None:
-        """The model for those who name none, by the keys that are set."""
+        """The model for those who name none: who judges by default; as in promptfoo, by the first key that is set."""
         if task not in self._defaults:
-            for variable, id_ in DEFAULT_JUDGES.get(task, ()):
-                if self._config.env.get(variable):
-                    settings = {"temperature": 0} if task == "generate" else {}
-                    self._defaults[task] = create(
-                        id_, config=settings, env=self._config.env, base=self._config.base
-                    )
-                    what = (
-                        "outputs are judged" if task == "generate" else f"{_TASKS[task]} are made"
-                    )
-                    self._findings.hint(
-                        place,
-                        f"{what} by {id_}",
-                        "Name the model you trust in defaultTest.options.provider.",
-                    )
-                    break
-        return self._defaults.get(task)
+            named = None
+            if task == "generate":
+                named = default_judge("", "", self._roster.project, self._config.env)
+            try:
+                found = self._roster.judge_of(named) if named else None
+            except UsageError as error:
+                self._findings.problem(place, f"the judge: {error.message}", error.hint)
+                return None
+            found = found or self._by_key(place, task)
+            if found is None:
+                return None
+            self._defaults[task] = found
+        return self._defaults[task]
+
+    def _by_key(self, place: Place, task: Task) -> Provider | None:
+        for variable, id_ in DEFAULT_JUDGES.get(task, ()):
+            if self._config.env.get(variable):
+                what = "outputs are judged" if task == "generate" else f"{_TASKS[task]} are made"
+                hint = "Name the model you trust in defaultTest.options.provider."
+                self._findings.hint(place, f"{what} by {id_}", hint)
+                config = {"temperature": 0} if task == "generate" else {}
+                return self._roster.make(id_, config=config)
+        return None
 
     def _columns(self, item: object, place: Place) -> list[Column]:
         if isinstance(item, str):
@@ -265,15 +274,8 @@ class Models:
                 place, f"prompts of provider {id_} is {prompts!r}, not a list of labels"
             )
         try:
-            limited = {**timed(id_, project_for(self._config.base).timeout_s), **settings}
-            provider = create(
-                id_,
-                label=str(fields.get("label") or ""),
-                config=limited,
-                env=env,
-                base=self._config.base,
-                fill=self._config.templates.render,
-            )
+            label = str(fields.get("label") or "")
+            provider = self._roster.make(id_, label=label, config=settings, env=env)
         except UsageError as error:
             self._findings.problem(place, error.message, error.hint)
             return []

@@ -100,10 +100,10 @@ def judge(request: pytest.FixtureRequest) -> Provider | None:
     config = request.config
     named = config.getoption("evenhand_judge") or config.getini("evenhand_judge")
     if named:
-        return _provider(str(named), config.rootpath)
-    project = _project_judge(request.path.parent)
-    if project is not None:
-        return project
+        return _judge(config.rootpath, str(named))
+    judge = _judge(request.path.parent)
+    if judge is not None:
+        return judge
     node = cast("pytest.Function", request.node)
     if "judge" in node.fixturenames:  # asked for by name; `expect` can do without
         from evenhand.pytest_plugin.sitting import NAME_A_JUDGE  # noqa: PLC0415 (only to say so)
@@ -123,27 +123,16 @@ def _thresholds(folder: Path) -> Thresholds:
         pytest.fail(str(error), pytrace=False)
 
 
-def _project_judge(folder: Path) -> Provider | None:
-    from evenhand.core.errors import ConfigError  # noqa: PLC0415 (see above)
-    from evenhand.documents.project import judge_for  # noqa: PLC0415 (only for those who use it)
+def _judge(folder: Path, name: str = "") -> Provider | None:
+    """Who judges in this folder: the model with this name, or else by default; None for nobody."""
+    from evenhand.core.errors import ConfigError, UsageError  # noqa: PLC0415 (only where a judge is named)
+    from evenhand.providers.roster import Roster, default_judge  # noqa: PLC0415 (see above)
 
     try:
-        named = judge_for(folder, os.environ)
+        roster = Roster(folder, os.environ)
+        return roster.judge_of(default_judge(name, "pytest", roster.project, os.environ))
     except ConfigError as error:
         pytest.fail(str(error), pytrace=False)
-    if named is None:
-        return None
-    return _provider(named.id, Path(named.path).parent if named.path else folder)
-
-
-def _provider(name: str, base: Path) -> Provider:
-    from evenhand.core.errors import UsageError  # noqa: PLC0415 (only where a judge is named)
-    from evenhand.documents.project import project_for  # noqa: PLC0415 (see above)
-    from evenhand.providers.catalog import create, timed  # noqa: PLC0415 (see above)
-
-    try:
-        config = timed(name, project_for(base).timeout_s)
-        return create(name, config=config, env=os.environ, base=base)
     except UsageError as error:
         pytest.fail(f"the judge: {error}", pytrace=False)
 
@@ -160,7 +149,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     item = cast("pytest.Function", request.node)
     judges = request.getfixturevalue("judge")
     if isinstance(judges, str):
-        judges = _provider(judges, request.config.rootpath)
+        judges = _judge(request.config.rootpath, judges)
     params = item.callspec.params if hasattr(item, "callspec") else {}
     case = params.get("case")
     trial = _sitting(item).trial(

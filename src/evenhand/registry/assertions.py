@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.errors import EvenhandError
+from evenhand.assertions.assertion import Make
+from evenhand.assertions.reading import AssertionReader, Judges
+from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Expectation, Scorer
-from evenhand.core.message import Reply
-from evenhand.documents.findings import Findings, Place, did_you_mean, shown_path
+from evenhand.core.message import Task
+from evenhand.core.provider import Provider
+from evenhand.documents.findings import At, Findings, Place, did_you_mean, shown_path
 from evenhand.documents.tree import read_document
+from evenhand.providers.roster import DefaultJudge, Roster
 from evenhand.registry.library import Library, leads_out
-from evenhand.registry.models import Prices
 from evenhand.registry.questions import Finds, Has, Long
 from evenhand.scorers.structured import IsJson, validator
 
@@ -35,54 +38,55 @@ OPERATORS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What an assertion may look at, beside the output.
+class CaseJudges:
+    """Who is asked by the typed assertions of one case. Implements `evenhand.assertions.reading.Judges`.
 
     Attributes:
-        output: The answer.
-        prompt: What was sent.
-        variables: What was filled in.
-        model: The id of the model that answered.
-        reply: The answer whole.
+        roster: Finds models by name.
+        named: Who judges, in the case or else by default; empty for nobody.
+        findings: Where names that nobody knows are noted.
     """
 
-    output: str
-    prompt: str
-    variables: Mapping[str, Any]
-    model: str
-    reply: Reply
+    roster: Roster
+    named: DefaultJudge
+    findings: Findings
 
+    def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
+        """The model that a `provider` names: by its id, or as an object with an id and a config."""
+        fields = cast("Mapping[str, Any]", spec) if isinstance(spec, Mapping) else {"id": spec}
+        id_, config = fields.get("id"), fields.get("config") or {}
+        if not isinstance(id_, str) or not isinstance(config, Mapping):
+            hint = "Write provider: openai:chat:gpt-5-mini, or {id: …, config: {…}}."
+            self.findings.problem(place, f"a provider is {spec!r}, not a model", hint)
+            return None
+        try:
+            model = self.roster.make(id_, config=config) if config else self.roster(id_)
+        except UsageError as error:
+            self.findings.problem(place, error.message, error.hint)
+            return None
+        if task not in model.tasks:
+            self.findings.problem(place, f"{id_} cannot do what this assertion asks of a model")
+            return None
+        return model
 
-@dataclass(frozen=True, slots=True)
-class Judges:
-    """Who judges what an assertion of another dialect asks, as written.
-
-    Attributes:
-        named: In the case, or else in `defaults`; empty for nobody.
-        otherwise: Who answers the case.
-        prices: What models cost, as `defaults` says.
-    """
-
-    named: str = ""
-    otherwise: str = ""
-    prices: Prices = field(default_factory=dict[str, Mapping[str, float]])
-
-
-Make = Callable[[Seen], Expectation]
-"""What an assertion expects of one output."""
-
-Lend = Callable[[Mapping[str, Any], Place, Findings, "Judges"], Make | None]
-"""Reads an assertion of another dialect, one that has a `type`; None, and a problem, where it cannot be read."""
+    def default_judge(self, place: Place, task: Task = "generate") -> Provider | None:
+        """Who judges where the assertion names nobody; nobody embeds, classifies or moderates by default."""
+        if task != "generate":
+            return None
+        try:
+            return self.roster.judge_of(self.named)
+        except UsageError as error:
+            self.findings.problem(place, error.message, error.hint)
+            return None
 
 
 @dataclass(slots=True)
-class AssertionReader:
-    """Reads the assertions of one eval.yml.
+class OperatorReader:
+    """Reads the assertions of one eval.yml: its own operators, and those with a `type`.
 
     Attributes:
         library: Where files that are named are looked for first, and then in `folder`.
         counts_tokens: Whether `max_tokens` means tokens, and not words.
-        lend: Who reads assertions of another dialect; None for nobody.
         files: The files that were named.
         told_words: Whether it has been said that `max_tokens` counts words: once for a file is enough.
     """
@@ -91,30 +95,26 @@ class AssertionReader:
     folder: Path
     findings: Findings
     counts_tokens: bool = False
-    lend: Lend | None = None
     files: set[Path] = field(default_factory=set[Path])
     told_words: bool = False
 
-    def read(
-        self, item: object, place: Place, at: Callable[[str], Place], judges: Judges | None = None
-    ) -> list[Make]:
+    def read(self, item: object, at: At, judges: Judges | None) -> list[Make]:
         """What one item of `assert` expects.
 
         Args:
-            place: Where it stands.
-            at: Where its keys stand.
-            judges: Who judges, where it does not say so itself.
+            at: Where it and its keys stand.
+            judges: Who is asked by those with a `type`; None leaves these unread.
         """
         if not isinstance(item, Mapping) or not item:
             self.findings.problem(
-                place,
+                at(),
                 f"an assertion is {item!r}, not an operator with a value",
                 'Write - contains: "…".',
             )
             return []
         said = cast("Mapping[str, Any]", item)
         if "type" in said:
-            return self._lent(said, place, judges or Judges())
+            return self._typed(said, at, judges)
         found: list[Make] = []
         for op, value in said.items():
             if op not in OPERATORS:
@@ -126,14 +126,20 @@ class AssertionReader:
                 found.append(_expecting(scorer))
         return found
 
-    def _lent(self, said: Mapping[str, Any], place: Place, judges: Judges) -> list[Make]:
-        if self.lend is None:
-            what = "an assertion with a 'type' is of another dialect, which nobody here reads"
-            self.findings.problem(place, what, "`evenhand run` does.")
-            return []
+    def _typed(self, said: Mapping[str, Any], at: At, judges: Judges | None) -> list[Make]:
+        """An assertion with a `type`, which all front doors share. What is wrong with it is its case's error."""
         self.files.update(_named(said, self.library.root))
-        make = self.lend(said, place, self.findings, judges)
-        return [make] if make is not None else []
+        if judges is None:
+            return []
+        reader = AssertionReader(self.library.root, judges, self.findings)
+        expected = reader.one(said, at)
+        self.files.update(reader.files)
+        if expected.contests:
+            what = f"'{said['type']}' compares the outputs of columns, and a case has one"
+            self.findings.problem(at("type"), what, "Compare prompts with `evenhand compare`.")
+        for problem in expected.broken.values():
+            self.findings.problems.append(problem)
+        return list(expected.makes)
 
     def _scorer(self, op: str, value: object, place: Place) -> Scorer | None:
         if op == "json_schema":
@@ -225,7 +231,7 @@ class AssertionReader:
 
 
 def _named(said: object, base: Path) -> Iterator[Path]:
-    """The files that an assertion of another dialect names anywhere, `file://grader.py:function` say."""
+    """The files that a typed assertion names anywhere, `file://grader.py:function` say."""
     if isinstance(said, str) and said.startswith("file://"):
         name = said.removeprefix("file://")
         for path in (base / name, base / name.rpartition(":")[0]):
@@ -239,5 +245,5 @@ def _named(said: object, base: Path) -> Iterator[Path]:
 
 def _expecting(scorer: Scorer) -> Make:
     if isinstance(scorer, Long):  # of whoever answered: tokens are a model's own
-        return lambda seen: Expectation(seen.output, replace(scorer, model=seen.model))
-    return lambda seen: Expectation(seen.output, scorer)
+        return lambda cell: Expectation(cell.output, replace(scorer, model=cell.provider_id))
+    return lambda cell: Expectation(cell.output, scorer)

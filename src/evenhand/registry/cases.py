@@ -9,12 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.assertions.assertion import Make
 from evenhand.core.errors import Problem, UsageError
 from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.documents.tree import Document, read_document
-from evenhand.registry.assertions import AssertionReader, Judges, Lend, Make
+from evenhand.providers.roster import Prices, Roster, default_judge, model_id
+from evenhand.registry.assertions import CaseJudges, OperatorReader
 from evenhand.registry.library import EVAL, INPUTS, leads_out
-from evenhand.registry.models import Prices, model_id
 from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_inputs, read_prompt
 
 PASS_THRESHOLD = 4.0
@@ -124,14 +125,14 @@ class EvalFile:
 def read_eval(
     prompt: PromptFolder,
     findings: Findings,
-    lend: Lend | None = None,
+    roster: Roster | None = None,
     *,
     with_inputs: bool = True,
 ) -> EvalFile | None:
     """The eval.yml of a prompt; None where there is none, or nothing in it can be read.
 
     Args:
-        lend: Who reads assertions of another dialect.
+        roster: Finds models, and learns prices; without one, assertions with a `type` are not read.
         with_inputs: Whether the files of inputs that it names are read; else they are only found.
     """
     path = prompt.path / EVAL
@@ -144,7 +145,7 @@ def read_eval(
     if not isinstance(document.value, Mapping):
         findings.problem(document.at(), "is not a list of names with values", "Write cases: […].")
         return None
-    return _Reader(prompt, document, findings, lend, with_inputs=with_inputs).read()
+    return _Reader(prompt, document, findings, roster, with_inputs=with_inputs).read()
 
 
 class _Reader:
@@ -155,7 +156,7 @@ class _Reader:
         prompt: PromptFolder,
         document: Document,
         findings: Findings,
-        lend: Lend | None,
+        roster: Roster | None,
         *,
         with_inputs: bool,
     ) -> None:
@@ -172,9 +173,18 @@ class _Reader:
         self._model = self._text(self._defaults, "model", "defaults") or prompt.meta.model
         self._judge = self._judging(self._defaults, "defaults").model
         self._prices = self._prices_said()
-        self._assertions = AssertionReader(
-            prompt.library, prompt.path, findings, tokens == "tokens", lend
-        )
+        self._assertions = OperatorReader(prompt.library, prompt.path, findings, tokens == "tokens")
+        self._roster = roster
+        if roster is not None:
+            self._share_prices(roster)
+
+    def _share_prices(self, roster: Roster) -> None:
+        """Prompts that are run together pay the same for a model."""
+        for model, price in self._prices.items():
+            if roster.prices.setdefault(model, price) != price:
+                what = f"the price of {model} is another one in a prompt before"
+                at = ("defaults", "prices", model)
+                self._problem(at, what, "Several prompts run together share it.")
 
     def read(self) -> EvalFile:
         """All of it."""
@@ -233,7 +243,11 @@ class _Reader:
         name = str(case.get("name") if case.get("name") is not None else "").strip()
         rubric = self._text(case, "rubric", *at)
         judging, model = self._judging(case, *at), self._text(case, "model", *at) or self._model
-        judges = Judges(judging.model or self._judge, model, self._prices)
+        judges, roster = None, self._roster
+        if roster is not None:
+            own = judging.model or self._judge
+            judge = default_judge(own, EVAL, roster.project, roster.env)
+            judges = CaseJudges(roster, judge, self._findings)
         makes = self._makes(case.get("assert"), at, judges)
         if case.get("assert") is None and not rubric.strip():
             self._problem(at, f"case '{name}' expects nothing", "Write assert: or rubric:.")
@@ -266,7 +280,9 @@ class _Reader:
             found[model_id(str(model))] = told
         return found
 
-    def _makes(self, given: object, at: tuple[str | int, ...], judges: Judges) -> list[Make]:
+    def _makes(
+        self, given: object, at: tuple[str | int, ...], judges: CaseJudges | None
+    ) -> list[Make]:
         if given is None:
             return []
         if not isinstance(given, list) or not given:
@@ -275,9 +291,8 @@ class _Reader:
             return []
         found: list[Make] = []
         for i, item in enumerate(cast("list[object]", given)):
-            place = self._document.at(*at, "assert", i)
             where = partial(self._document.at, *at, "assert", i)
-            found += self._assertions.read(item, place, where, judges)
+            found += self._assertions.read(item, where, judges)
         return found
 
     def _inputs(

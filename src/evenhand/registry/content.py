@@ -85,7 +85,7 @@ def _cases(prompt: PromptFolder, suite: EvalFile | None, loaded: set[Path]) -> s
     parts: list[bytes | str] = [data]
     files = set(loaded)
     if any(word in data for word in _PLAIN):
-        found = suite or read_eval(prompt, Findings(), _nothing, with_inputs=False)
+        found = suite or read_eval(prompt, Findings(), with_inputs=False)
         files |= {file for file in found.files if file.is_file()} if found else set()
         if found and found.triggering:
             parts.append(encode(list(found.triggering.others)))
@@ -109,7 +109,3 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise StoreError(f"{shown_path(path)} cannot be read: {error.strerror or error}") from error
-
-
-def _nothing(*_: object) -> None:
-    """Reads no assertion: only the files are of interest."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evenhand.core.errors import AuthError, EvenhandError, Problem
 from evenhand.documents.findings import Findings, Place
-from evenhand.registry.assertions import Lend
+from evenhand.providers.roster import Roster
 from evenhand.registry.auditing import Audit, audited
 from evenhand.registry.cases import read_eval
 from evenhand.registry.evidence import PROMOTIONS
@@ -57,15 +58,17 @@ class Looked:
 def look(
     library: Library,
     ids: Sequence[str] | None = None,
-    lend: Lend | None = None,
     runs: Runs | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
 ) -> list[Looked]:
     """Looks at these prompts, at all of them by default. Aliases are compared over all of them in any case.
 
     Args:
-        lend: Who reads assertions of another dialect; without one they are not looked at.
         runs: Where each row of evidence is held against its run; None for nowhere.
+        env: The environment, for models that assertions name; the process's by default.
     """
+    roster = Roster(library.root, os.environ if env is None else env)
     owners: dict[str, str] = {}
     wanted = None if ids is None else set(ids)
     found: list[Looked] = []
@@ -75,18 +78,14 @@ def look(
         _aliases(prompt, owners, findings)
         if wanted is not None and id_ not in wanted:
             continue
-        found.append(_looked(prompt, findings, lend or _unread, runs))
+        found.append(_looked(prompt, findings, roster, runs))
     return found
 
 
-def _unread(*_: object) -> None:
-    """Leaves an assertion of another dialect as it is."""
-
-
-def _looked(prompt: PromptFolder, findings: Findings, lend: Lend, runs: Runs | None) -> Looked:
+def _looked(prompt: PromptFolder, findings: Findings, roster: Roster, runs: Runs | None) -> Looked:
     for path in links_out(prompt.path):
         findings.problem(Place(path), LEADS_OUT, "Copy it here.")
-    suite = read_eval(prompt, findings, lend)
+    suite = read_eval(prompt, findings, roster)
     if suite is not None:
         hint_at_other_models(prompt, suite, findings)
     if prompt.template:

@@ -16,12 +16,12 @@ from evenhand.core.errors import UsageError
 from evenhand.documents.findings import Findings
 from evenhand.documents.project import project_for
 from evenhand.providers.addresses import shown_host
+from evenhand.providers.roster import model_id
 from evenhand.registry.cases import EvalFile, read_eval
 from evenhand.registry.content import content_of
 from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, Row, number, read
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import EVAL, VERIFY
-from evenhand.registry.models import model_id
 from evenhand.registry.prompt import STATUSES, Promotion, PromptFolder, Status
 from evenhand.registry.qualifying import Evidence, full_evals, latest_of_runs, not_an_eval, uses
 from evenhand.registry.runs import Runs
@@ -99,7 +99,7 @@ def sent_to(prompt: PromptFolder, suite: EvalFile | None = None) -> str:
     """The id of the model that a prompt is sent to: of meta.yml, or else of eval.yml; empty for none."""
     if prompt.meta.model:
         return model_id(prompt.meta.model)
-    found = suite or read_eval(prompt, Findings(), lambda *_: None, with_inputs=False)
+    found = suite or read_eval(prompt, Findings(), with_inputs=False)
     return model_id(found.model) if found else ""
 
 

@@ -23,12 +23,10 @@ from evenhand.core.plan import (
 )
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
-from evenhand.documents.findings import Findings, Place
-from evenhand.documents.project import project_for
-from evenhand.registry.assertions import Lend
+from evenhand.documents.findings import Findings
+from evenhand.providers.roster import Roster, model_id
 from evenhand.registry.cases import EvalCase, EvalFile, chosen, read_eval
 from evenhand.registry.library import EVAL, GUARD, VERIFY, Library
-from evenhand.registry.models import Models, model_id
 from evenhand.registry.outcome import Asked, keep
 from evenhand.registry.prompt import read_prompt
 from evenhand.registry.suite import Query, Suite, set_columns, suite_of
@@ -48,7 +46,7 @@ class RegistryPlan:
 
     library: Library
     suites: Sequence[Suite]
-    models: Models
+    models: Roster
     selection: Selection
     variables: Mapping[str, object]
     offline: bool
@@ -97,7 +95,7 @@ class RegistryPlan:
     def options(self) -> RunOptions:
         """How it wants to be run. Once it has, each prompt's evidence has a row more."""
         rate = min((suite.eval.pass_rate for suite in self.suites), default=1.0)
-        project = project_for(self.library.root)
+        project = self.models.project
         return RunOptions(
             pass_rate=rate,
             closing=self._close,
@@ -244,7 +242,6 @@ def load(
     variables: Mapping[str, object] | None = None,
     env: Mapping[str, str] | None = None,
     offline: bool = False,
-    lend: Lend | None = None,
 ) -> RegistryPlan:
     """The plan of prompts' cases.
 
@@ -256,7 +253,6 @@ def load(
         variables: Over the inputs of every case.
         env: The environment; the process's by default.
         offline: Whether the answers are scripted, so that they are evidence of nothing.
-        lend: Who reads assertions of another dialect.
 
     Raises:
         ConfigError: All that is wrong with the prompts and their eval.yml.
@@ -266,9 +262,7 @@ def load(
     selection = selection or Selection()
     environment = os.environ if env is None else env
     findings = Findings()
-    models = Models(environment, library.root)
-    named = project_for(library.root).judge
-    judge = named.id if named else ""
+    models = Roster(library.root, environment)
     suites: list[Suite] = []
     for id_ in ids:
         path = library.folder(id_) / EVAL
@@ -278,14 +272,10 @@ def load(
         if not path.exists():
             findings.problem(prompt.at(), f"{id_} has no eval.yml", "Write one beside it.")
             continue
-        found = read_eval(prompt, findings, lend)
+        found = read_eval(prompt, findings, models)
         if found is None:
             continue
-        for model, price in found.prices.items():
-            if models.prices.setdefault(model, price) != price:
-                what = f"the price of {model} is another one in a prompt before"
-                findings.problem(Place(path), what, "Several prompts run together share it.")
-        suites.append(suite_of(prompt, found, models, environment, findings, judge))
+        suites.append(suite_of(prompt, found, models, findings))
     if findings.problems:
         raise findings.error()
     if case and not any(c.name == case for suite in suites for c in suite.cases):

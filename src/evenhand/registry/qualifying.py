@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from evenhand.providers.addresses import is_vendors, origin, shown_host
+from evenhand.providers.roster import JUDGE_VARIABLE
 from evenhand.registry.content import Content
 from evenhand.registry.evidence import Row, Rows
-from evenhand.registry.judging import ENVIRONMENT
 from evenhand.registry.prompt import Promotion
 from evenhand.registry.runs import Runs
 
@@ -152,8 +152,8 @@ def _other_judge(row: Row, evidence: Evidence) -> Iterable[str]:
     if by is None:
         yield "from before rows said who named the judge (not known)"
     elif isinstance(judges, list) and judge in judges:
-        if by == ENVIRONMENT:
-            yield f"judged by {judge}, which only {ENVIRONMENT} names: name it in eval.yml"
+        if by == JUDGE_VARIABLE:
+            yield f"judged by {judge}, which only {JUDGE_VARIABLE} names: name it in eval.yml"
         elif by == "pyproject.toml" and judge != evidence.project_judge:
             yield f"judged by {judge}, which pyproject.toml does not name any more"
 

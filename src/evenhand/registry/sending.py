@@ -25,12 +25,12 @@ from evenhand.core.variant import Variant
 from evenhand.documents.findings import shown_path
 from evenhand.documents.project import project_for
 from evenhand.engine.door import Settings, run, waited_for
+from evenhand.providers.roster import Roster
 from evenhand.registry.content import Content, content_of
 from evenhand.registry.counting import words
 from evenhand.registry.evidence import USAGE, append, now
 from evenhand.registry.hooks import guarded, is_hook
 from evenhand.registry.library import GUARD, TEMPLATE, VERIFY
-from evenhand.registry.models import Models
 from evenhand.registry.outcome import address_in
 from evenhand.registry.prompt import PromptFolder
 from evenhand.registry.questions import Verified
@@ -141,7 +141,7 @@ def send(
     """
     prompt = given.prompt
     content = content_of(prompt)  # as it is now, whatever happens to its files meanwhile
-    provider = Models(env, prompt.library.root)(model, timeout_s)
+    provider = Roster(prompt.library.root, env)(model, timeout_s)
     plan = _Sending(given, provider, content, offline)
     home = home_for(prompt.library.root) / SENDS
     finished = run(plan, Settings(home=home, cache=False))

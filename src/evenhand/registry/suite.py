@@ -6,17 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evenhand.core.case import Case, case_id
-from evenhand.core.errors import Problem
+from evenhand.core.errors import Problem, UsageError
 from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider
 from evenhand.core.selecting import condition_of, pattern_of, says, taken
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
+from evenhand.providers.roster import (
+    JUDGE_VARIABLE,
+    DefaultJudge,
+    Roster,
+    default_judge,
+    model_id,
+)
 from evenhand.registry.cases import EvalCase, EvalFile
 from evenhand.registry.content import Content, content_of
-from evenhand.registry.judging import ENVIRONMENT, DefaultJudge, default_judge
-from evenhand.registry.models import Models, model_id
+from evenhand.registry.library import EVAL
 from evenhand.registry.prompt import PromptFolder
 from evenhand.registry.values import merged
 from evenhand.report.triggers import SHOULD, TRIGGERING
@@ -85,11 +91,11 @@ class Suite:
         about |= {"where": str(item.place)} | ({"tags": list(item.tags)} if item.tags else {})
         return Case(item.name, values, description=item.name, tags=item.tags, metadata=about)
 
-    def judge_of(self, case: EvalCase, models: Models) -> Provider | None:
+    def judge_of(self, case: EvalCase, models: Roster) -> Provider | None:
         """Who judges a case; None where nobody is named at all."""
         return models(case.judging.model) if case.judging.model else self.judge
 
-    def refuses(self, item: EvalCase | Query, models: Models) -> Problem | None:
+    def refuses(self, item: EvalCase | Query, models: Roster) -> Problem | None:
         """Why a case or a query cannot come to a verdict; None where it may."""
         if isinstance(item, Query):
             place = self.eval.triggering.place if self.eval.triggering else Place(self.eval.path)
@@ -148,36 +154,28 @@ class Suite:
 def suite_of(
     prompt: PromptFolder,
     found: EvalFile,
-    models: Models,
-    env: Mapping[str, str],
+    models: Roster,
     findings: Findings,
-    project: str = "",
 ) -> Suite:
-    """One prompt's suite, its models looked up.
-
-    Args:
-        project: The judge that the project names; empty for none.
-    """
+    """One prompt's suite, its models looked up."""
     for case in found.cases:
         if not case.model:
             hint = "Write model: below defaults in eval.yml, or in meta.yml."
             findings.problem(case.place, f"case '{case.name}' names no model", hint)
             continue
         for name, timeout_s in ((case.model, case.timeout_s), (case.judging.model, None)):
-            wrong = models.wrong(name) if name else None
+            wrong = models.wrong(name, timeout_s) if name else None
             if wrong is not None:
                 findings.problem(case.place, wrong.message, wrong.hint)
-            elif name:
-                models(name, timeout_s)  # so that it is among the plan's models from the start
     hint_at_other_models(prompt, found, findings)
     queries = [Query(*query) for query in found.triggering.queries] if found.triggering else []
-    default = default_judge(found.judge, project, env, found.model or prompt.meta.model)
+    default = default_judge(found.judge, EVAL, models.project, models.env)
     judge = router = None
     if any(case.rubric.strip() and not case.judging.model for case in found.cases):
         judge = _judge(default, prompt, models, findings)
     if found.triggering and queries:
         own = found.triggering.judge
-        chosen = DefaultJudge(model_id(own), own, "eval.yml") if own else default
+        chosen = DefaultJudge(model_id(own), EVAL) if own else default
         router = _judge(chosen, prompt, models, findings)
     content = content_of(prompt, found)
     return Suite(prompt, found, found.cases, queries, judge, router, content, default)
@@ -203,31 +201,25 @@ def _lacking(model: Provider | None, place: Place) -> Problem | None:
 
 
 def _judge(
-    chosen: DefaultJudge, prompt: PromptFolder, models: Models, findings: Findings
+    chosen: DefaultJudge, prompt: PromptFolder, models: Roster, findings: Findings
 ) -> Provider | None:
     """The model of whoever judges by default."""
     place = prompt.at("model")
     if not chosen.id:
-        hint = "Write defaults: {judge: {model: …}} in eval.yml, or set EVENHAND_JUDGE."
+        hint = "Write defaults: {judge: {model: …}} in eval.yml, or name one for the project, or in EVENHAND_JUDGE."
         findings.problem(place, f"{prompt.id}: nobody is named to judge", hint)
         return None
-    wrong = models.wrong(chosen.written)
-    if wrong is not None:
-        findings.problem(place, wrong.message, wrong.hint)
-        return None
-    if chosen.named_by == "the model that answers":
+    if chosen.named_by == JUDGE_VARIABLE:
         findings.hint(
             place,
-            f"{prompt.id} is judged by {chosen.id}, the model that answers",
-            "A model is kind to itself: name another, defaults: {judge: {model: …}}.",
-        )
-    if chosen.named_by == ENVIRONMENT:
-        findings.hint(
-            place,
-            f"{prompt.id} is judged by {chosen.id}, as {ENVIRONMENT} says",
+            f"{prompt.id} is judged by {chosen.id}, as {JUDGE_VARIABLE} says",
             "No gate counts an eval whose judge no file names: write defaults: {judge: {model: …}}.",
         )
-    return models(chosen.written)
+    try:
+        return models.judge_of(chosen)
+    except UsageError as wrong:
+        findings.problem(place, wrong.message, wrong.hint)
+        return None
 
 
 def set_columns(suites: Sequence[Suite]) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evenhand.assertions.assertion import Cell
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.core.provider import Provider
 from evenhand.documents.findings import shown_path
-from evenhand.registry.assertions import Seen
 from evenhand.registry.cases import HIGHEST, LOWEST, EvalCase
 from evenhand.registry.hooks import guarded, is_hook
 from evenhand.registry.library import TEMPLATE
@@ -54,9 +54,10 @@ class CaseBody:
         text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE), SOURCES)
         asked = Prompt((Message("user", text),), text, vars=values, label=prompt.id)
         reply = await trial.model(self.provider, "subject").generate(asked)
-        seen = Seen(reply.text, text, values, self.provider.id, reply)
+        id_ = self.provider.id
+        cell = Cell(reply.text, text, values, {}, id_, id_, reply)
         for make in case.makes:
-            trial.expect(make(seen))
+            trial.expect(make(cell))
         if case.rubric.strip():
             trial.expect(self._rated(reply.text, values))
         if self.verify is not None and is_hook(self.verify):

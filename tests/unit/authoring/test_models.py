@@ -14,9 +14,10 @@ from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import ConfigError
 from evenhand.core.run import TrialResult
-from evenhand.documents.project import Named, judge_for
+from evenhand.documents.project import project_for
 from evenhand.engine import door
 from evenhand.engine.door import Settings
+from evenhand.providers.roster import DefaultJudge, default_judge
 from evenhand.scorers import CLARITY, Jury, Passes, Preferred, Rating
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script, Scripted
@@ -260,13 +261,18 @@ def test_the_nearest_project_with_our_table_counts(tmp_path: Path):
     inner.mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text(f"[project]\nname = 'x'\n\n{PROJECT}", "utf-8")
     (inner / "pyproject.toml").write_text("[project]\nname = 'evenhand-user'\n", "utf-8")
-    assert judge_for(inner, {}) == Named(
-        "openai:of-the-project", str(tmp_path.resolve() / "pyproject.toml"), 5
+    own = DefaultJudge(
+        "openai:of-the-project", "pyproject.toml", str(tmp_path.resolve() / "pyproject.toml"), 5
     )
-    assert judge_for(inner, {"EVENHAND_JUDGE": "openai:x"}) is not None
+    assert judge(inner) == judge(inner, " openai:x ") == own
     (tmp_path / "pyproject.toml").write_text("[tool.evenhand]\n", "utf-8")
-    assert judge_for(inner, {"EVENHAND_JUDGE": " openai:x "}) == Named("openai:x")
-    assert judge_for(inner, {"EVENHAND_JUDGE": " "}) is None
+    assert judge(inner, " openai:x ") == DefaultJudge("openai:x", "EVENHAND_JUDGE")
+    assert judge(inner, " ") == judge(inner) == DefaultJudge()
+
+
+def judge(folder: Path, variable: str = "") -> DefaultJudge:
+    """Who judges in this folder by default."""
+    return default_judge("", "", project_for(folder), {"EVENHAND_JUDGE": variable})
 
 
 @pytest.mark.parametrize(

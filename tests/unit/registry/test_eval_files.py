@@ -4,6 +4,7 @@ import pytest
 
 from evenhand.core.errors import UsageError
 from evenhand.documents.findings import Findings
+from evenhand.providers.roster import Roster
 from evenhand.registry.cases import chosen, read_eval
 
 
@@ -11,7 +12,7 @@ def told(shelf, text: str) -> str:
     """What is wrong with this eval.yml."""
     shelf.add("greet", eval=text)
     findings = Findings()
-    read_eval(shelf.read(), findings)
+    read_eval(shelf.read(), findings, Roster(shelf.library.root, {}))
     return "\n".join(map(str, findings.problems + findings.broken_parts))
 
 
@@ -159,7 +160,11 @@ def test_a_case_is_chosen_by_name(shelf):
         chosen(found.cases, "won")
 
 
-def test_assertions_of_another_dialect_want_somebody_who_reads_them(shelf):
-    """Here nobody does; the command line does."""
-    text = "cases: [{name: a, inputs: {}, assert: [{type: equals, value: x}]}]"
-    assert "of another dialect" in told(shelf, text)
+def test_an_assertion_that_compares_columns_is_refused(shelf):
+    """A case has one column, whose output would always win."""
+    text = (
+        "cases: [{name: a, inputs: {}, assert: [{type: max-score}, {type: select-best, value: x}]}]"
+    )
+    said = told(shelf, text)
+    assert "'max-score' compares the outputs of columns" in said
+    assert "'select-best' compares the outputs of columns" in said

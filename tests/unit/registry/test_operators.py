@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from evenhand.assertions.assertion import Cell
 from evenhand.core.errors import ScoreError
 from evenhand.core.message import Reply, Usage
 from evenhand.documents.findings import Findings, Place
 from evenhand.registry import counting
-from evenhand.registry.assertions import AssertionReader, Seen
+from evenhand.registry.assertions import OperatorReader
 from evenhand.registry.counting import tokens, words
 
 
@@ -24,18 +25,18 @@ class Here:
         return function(*args)
 
 
-def reader(shelf, **more: Any) -> AssertionReader:
+def reader(shelf, **more: Any) -> OperatorReader:
     """Reads assertions of the prompt."""
-    return AssertionReader(shelf.library, shelf.library.prompts / "greet", Findings(), **more)
+    return OperatorReader(shelf.library, shelf.library.prompts / "greet", Findings(), **more)
 
 
 async def asked(shelf, item: dict[str, Any], output: str, reply: Reply | None = None, **more: Any):
     """The score of one assertion for one output."""
     found = reader(shelf, **more)
     place = Place(shelf.library.root)
-    (make,) = found.read(item, place, lambda _: place)
+    (make,) = found.read(item, lambda *_: place, None)
     assert found.findings.problems == []
-    expectation = make(Seen(output, "", {}, "echo", reply or Reply(output)))
+    expectation = make(Cell(output, "", {}, {}, "echo", "echo", reply or Reply(output)))
     score = expectation.scorer.score(expectation.value, Here(reply))
     return score if not hasattr(score, "__await__") else await score
 
@@ -78,7 +79,7 @@ def test_a_schema_that_is_none_is_told_before_anything_runs(shelf, value):
     """Wrong in itself, or not there."""
     found = reader(shelf)
     place = Place(shelf.library.root)
-    assert found.read({"json_schema": value}, place, lambda _: place) == []
+    assert found.read({"json_schema": value}, lambda *_: place, None) == []
     assert len(found.findings.problems) == 1
 
 
@@ -169,8 +170,8 @@ async def test_tokens_are_those_of_who_answered(shelf, tiktoken):
     """A case may name a model of its own."""
     found = reader(shelf, counts_tokens=True)
     place = Place(shelf.library.root)
-    (make,) = found.read({"max_tokens": 2}, place, lambda _: place)
-    expectation = make(Seen("abc", "", {}, "openai:gpt-here", Reply("abc")))
+    (make,) = found.read({"max_tokens": 2}, lambda *_: place, None)
+    expectation = make(Cell("abc", "", {}, {}, "openai:gpt-here", "here", Reply("abc")))
     score = expectation.scorer.score("abc", Here(None))
     assert (score.passed, score.metadata["counted_by"]) == (False, "tiktoken letters")
 
@@ -179,8 +180,8 @@ async def test_max_tokens_counts_words_where_the_file_does_not_say(shelf):
     """As it always has, and a hint says so."""
     found = reader(shelf)
     place = Place(shelf.library.root)
-    (make,) = found.read({"max_tokens": 2}, place, lambda _: place)
-    found.read({"min_tokens": 2}, place, lambda _: place)
+    (make,) = found.read({"max_tokens": 2}, lambda *_: place, None)
+    found.read({"min_tokens": 2}, lambda *_: place, None)
     (hint,) = found.findings.hints  # once, however many there are in a file
     assert "counts words" in str(hint)
-    assert str(make(Seen("", "", {}, "", Reply(""))).scorer) == "≤ 2 words (max_tokens)"
+    assert str(make(Cell("", "", {}, {}, "", "", Reply(""))).scorer) == "≤ 2 words (max_tokens)"

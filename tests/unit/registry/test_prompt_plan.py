@@ -210,14 +210,15 @@ def test_a_run_shows_how_well_queries_are_matched(shelf):
     assert "no detectable difference" not in said
 
 
-def test_a_case_to_which_nothing_applies_is_no_green(shelf):
+def test_a_case_to_which_nothing_applies_is_no_green(shelf, monkeypatch):
     """It is counted apart, and a suite of nothing else opens no gate."""
 
-    def lend(said, place, findings, judges):
-        return lambda seen: Expectation(seen.output, Never())
+    def unanswerable(*_: object, **__: object):
+        return lambda cell: Expectation(cell.output, Never())
 
-    shelf.add("greet", eval="cases: [{name: a, inputs: {who: Ada}, assert: [{type: x}]}]")
-    settled(shelf, lend=lend)
+    monkeypatch.setattr("evenhand.registry.assertions._expecting", unanswerable)
+    shelf.add("greet", eval="cases: [{name: a, inputs: {who: Ada}, assert: [{contains: x}]}]")
+    settled(shelf)
     row = last_row(shelf)
     wanted = {"all_passed": False, "total": 1, "passed": 0, "failed_cases": [], "trials": 0}
     assert {key: row[key] for key in wanted} == wanted
@@ -524,53 +525,46 @@ def test_a_suite_can_ask_for_less_than_all(shelf):
 
 def test_assertions_of_the_other_dialect_work_beside_its_own(shelf):
     """By their type, negated too, with a variable filled in; one that there is not is told."""
-    from evenhand.cli.dialects import lent_assertions
-
-    lend = lent_assertions({}, shelf.library.root)
     asserts = (
         '[{type: icontains, value: "hello {{who}}"}, {type: not-equals, value: x}, {contains: Ada}]'
     )
     shelf.add("greet", eval=f"cases: [{{name: a, inputs: {{who: Ada}}, assert: {asserts}}}]")
-    (trial,), _ = settled(shelf, lend=lend)
+    (trial,), _ = settled(shelf)
     assert [o.outcome for o in trial.outcomes] == ["pass"] * 3
     shelf.add(
         "greet",
         eval="cases: [{name: a, inputs: {}, assert: [{type: contians, value: x}, {type: contains}]}]",
     )
     with pytest.raises(ConfigError) as error:
-        load(shelf.library, ["greet"], lend=lend)
+        load(shelf.library, ["greet"])
     assert "Did you mean 'contains'" in str(error.value)
     assert "'contains' has no value" in str(error.value)
 
 
 def test_a_rubric_of_the_other_dialect_is_judged_by_who_judges_here(shelf):
-    """The case's judge, the file's, and without one who answers: as for a rubric of its own."""
-    from evenhand.cli.dialects import lent_assertions
-
+    """The case's judge, the file's, or EVENHAND_JUDGE; where nobody is named, the model that answers is not asked."""
     (shelf.library.root / "judge.py").write_text(
         "import json\n"
         "def call_api(prompt, options, context):\n"
         "    return {'output': json.dumps({'pass': True, 'score': 1, 'reason': 'so', 'reasoning': 'so'})}\n"
     )
     judge, item = "python:judge.py:call_api", "{type: llm-rubric, value: is kind}"
-    lend = lent_assertions({}, shelf.library.root)
     case = f"{{name: a, inputs: {{who: Ada}}, assert: [{item}]}}"
     shelf.add("greet", eval=f'cases: [{case[:-1]}, judge: "{judge}"}}]')
-    (trial,), _ = settled(shelf, lend=lend)
+    (trial,), _ = settled(shelf)
     assert (trial.outcome, last_row(shelf)["judges"]) == ("pass", [judge])
     shelf.add("greet", eval=f'defaults: {{judge: {{model: "{judge}"}}}}\ncases: [{case}]')
-    (trial,), _ = settled(shelf, lend=lend)
+    (trial,), _ = settled(shelf)
     assert trial.outcome == "pass"
     shelf.add("greet", eval=f'defaults: {{model: "{judge}"}}\ncases: [{case}]')
-    (trial,), _ = settled(shelf, lend=lend)
-    assert trial.outcome == "pass"
+    with pytest.raises(ConfigError, match="'llm-rubric' has no model to judge"):
+        load(shelf.library, ["greet"], env={})
+    plan = load(shelf.library, ["greet"], env={"EVENHAND_JUDGE": judge})
+    assert [step.problem for step in plan.steps()] == [None]
 
 
 def test_files_that_the_other_dialect_names_are_part_of_the_evidence(shelf):
     """A grader that was edited asks for another eval."""
-    from evenhand.cli.dialects import lent_assertions
-
-    lend = lent_assertions({}, shelf.library.root)
     root = shelf.library.root
     (root / "grader.py").write_text(
         "def get_assert(output, context):\n    return 'Ada' in output\n"
@@ -580,7 +574,7 @@ def test_files_that_the_other_dialect_names_are_part_of_the_evidence(shelf):
         "{type: python, value: file://grader.py}, {type: not-is-json, value: file://schema.json}"
     )
     shelf.add("greet", eval=f"cases: [{{name: a, inputs: {{who: Ada}}, assert: [{items}]}}]")
-    (trial,), _ = settled(shelf, lend=lend)
+    (trial,), _ = settled(shelf)
     assert [o.outcome for o in trial.outcomes] == ["pass", "pass"]
     before = content_of(shelf.read())
     assert last_row(shelf)["content"] == before.whole

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
-from evenhand.cli.dialects import lent_assertions
 from evenhand.core.errors import ConfigError
 from evenhand.engine import door
 from evenhand.engine.door import Settings
@@ -55,8 +52,7 @@ def fake(monkeypatch):
 def planned(shelf, text):
     """The plan of a prompt with this eval.yml."""
     shelf.add("greet", eval=text)
-    root = shelf.library.root
-    return load(shelf.library, ["greet"], lend=lent_assertions(os.environ, root))
+    return load(shelf.library, ["greet"])
 
 
 def ran(plan, home):
@@ -113,11 +109,10 @@ def test_where_no_case_is_left_the_plan_is_refused(shelf, fake, monkeypatch):
 
 def test_the_doctor_tells_of_broken_cases_and_not_of_keys(shelf):
     """A key that is not set here says nothing of the prompt."""
-    lend = lent_assertions({}, shelf.library.root)
     rubric = "[{type: llm-rubric, value: x, provider: 'anthropic:m'}]"
     shelf.add("greet", eval=EVAL.format(bad=f"{FINE}\n    assert: {rubric}"))
-    (looked,) = look(shelf.library, lend=lend)
+    (looked,) = look(shelf.library)
     assert not any("API key" in str(problem) for problem in looked.problems)
     shelf.add("greet", eval=EVAL.format(bad=f"{FINE}\n    assert: [{{contians: x}}]"))
-    (looked,) = look(shelf.library, lend=lend)
+    (looked,) = look(shelf.library)
     assert any("contians" in str(problem) for problem in looked.problems)
