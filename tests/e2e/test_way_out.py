@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from evenhand.cli.verbs import evenhand
 from evenhand.core.expect import weighted_mean
 from evenhand.promptfoo.as_python import as_python
-from evenhand.promptfoo.load import load
+from evenhand.promptfoo.load import read_folder
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
@@ -269,6 +269,6 @@ providers: [echo]
 tests: [{vars: {x: 1}, options: {temperature: 0.5}, assert: [{type: contains, value: "1"}]}]
 """
     )
-    text = as_python(load(tmp_path, env={})).text
+    text = as_python(read_folder(tmp_path, env={})).text
     assert "options temperature: write them into the config of the model" in text
     assert "response_format of prompt say: write it into the config of the model" in text

@@ -12,7 +12,7 @@ from typing import Any
 
 from evenhand.authoring.answered import answered_of, with_reply
 from evenhand.authoring.body import parameters_of
-from evenhand.authoring.caseplan import CasePlan, begun, models_for
+from evenhand.authoring.caseplan import begun, case_plan, models_for
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.plan import LIMIT_S
 from evenhand.authoring.running import shown
@@ -108,7 +108,7 @@ async def score_batch_async(
         "definitions": definitions,
         "judge": None if models.judge is None else models.judge.id,
     }
-    plan = CasePlan(
+    plan = case_plan(
         name or _name(pipeline) or dataset.name or "score_batch",
         str(source),
         dataset,

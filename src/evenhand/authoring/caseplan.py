@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,9 +11,9 @@ from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.models import Models
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest
-from evenhand.core.errors import ConfigError, Problem, StoreError
+from evenhand.core.errors import ConfigError, StoreError
 from evenhand.core.expect import VerdictRule, all_pass
-from evenhand.core.plan import Body, CallEstimate, RunOptions, Step
+from evenhand.core.plan import Body, Plan, Row, RunOptions, Sheet, Slot
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
 from evenhand.scorers.judging import Judge
@@ -22,86 +21,50 @@ from evenhand.store.catalogue import paths
 from evenhand.store.runfile import RunFile
 
 
-@dataclass(frozen=True, slots=True)
-class CasePlan:
-    """What happens to each case. Implements `evenhand.core.plan.Plan`.
+def case_plan(
+    title: str,
+    source: str,
+    data: Sequence[Case],
+    body: Body,
+    identity: Sequence[bytes | str],
+    models: Models,
+    *,
+    model: str = "",
+    rule: VerdictRule = all_pass,
+    config: Mapping[str, Any] | None = None,
+) -> Plan:
+    """What happens to each case, as a plan.
 
-    Attributes:
+    Args:
         title: For reports.
         source: The file or folder beside which the run is kept; empty for the current folder.
-        data: The cases.
+        data: The cases; they are read as they are asked for.
         body: What happens.
-        says: What the cases say, and all else that decides what happens: a run is gone on with only where it is the
+        identity: What the cases say, and all else that decides what happens: a run is gone on with only where it is the
             same.
         models: Who is asked.
         model: The label of the model that is measured; empty for none.
         rule: How outcomes become a verdict.
         config: For the record.
     """
+    slots = [Slot(Variant(0, title, model, eval=title), body)]
 
-    title: str
-    source: str
-    data: Sequence[Case]
-    body: Body
-    says: Sequence[bytes | str]
-    models: Models
-    model: str = ""
-    rule: VerdictRule = all_pass
-    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    hints: Sequence[Problem] = ()
-    repeats: int = 1
+    def rows() -> Iterator[Row]:
+        for case in data:
+            yield Row((case,), lambda *_: slots, rule=rule, judge=models.judge, models=models)
 
-    @property
-    def options(self) -> RunOptions:
-        """How it wants to be run: as the project says."""
-        return RunOptions(retries=self.models.project.retries)
+    def named() -> list[Provider]:
+        return [one for one in models.made if hasattr(one, "request")]  # not what a run has lent
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the cases and of all that decides what happens to them."""
-        return digest(self.title, *self.says)
-
-    @property
-    def size(self) -> int:
-        """One trial for each case."""
-        return len(self.data)
-
-    @property
-    def case_count(self) -> int:
-        """How many cases."""
-        return len(self.data)
-
-    @property
-    def variants(self) -> Sequence[Variant]:
-        """A single column."""
-        return (Variant(0, self.title, self.model, eval=self.title),)
-
-    @property
-    def providers(self) -> Sequence[Provider]:
-        """The models that are named."""
-        named = {
-            id(one): one for one in self.models.made if hasattr(one, "request")
-        }  # not what a run has lent
-        return list(named.values())
-
-    def steps(self) -> Iterator[Step]:
-        """The trials, read with their cases as they are asked for."""
-        (variant,) = self.variants
-        for index, case in enumerate(self.data):
-            yield Step(
-                index,
-                case,
-                variant,
-                0,
-                self.body,
-                rule=self.rule,
-                judge=self.models.judge,
-                models=self.models,
-            )
-
-    def estimate(self) -> Sequence[CallEstimate]:
-        """Nothing: what is asked is known when it has been."""
-        return ()
+    sheet = Sheet([slots[0].variant], rows, len(data), len(data), providers=named)
+    return Plan(
+        title,
+        [sheet],
+        lambda: digest(title, *identity),
+        lambda: config or {},
+        source,
+        RunOptions(retries=models.project.retries),
+    )
 
 
 def models_for(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.authoring.caseplan import CasePlan, models_for
+from evenhand.authoring.caseplan import case_plan, models_for
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.preparing import Prepared, settled
 from evenhand.core.case import Case, case_id
@@ -110,7 +110,7 @@ def generate(
     writer = models.of(model)
     assert writer is not None  # noqa: S101 (it was named)
     data = Dataset(pieces, "documents")
-    plan = CasePlan(
+    plan = case_plan(
         "dataset generate",
         str(place),
         data,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from evenhand.authoring.own_data import data_of
 from evenhand.authoring.selected import cases_of, column_left, wanted
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.case import Case
-from evenhand.core.contest import Contest
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import (
     AuthError,
@@ -29,10 +28,12 @@ from evenhand.core.errors import (
 )
 from evenhand.core.expect import share_passed
 from evenhand.core.plan import (
-    CallEstimate,
+    Plan,
+    Row,
     RunOptions,
     Selection,
-    Step,
+    Sheet,
+    Slot,
     refuse_if_nothing_is_left,
 )
 from evenhand.core.provider import Provider
@@ -51,162 +52,125 @@ class Column:
 
     variant: Variant
     body: EvalBody
-    models: Models
     problem: Problem | None = None
     """Why none of its trials can come to a verdict; None where they may."""
 
 
-@dataclass(slots=True)
-class EvalPlan:
-    """What eval sets come to. Implements `evenhand.core.plan.Plan`."""
+@dataclass(frozen=True, slots=True)
+class PlannedSet:
+    """An eval set with what is run of it. `sheet` is its part of the plan."""
 
-    sets: Sequence[EvalSet]
-    columns: Sequence[tuple[EvalSet, Sequence[Column]]]
-    cases: Mapping[int, Sequence[Case]]
-    selection: Selection
-    title: str
-    source: str = ""
-    hints: Sequence[Problem] = ()
-    options: RunOptions = field(default_factory=lambda: RunOptions(time_limit_s=LIMIT_S))
-    strict: bool = False
-    _files: Mapping[str, str] | None = None
-    _fingerprint: str = ""
+    evals: EvalSet
+    columns: Sequence[Column]
+    cases: Sequence[Case]
+    models: Models
+    repeats: int
+    strict: bool
 
-    @property
-    def size(self) -> int:
-        """How many trials."""
-        return sum(
-            len(self.cases[id(evals)]) * len(columns) * self._repeats(evals)
-            for evals, columns in self.columns
+    def sheet(self) -> Sheet:
+        """Its cases, one after the other, in all of its columns."""
+        return Sheet(
+            tuple(column.variant for column in self.columns),
+            self._rows,
+            len(self.cases),
+            len(self.cases) * len(self.columns) * self.repeats,
+            self.repeats,
+            self._providers,
         )
 
-    @property
-    def case_count(self) -> int:
-        """How many cases, over all sets."""
-        return sum(len(self.cases[id(evals)]) for evals, _ in self.columns)
+    def _providers(self) -> list[Provider]:
+        named = (*(column.body.model for column in self.columns), *self.models.made)
+        return [one for one in named if one is not None]
 
-    @property
-    def repeats(self) -> int:
-        """The most that any set repeats."""
-        return max((self._repeats(evals) for evals in self.sets), default=1)
+    def _rows(self) -> Iterator[Row]:
+        slots = [Slot(one.variant, one.body, problem=one.problem) for one in self.columns]
+        for case in self.cases:
+            referees = self.evals.referees(case)
+            rule = something_expected if self.strict else share_passed if referees else unasked
+            yield Row(
+                (case,),
+                lambda *_: slots,
+                self.repeats,
+                rule,
+                self.models.judge,
+                self.models,
+                referees,
+            )
 
-    @property
-    def variants(self) -> Sequence[Variant]:
-        """The columns of all sets."""
-        return tuple(column.variant for _, columns in self.columns for column in columns)
-
-    @property
-    def providers(self) -> Sequence[Provider]:
-        """The models that are named."""
-        found: dict[int, Provider] = {}
-        for _, columns in self.columns:
-            for column in columns:
-                for provider in (column.body.model, *column.models.made):
-                    if provider is not None:
-                        found[id(provider)] = provider
-        return tuple(found.values())
-
-    @property
-    def thresholds(self) -> dict[str, float]:
-        """The bounds that the sets' projects give to metrics that have none."""
-        found: dict[str, float] = {}
-        for _, columns in self.columns:
-            for column in columns:
-                found.update(column.models.project.thresholds)
-        return found
-
-    @property
-    def files(self) -> Mapping[str, str]:
-        """A digest of each file of its own code, of its data and its prompts, by name."""
-        if self._files is None:
-            code = files_of(evals.path for evals in self.sets)
-            self._files = {**code, **data_of(self.sets)}
-        return self._files
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """The sets: where they stand, what they run over, and which of their evals are run."""
+    def record(self) -> Mapping[str, Any]:
+        """Where it stands, what it runs over, and which of its evals are run."""
+        evals = self.evals
         return {
-            "files": self.files,
-            "thresholds": self.thresholds,
-            "sets": [
+            "name": evals.name,
+            "file": str(evals.path),
+            "line": evals.line,
+            "tags": sorted(evals.tags),
+            "model": _id(evals.model),
+            "judge": _id(self.models.judge),
+            "over": {
+                axis: [_label(value) for value in values] for axis, values in evals.over.items()
+            },
+            "cases": len(self.cases),
+            "repeats": self.repeats,
+            "pass_rate": evals.pass_rate,
+            "require": {name: str(bound) for name, bound in evals.require.items()},
+            "data": None if evals.data is None else evals.data.fingerprint,
+            "evals": [
                 {
-                    "name": evals.name,
-                    "file": str(evals.path),
-                    "line": evals.line,
-                    "tags": sorted(evals.tags),
-                    "model": _id(evals.model),
-                    "judge": _id(columns[0].body.judge),
-                    "over": {
-                        axis: [_label(value) for value in values]
-                        for axis, values in evals.over.items()
-                    },
-                    "cases": len(self.cases[id(evals)]),
-                    "repeats": self._repeats(evals),
-                    "pass_rate": evals.pass_rate,
-                    "require": {name: str(bound) for name, bound in evals.require.items()},
-                    "data": None if evals.data is None else evals.data.fingerprint,
-                    "evals": [
-                        {
-                            "name": eval_.name,
-                            "file": str(eval_.path),
-                            "line": eval_.first,
-                            "tags": sorted(eval_.tags),
-                            "description": eval_.description,
-                        }
-                        for eval_ in dict.fromkeys(column.body.eval for column in columns)
-                    ],
+                    "name": eval_.name,
+                    "file": str(eval_.path),
+                    "line": eval_.first,
+                    "tags": sorted(eval_.tags),
+                    "description": eval_.description,
                 }
-                for evals, columns in self.columns
+                for eval_ in dict.fromkeys(column.body.eval for column in self.columns)
             ],
         }
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the project's own code and data, and of the selection."""
-        if not self._fingerprint:
-            # With the selection, the data say which cases are run.
-            parts: list[bytes | str] = [f"{name} {hashed}" for name, hashed in self.files.items()]
-            for _, columns in self.columns:
-                parts += [str(column.variant) for column in columns]
-                parts += [str(_id(column.body.judge)) for column in columns[:1]]
-            if self.thresholds:
-                parts.append(encode(self.thresholds))
-            s = self.selection
-            parts.append(encode(s.told()))
-            self._fingerprint = digest(*parts)
-        return self._fingerprint
 
-    def steps(self) -> Iterator[Step]:
-        """The trials."""
-        index = 0
-        for evals, columns in self.columns:
-            for case in self.cases[id(evals)]:
-                referees = evals.referees(case)
-                rule = something_expected if self.strict else share_passed if referees else unasked
-                for repeat in range(self._repeats(evals)):
-                    contest = Contest(index, len(columns), referees) if referees else None
-                    for column in columns:
-                        yield Step(
-                            index,
-                            case,
-                            column.variant,
-                            repeat,
-                            column.body,
-                            rule=rule,
-                            judge=column.body.judge,
-                            models=column.models,
-                            contest=contest,
-                            problem=column.problem,
-                        )
-                        index += 1
+class _OwnFiles:
+    """A digest of each file of the sets' own code, of their data and their prompts, by name; read when first needed."""
 
-    def estimate(self) -> Sequence[CallEstimate]:
-        """Nothing: what functions ask is known when they have run."""
-        return ()
+    def __init__(self, sets: Sequence[PlannedSet]) -> None:
+        self._sets = sets
+        self._digests: Mapping[str, str] | None = None
 
-    def _repeats(self, evals: EvalSet) -> int:
-        return self.selection.repeats or evals.repeats
+    def digests(self) -> Mapping[str, str]:
+        """All of them."""
+        if self._digests is None:
+            sets = [one.evals for one in self._sets]
+            self._digests = {**files_of(evals.path for evals in sets), **data_of(sets)}
+        return self._digests
+
+
+def _thresholds(sets: Sequence[PlannedSet]) -> dict[str, float]:
+    """The bounds that the sets' projects give to metrics that have none."""
+    bounds: dict[str, float] = {}
+    for one in sets:
+        bounds.update(one.models.project.thresholds)
+    return bounds
+
+
+def _record(sets: Sequence[PlannedSet], files: _OwnFiles) -> Mapping[str, Any]:
+    return {
+        "files": files.digests(),
+        "thresholds": _thresholds(sets),
+        "sets": [one.record() for one in sets],
+    }
+
+
+def _fingerprint(sets: Sequence[PlannedSet], files: _OwnFiles, selection: Selection) -> str:
+    """A hash of the project's own code and data, and of the selection."""
+    # With the selection, the data say which cases are run.
+    parts: list[bytes | str] = [f"{name} {hashed}" for name, hashed in files.digests().items()]
+    for one in sets:
+        parts += [str(column.variant) for column in one.columns]
+        parts.append(str(_id(one.models.judge)))
+    thresholds = _thresholds(sets)
+    if thresholds:
+        parts.append(encode(thresholds))
+    parts.append(encode(selection.told()))
+    return digest(*parts)
 
 
 def unasked(outcomes: Sequence[Outcome]) -> Verdict:
@@ -242,7 +206,7 @@ def plan_of(
     strict: bool = False,
     model: str = "",
     broken: list[Problem] | None = None,
-) -> EvalPlan:
+) -> Plan:
     """The plan of these sets.
 
     Args:
@@ -280,14 +244,14 @@ def plan_of(
         raise ConfigError(problems)
     several = len(ready) > 1
     left = column_left(selection)
-    columns: list[tuple[EvalSet, list[Column]]] = []
+    planned: list[PlannedSet] = []
     count = itertools.count()
     for evals, chosen, models in ready:
         made = [
             replace(
                 column,
                 variant=replace(column.variant, index=next(count)),
-                problem=blocked.get(column.variant.eval) or _keyless(evals, column),
+                problem=blocked.get(column.variant.eval) or _keyless(evals, column, models),
             )
             for column in _columns(evals, chosen, models, several=several)
             if left(column.variant)
@@ -297,20 +261,20 @@ def plan_of(
             made = [replace(column, problem=column.problem or lonely) for column in made]
         _tell([column.problem for column in made if column.problem], problems)
         if made:
-            columns.append((evals, made))
+            cases, repeats = cases_of(evals, selection), selection.repeats or evals.repeats
+            planned.append(PlannedSet(evals, made, cases, models, repeats, strict))
     if problems and broken is None:
         raise ConfigError(problems)
-    cases = {id(evals): cases_of(evals, selection) for evals, _ in columns}
-    title = title or (f"{len(ready)} eval sets" if several else "".join(s.name for s, _ in columns))
-    plan = EvalPlan(
-        [s for s, _ in columns],
-        columns,
-        cases,
-        selection,
-        title,
+    names_of_sets = "".join(one.evals.name for one in planned)
+    files = _OwnFiles(planned)
+    plan = Plan(
+        title or (f"{len(ready)} eval sets" if several else names_of_sets),
+        [one.sheet() for one in planned],
+        lambda: _fingerprint(planned, files, selection),
+        lambda: _record(planned, files),
         source,
-        options=_options((models.project for _, _, models in ready), columns),
-        strict=strict,
+        _options((models.project for _, _, models in ready), planned),
+        broken=sorted(problems),
     )
     if not plan.size:
         there = "; ".join(
@@ -319,13 +283,11 @@ def plan_of(
         raise NothingSelected(
             "the selection leaves no eval to run", hint=f"There are: {there or 'none'}."
         )
-    refuse_if_nothing_is_left(plan, problems)
+    refuse_if_nothing_is_left(plan)
     return plan
 
 
-def _options(
-    projects: Iterable[Project], columns: Sequence[tuple[EvalSet, Sequence[Column]]]
-) -> RunOptions:
+def _options(projects: Iterable[Project], sets: Sequence[PlannedSet]) -> RunOptions:
     """How sets want to be run: as their projects say, the first that does; and what they have to reach."""
     said = list(projects)
     limits = [one.time_limit_s for one in said if one.time_limit_s is not None]
@@ -333,7 +295,7 @@ def _options(
     return RunOptions(
         time_limit_s=limits[0] if limits else LIMIT_S,
         retries=retries[0] if retries else None,
-        requirements=tuple(_requirements(columns)),
+        requirements=tuple(_requirements(sets)),
     )
 
 
@@ -355,12 +317,13 @@ def _with_model(sets: Sequence[EvalSet], model: str) -> Sequence[EvalSet]:
     ]
 
 
-def _requirements(columns: Sequence[tuple[EvalSet, Sequence[Column]]]) -> Iterator[Requirement]:
+def _requirements(sets: Sequence[PlannedSet]) -> Iterator[Requirement]:
     """What the columns of each set have to reach; nothing where no set says so, and all trials have to pass."""
-    if all(evals.pass_rate is None and not evals.require for evals, _ in columns):
+    if all(one.evals.pass_rate is None and not one.evals.require for one in sets):
         return
-    for evals, made in columns:
-        variants = tuple(column.variant.index for column in made)
+    for one in sets:
+        evals = one.evals
+        variants = tuple(column.variant.index for column in one.columns)
         share = evals.pass_rate
         if share is None and not evals.require:
             share = 1.0
@@ -379,10 +342,10 @@ def _tell(found: Sequence[Problem], problems: list[Problem]) -> None:
             problems.append(problem)
 
 
-def _keyless(evals: EvalSet, column: Column) -> Problem | None:
+def _keyless(evals: EvalSet, column: Column, models: Models) -> Problem | None:
     """That a column's eval asks for the model, which lacks its key; None where it has one, or is not asked for."""
     body = column.body
-    wrong = column.models.keyless(body.model)
+    wrong = models.keyless(body.model)
     if wrong is None or "model" not in asked_of(evals, body.eval):
         return None
     return Problem(str(evals.path), evals.line, 0, *wrong, AuthError.slug)
@@ -419,9 +382,7 @@ def _columns(
                 eval=_name(evals, eval_.name),
                 where=f"{eval_.path}:{eval_.first}",
             )
-            yield Column(
-                variant, EvalBody(evals, eval_, others, model, models.judge, thresholds), models
-            )
+            yield Column(variant, EvalBody(evals, eval_, others, model, models.judge, thresholds))
 
 
 def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.answered import answered_of
-from evenhand.authoring.caseplan import CasePlan, begun, models_for
+from evenhand.authoring.caseplan import begun, case_plan, models_for
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.running import shown
 from evenhand.core.case import Case
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider
 from evenhand.engine.door import Finished, Settings, settle, waited_for
 from evenhand.report.run import Run
@@ -97,7 +98,7 @@ def enrich(
     models = models_for(place, judge=judge)
     if models.judge is None:
         raise UsageError("nobody is named to judge", hint=_NAME_ONE)
-    plan = CasePlan(
+    plan = case_plan(
         "dataset enrich",
         str(place),
         data,
@@ -143,7 +144,7 @@ class _Enriching:
         return {**stored, PREPARED_BY: by}
 
 
-def settled(plan: CasePlan, settings: Settings) -> Run:
+def settled(plan: Plan, settings: Settings) -> Run:
     """The run of a plan, gone on with where an earlier one of the same plan did not finish.
 
     Raises:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import EvalPlan, plan_of
+from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan, Selection
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, REPEATS, ROWS
@@ -57,9 +57,10 @@ async def run_async(
         StoreError: The run cannot be kept.
     """
     settings = Settings(home, concurrency, cache, max_cost_usd)
-    plan = _planned(sets, Selection(first=first, repeats=repeats), settings, strict)
+    selection = Selection(first=first, repeats=repeats)
+    plan = _planned(sets, selection, settings, strict)
     with shown(plan, progress) as show:
-        finished = await settle(plan, _recorded(settings, plan), progress=show)
+        finished = await settle(plan, _recorded(settings, selection, strict=strict), progress=show)
     return Run.open(finished.path)
 
 
@@ -69,7 +70,7 @@ run = waiting(run_async)
 
 def _planned(
     sets: Sequence[EvalSet], selection: Selection, settings: Settings, strict: bool
-) -> EvalPlan:
+) -> Plan:
     wrong = [
         f"{type(given).__name__} is no EvalSet"
         for given in cast("Sequence[object]", sets)
@@ -89,12 +90,12 @@ def _planned(
     return plan_of(sets, selection, env=os.environ, source=str(file), strict=strict)
 
 
-def _recorded(settings: Settings, plan: EvalPlan) -> Settings:
+def _recorded(settings: Settings, selection: Selection, *, strict: bool) -> Settings:
     """The settings, with what is kept of them in the run's file."""
     record = {
-        "first": plan.selection.first,
-        "repeats": plan.selection.repeats,
-        "strict": plan.strict,
+        "first": selection.first,
+        "repeats": selection.repeats,
+        "strict": strict,
         "concurrency": settings.concurrency,
         "cache": settings.cache,
         "max_cost_usd": settings.max_cost_usd,

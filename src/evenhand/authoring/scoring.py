@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from evenhand.authoring.caseplan import CasePlan, models_for
+from evenhand.authoring.caseplan import case_plan, models_for
 from evenhand.core.case import Case, case_id
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, UsageError
 from evenhand.core.expect import Expectation, Scorer, Trial
@@ -95,7 +95,7 @@ async def score_async(
     need_weights(weights, chosen)
     given = Answered(question, answer, context, expected, retrieved, relevant, metadata or {})
     case = _case(given)
-    plan = CasePlan(
+    plan = case_plan(
         "score",
         "",
         [case],

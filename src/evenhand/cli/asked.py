@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.refused import CONFIGS, EVALS, PROMPTS, refuse
-from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.plan import Selection
 from evenhand.promptfoo.overrides import Overrides
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.registry.library import Library
-    from evenhand.registry.plan import RegistryPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +116,8 @@ class Asked:
             return folder
         return next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
 
-    def plan(self, *, prepare: bool = True) -> tuple[Plan, list[Problem]]:
-        """The plan, and what is wrong with files that it goes on without.
+    def plan(self, *, prepare: bool = True) -> Plan:
+        """The plan; `broken` has what is wrong with files that it goes on without.
 
         Raises:
             UsageError: The paths do not go together, or the plan comes to more trials than can be run.
@@ -132,11 +131,11 @@ class Asked:
             if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
                 raise UsageError(f"{path[:60]}…: no file has a name as long as this one")
         with patience(" ".join(Path(path).name for path in self.paths[:3])):
-            plan, broken = self._plan(prepare=prepare)
+            plan = self._plan(prepare=prepare)
         look_at_size(plan)
-        return plan, broken
+        return plan
 
-    def _plan(self, *, prepare: bool) -> tuple[Plan, list[Problem]]:
+    def _plan(self, *, prepare: bool) -> Plan:
         selection = self.selection
         if self.failing:
             selection = replace(selection, only=self.failing.cases())
@@ -144,8 +143,7 @@ class Asked:
             return self._evals(selection)
         prompts = self._prompts()
         if prompts is not None:
-            plan = self._registry(*prompts, selection)
-            return plan, list(plan.broken)
+            return self._registry(*prompts, selection)
         return self._configs(selection, prepare=prepare)
 
     def _given(self) -> dict[str, object]:
@@ -173,13 +171,13 @@ class Asked:
             "--at-least": self.at_least is not None,
         }
 
-    def _evals(self, selection: Selection) -> tuple[Plan, list[Problem]]:
+    def _evals(self, selection: Selection) -> Plan:
         from evenhand.authoring.discovery import find  # noqa: PLC0415 (once it is known what is asked)
         from evenhand.authoring.plan import plan_of  # noqa: PLC0415 (see above)
 
         refuse(self._given(), EVALS)
         found = find(self.paths)
-        plan = plan_of(
+        return plan_of(
             found.sets,
             selection,
             env=os.environ,
@@ -191,9 +189,8 @@ class Asked:
             model=self.model,
             broken=found.problems,
         )
-        return plan, sorted(found.problems)
 
-    def _configs(self, selection: Selection, *, prepare: bool) -> tuple[Plan, list[Problem]]:
+    def _configs(self, selection: Selection, *, prepare: bool) -> Plan:
         from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
 
         refuse(self._given(), CONFIGS)
@@ -206,7 +203,7 @@ class Asked:
         )
         if self.strict and plan.hints:
             raise ConfigError(plan.hints)
-        return plan, list(plan.broken)
+        return plan
 
     def _prompts(self) -> tuple[Library, list[str]] | None:
         """The prompt directories that are meant; None where something else is."""
@@ -214,7 +211,7 @@ class Asked:
 
         return prompts_meant(self.paths)
 
-    def _registry(self, library: Library, ids: list[str], selection: Selection) -> RegistryPlan:
+    def _registry(self, library: Library, ids: list[str], selection: Selection) -> Plan:
         from evenhand.registry.plan import load  # noqa: PLC0415 (see above)
 
         refuse(self._given(), PROMPTS)
@@ -229,11 +226,6 @@ class Asked:
         if self.strict and plan.hints:
             raise ConfigError(plan.hints)
         return plan
-
-    @staticmethod
-    def told(plan: Plan) -> list[str]:
-        """What is to be said of a plan once it has run, a line each."""
-        return list(getattr(plan, "told", ()))
 
     @staticmethod
     def _is_evals(path: str) -> bool:

@@ -14,7 +14,7 @@ from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from evenhand.core.plan import Plan
+    pass
 
 
 @click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
@@ -30,35 +30,24 @@ def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
     """
     from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (once it is known what is asked)
 
-    plan, broken = asked_for(paths, said).plan(prepare=False)
-    if broken:
-        raise ConfigError(broken)
+    plan = asked_for(paths, said).plan(prepare=False)
+    if plan.broken:
+        raise ConfigError(plan.broken)
     estimates = plan.estimate()
     if as_json:
         from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)
 
-        row = {**estimate_row(plan, estimates), "differences": _differences(plan)}
+        row = {**estimate_row(plan, estimates), "differences": plan.differences()}
         click.echo(encode(row).decode())
         return 0
     shown = "" if paths in ((), (".",)) else shlex.join(paths)
     for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)
-    for line in _told(_differences(plan)):
+    for line in _told(plan.differences()):
         tell(line)
     for line in estimate_lines(plan, estimates, shown):
         click.echo(line)
     return 0
-
-
-def _differences(plan: Plan) -> list[str]:
-    """What comes out otherwise than in promptfoo, for a config of its."""
-    from evenhand.promptfoo.plan import PromptfooPlan  # noqa: PLC0415 (once it is known what is asked)
-
-    if not isinstance(plan, PromptfooPlan):
-        return []
-    from evenhand.promptfoo.differences import differences  # noqa: PLC0415 (see above)
-
-    return differences(plan)
 
 
 def _told(sentences: Sequence[str]) -> Iterator[str]:

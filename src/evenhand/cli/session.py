@@ -135,21 +135,21 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
     failed_code(os.environ)  # one that is none is said before anything is paid for
     offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
     with own_process(), offline, using_definitions(asked.definitions or OURS):
-        plan, broken = asked.plan()
+        plan = asked.plan()
         outputs = (*session.outputs, *plan.options.outputs)
         check_endings(outputs, plan.variants)
         if any(Path(name).suffix.lower() in (".html", ".htm") for name in outputs):
             from evenhand.viewer.page import static  # noqa: PLC0415 (see above)
 
             static("app.js")  # or it says, before anything is paid for, why no page can be written
-        for problem in broken:
+        for problem in plan.broken:
             tell(safe_text(str(problem)))
         settings = replace(settings, free=asked.offline)
         finished = _settle(plan, settings, file, session, replayed=asked.offline)
     code = _report(finished, plan, session)
-    for line in asked.told(plan):
+    for line in plan.notes:
         tell(safe_text(line))
-    return code or (USAGE if broken else code)
+    return code or (USAGE if plan.broken else code)
 
 
 def safe_text(text: str) -> str:

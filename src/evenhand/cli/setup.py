@@ -52,9 +52,9 @@ def init(folder: Path, config: Path | None, *, python: bool) -> int:
 def _print_as_python(config: Path) -> int:
     from evenhand.cli.streams import printing, tell  # noqa: PLC0415 (seldom)
     from evenhand.promptfoo.as_python import as_python  # noqa: PLC0415 (seldom)
-    from evenhand.promptfoo.load import load  # noqa: PLC0415 (seldom)
+    from evenhand.promptfoo.load import read_folder  # noqa: PLC0415 (seldom)
 
-    file = as_python(load(config, to_run=False))
+    file = as_python(read_folder(config))
     with printing():
         click.echo(file.text, nl=False)
     for what in file.left:

@@ -1,18 +1,21 @@
-"""A plan: what will happen. Every front door builds one; nothing in it has run.
+"""A plan: what will happen. Every front door builds one of sheets; nothing in it has run.
 
 A plan is walked, not held: `steps()` may read its cases from a file as it goes, so a million trials fit in flat memory.
 It can be walked again, and says the same things each time.
+
+A sheet is a block of cases × variants × repeats. It yields rows; a row has slots, one for each column that takes it;
+a slot becomes a `Step` for each case and repeat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from evenhand.core.case import Case
-from evenhand.core.contest import Contest
+from evenhand.core.contest import Contest, Referee
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.provider import Provider
@@ -125,59 +128,194 @@ MOST_TRIALS = 10_000_000
 """More than this no plan may come to: a run file of them could be neither written nor read in any sensible time."""
 
 
-class Plan(Protocol):
-    """What will happen: cases × variants × repeats, and what is expected of each."""
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What happens where a row meets a column: one trial, for each repeat. The fields are those of `Step`."""
 
-    @property
-    def title(self) -> str: ...
+    variant: Variant
+    body: Body
+    review: Review | None = None
+    after: tuple[int, ...] = ()
+    test: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    problem: Problem | None = None
 
-    @property
-    def source(self) -> str:
-        """The file or folder that it was read from; empty for a plan made in code."""
-        ...
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Cases that the same columns take, under the same rule: one case, or a test spread over lists of variables.
+
+    Attributes:
+        cases: The cases, in their order.
+        slots: What happens in each column that takes them, given a case and the place in the plan of its first slot.
+        repeats: How often each case is repeated, one after the other.
+        rule: How outcomes become a verdict.
+        judge: Who judges, for scorers that name nobody.
+        models: See `Step.models`.
+        referees: What is expected of all trials of a case at once.
+        alone: See `Step.alone`.
+    """
+
+    cases: Sequence[Case]
+    slots: Callable[[Case, int], Sequence[Slot]]
+    repeats: int = 1
+    rule: VerdictRule = all_pass
+    judge: Provider | None = None
+    models: Callable[[str], Provider] | None = None
+    referees: Sequence[Referee] = ()
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A block of a plan, counted before it is walked: cases × variants × repeats.
+
+    An eval set, a prompt directory and a promptfoo config are a sheet each.
+
+    Attributes:
+        variants: Its columns.
+        rows: Walks its rows; each walk says the same.
+        case_count: How many cases.
+        size: How many trials.
+        repeats: The most that any case is repeated.
+        providers: Everything that may be asked so far, judges too; scorers may name more as they run.
+        estimate: The calls that it will make, priced as far as prices are known.
+    """
+
+    variants: Sequence[Variant]
+    rows: Callable[[], Iterator[Row]]
+    case_count: int
+    size: int
+    repeats: int = 1
+    providers: Callable[[], Sequence[Provider]] = tuple
+    estimate: Callable[[], Sequence[CallEstimate]] = tuple
+
+
+@dataclass(slots=True)
+class Plan:
+    """What will happen, sheet by sheet, and what is expected of each trial.
+
+    Attributes:
+        title: What reports call it.
+        sheets: What it is made of.
+        identify: Computes the `fingerprint`, which may have to read files.
+        record: The configuration as read, for the record, secrets removed.
+        source: The file or folder that it was read from; empty for a plan made in code.
+        options: How it wants to be run.
+        hints: What was tolerated in the files, and is worth a look.
+        broken: What keeps parts of it from a verdict: these are errors, and all else is run.
+        notes: Once it has run: lines about it, for people.
+        differences: Of files of another tool: sentences that say what comes out otherwise here than there.
+    """
+
+    title: str
+    sheets: Sequence[Sheet]
+    identify: Callable[[], str]
+    record: Callable[[], Mapping[str, Any]] = dict
+    source: str = ""
+    options: RunOptions = field(default_factory=RunOptions)
+    hints: Sequence[Problem] = ()
+    broken: Sequence[Problem] = ()
+    notes: list[str] = field(default_factory=list[str])
+    differences: Callable[[], Sequence[str]] = tuple
+    _fingerprint: str = ""
 
     @property
     def fingerprint(self) -> str:
         """A hash of all that decides what its trials do. A run resumes only under the same one."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """How many trials."""
-        ...
-
-    @property
-    def case_count(self) -> int: ...
-
-    @property
-    def repeats(self) -> int: ...
-
-    @property
-    def variants(self) -> Sequence[Variant]: ...
-
-    @property
-    def providers(self) -> Sequence[Provider]:
-        """Everything that may be asked, judges too."""
-        ...
-
-    @property
-    def hints(self) -> Sequence[Problem]:
-        """What was tolerated in the files, and is worth a look."""
-        ...
-
-    @property
-    def options(self) -> RunOptions: ...
+        if not self._fingerprint:
+            self._fingerprint = self.identify()
+        return self._fingerprint
 
     @property
     def config(self) -> Mapping[str, Any]:
         """The configuration as read, for the record, secrets removed."""
-        ...
+        return self.record()
 
-    def steps(self) -> Iterator[Step]: ...
+    @property
+    def size(self) -> int:
+        """How many trials."""
+        return sum(sheet.size for sheet in self.sheets)
+
+    @property
+    def case_count(self) -> int:
+        """How many cases."""
+        return sum(sheet.case_count for sheet in self.sheets)
+
+    @property
+    def repeats(self) -> int:
+        """The most that any case is repeated."""
+        return max((sheet.repeats for sheet in self.sheets), default=1)
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The columns."""
+        return tuple(variant for sheet in self.sheets for variant in sheet.variants)
+
+    @property
+    def providers(self) -> Sequence[Provider]:
+        """Everything that may be asked, judges too, each once."""
+        return list({id(one): one for sheet in self.sheets for one in sheet.providers()}.values())
+
+    def steps(self) -> Iterator[Step]:
+        """The trials: row by row, repeat by repeat, case by case, column by column.
+
+        Raises:
+            UsageError: There are more or fewer than were counted.
+        """
+        index = 0
+        for sheet in self.sheets:
+            for row in sheet.rows():
+                for repeat in range(row.repeats):
+                    for case in row.cases:
+                        slots = row.slots(case, index)
+                        contest = None
+                        if row.referees:
+                            contest = Contest(index, len(slots), row.referees)
+                        for slot in slots:
+                            yield Step(
+                                index,
+                                case,
+                                slot.variant,
+                                repeat,
+                                slot.body,
+                                row.rule,
+                                row.judge,
+                                row.models,
+                                slot.review,
+                                slot.after,
+                                row.alone,
+                                contest,
+                                slot.test,
+                                slot.problem,
+                            )
+                            index += 1
+        if index != self.size:
+            raise UsageError(
+                f"the tests of {self.title} changed while they were read: there were {self.size} trials, now {index}",
+                hint="Start the run again.",
+            )
 
     def estimate(self) -> Sequence[CallEstimate]:
-        """The calls that it will make, priced as far as prices are known."""
-        ...
+        """The calls that it will make, priced as far as prices are known: a row for each provider and role."""
+        return summed(row for sheet in self.sheets for row in sheet.estimate())
+
+
+def summed(estimates: Iterable[CallEstimate]) -> list[CallEstimate]:
+    """Estimates of the same provider and role as one. Where one of them has no price, the sum has none."""
+    by_role: dict[tuple[str, str], CallEstimate] = {}
+    for one in estimates:
+        before = by_role.get((one.provider, one.role))
+        if before is not None:
+            costs = (before.cost_usd, one.cost_usd)
+            one = CallEstimate(  # noqa: PLW2901 (both together)
+                one.provider,
+                one.role,
+                before.calls + one.calls,
+                before.tokens_in + one.tokens_in,
+                None if None in costs else sum(filter(None, costs)),
+            )
+        by_role[one.provider, one.role] = one
+    return list(by_role.values())
 
 
 def look_at_size(plan: Plan) -> None:
@@ -203,17 +341,14 @@ def counted(number: int) -> str:
 _READABLE = 10**18
 
 
-def refuse_if_nothing_is_left(plan: Plan, problems: Sequence[Problem]) -> None:
+def refuse_if_nothing_is_left(plan: Plan) -> None:
     """Lets a plan pass of which something can be run, whatever is wrong with the rest.
-
-    Args:
-        problems: All that is wrong with parts of it.
 
     Raises:
         ConfigError: No trial of it can come to a verdict.
     """
-    if problems and all(step.problem for step in plan.steps()):
-        raise ConfigError(problems, plan.hints)
+    if plan.broken and all(step.problem for step in plan.steps()):
+        raise ConfigError(plan.broken, plan.hints)
 
 
 @dataclass(frozen=True, slots=True)

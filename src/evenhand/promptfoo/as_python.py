@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from evenhand.core.case import Case
 from evenhand.promptfoo.literal import call, literal
-from evenhand.promptfoo.plan import PromptfooPlan
+from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.printed_checks import secret
 from evenhand.promptfoo.printed_eval import Kept
 from evenhand.promptfoo.printed_file import PrintedFile
@@ -38,16 +38,16 @@ _TAKES = "it may use the stored output of an earlier test; ask for both in one e
 _TALKS = "it goes on with a conversation, and each trial of an eval set stands alone"
 
 
-def as_python(plan: PromptfooPlan) -> PrintedFile:
+def as_python(folder: Folder) -> PrintedFile:
     """The config of this plan as a Python file."""
-    left = dict.fromkeys(_beside(plan))
-    return PrintedFile(plan, _kept(plan, left), left)
+    left = dict.fromkeys(_beside(folder))
+    return PrintedFile(folder, _kept(folder, left), left)
 
 
-def _kept(plan: PromptfooPlan, left: dict[str, None]) -> list[Kept]:
+def _kept(folder: Folder, left: dict[str, None]) -> list[Kept]:
     """The tests that can be carried over, in their order."""
     found: dict[str, Kept | None] = {}
-    for step in plan.steps():
+    for step in folder.plan().steps():
         body, case = step.body, step.case
         if not isinstance(body, CellBody):
             continue
@@ -97,12 +97,12 @@ def _one(case: Case, body: CellBody) -> Kept:
     return Kept(case, test, case.vars, None, call("Variables", *inside, **named), templates)
 
 
-def _beside(plan: PromptfooPlan) -> Iterator[str]:
+def _beside(folder: Folder) -> Iterator[str]:
     """What of the config is about the run, not about its tests."""
-    hooks = plan.hooks_of_trials
+    hooks = folder.hooks_of_trials
     if hooks:
         yield f"extensions {', '.join(hooks)}: write what they do into the eval, or a fixture"
-    written = plan.config
+    written = folder.record
     for key in ("", "evaluateOptions", "commandLineOptions"):
         given = written.get(key) if key else written
         for name in given if isinstance(given, Mapping) else ():

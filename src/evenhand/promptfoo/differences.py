@@ -10,7 +10,7 @@ from evenhand.assertions.assertion import split
 from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.assertions.kinds import SUPPORTED, kind_of
 from evenhand.promptfoo.cases import Test
-from evenhand.promptfoo.plan import PromptfooPlan
+from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import FunctionPrompt, TextPrompt
 from evenhand.templates.rendering import has_tags
@@ -35,7 +35,7 @@ class Uses:
         around: Some tests have a prefix or a suffix.
     """
 
-    plan: PromptfooPlan
+    folder: Folder
     types: set[str] = field(default_factory=set[str])
     judged: bool = False
     filled: bool = False
@@ -47,17 +47,18 @@ class Uses:
     around: bool = False
 
     @classmethod
-    def of(cls, plan: PromptfooPlan) -> Uses:
+    def of(cls, folder: Folder) -> Uses:
         """Walks the tests once more."""
-        found = cls(plan)
-        for test in plan.tests():
+        found = cls(folder)
+        for test in folder.tests():
             found._look_at(test)
         return found
 
     def _look_at(self, test: Test) -> None:
         self.transforms = self.transforms or bool(test.transform_vars)
         table = any(
-            source.path is not None and _is_table(source.path.name) for source in self.plan.sources
+            source.path is not None and _is_table(source.path.name)
+            for source in self.folder.sources
         )
         self.tabled = self.tabled or table
         self.scored = self.scored or bool(test.scoring)
@@ -88,19 +89,19 @@ class Uses:
             )
 
 
-def differences(plan: PromptfooPlan) -> list[str]:
+def differences(folder: Folder) -> list[str]:
     """What would come out otherwise in promptfoo, and why: a sentence each, only what applies."""
-    uses = Uses.of(plan)
+    uses = Uses.of(folder)
     return [DEVIATIONS[subject] for subject, applies in APPLIES.items() if applies(uses)]
 
 
 def _written(uses: Uses) -> Mapping[str, Any]:
-    return uses.plan.config
+    return uses.folder.record
 
 
 def _same_ids(uses: Uses) -> bool:
-    own = [p.column.provider.id for p in uses.plan.pairs if p.column.prompts is not None]
-    columns = {(p.column.provider.id, p.column.place) for p in uses.plan.pairs}
+    own = [p.column.provider.id for p in uses.folder.pairs if p.column.prompts is not None]
+    columns = {(p.column.provider.id, p.column.place) for p in uses.folder.pairs}
     return any(sum(id_ == one for one, _ in columns) > 1 for id_ in own)
 
 
@@ -117,8 +118,10 @@ def _flat(given: object) -> Iterator[Mapping[str, Any]]:
 
 
 def _by_name(uses: Uses) -> bool:
-    prompts = (pair.prompt for pair in uses.plan.pairs)
-    return not uses.plan.strict_prompts and any(isinstance(p, FunctionPrompt) for p in prompts)
+    prompts = (pair.prompt for pair in uses.folder.pairs)
+    return not uses.folder.config.strict_prompts and any(
+        isinstance(p, FunctionPrompt) for p in prompts
+    )
 
 
 APPLIES: Mapping[str, Callable[[Uses], bool]] = {
@@ -133,9 +136,9 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "answers of web services": lambda uses: any(
         pair.column.provider.id.partition(":")[0] in ("http", "https")
         and "validateStatus" not in pair.column.config
-        for pair in uses.plan.pairs
+        for pair in uses.folder.pairs
     ),
-    "cached latency": lambda uses: "latency" in uses.types and uses.plan.options.cache,
+    "cached latency": lambda uses: "latency" in uses.types and uses.folder.config.options.cache,
     "contests": lambda uses: bool(uses.types & {"select-best", "max-score"}),
     "scoring functions": lambda uses: uses.scored,
     "tags in data": lambda uses: uses.tags,
@@ -143,27 +146,30 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "Python prompts": _by_name,
     "braces of functions": _by_name,
     "scripts as prompts": lambda uses: any(
-        isinstance(pair.prompt, ProgramPrompt) for pair in uses.plan.pairs
+        isinstance(pair.prompt, ProgramPrompt) for pair in uses.folder.pairs
     ),
     "files in data": lambda uses: uses.files,
     "prefixes of code": lambda uses: (
-        uses.around and any(not isinstance(pair.prompt, TextPrompt) for pair in uses.plan.pairs)
+        uses.around and any(not isinstance(pair.prompt, TextPrompt) for pair in uses.folder.pairs)
     ),
-    "prompt prefixes": lambda uses: bool(uses.plan.prefixed and _written(uses).get("defaultTest")),
+    "prompt prefixes": lambda uses: bool(
+        uses.folder.prefixed and _written(uses).get("defaultTest")
+    ),
     "prompts of providers": _same_ids,
     "blank lines of prompts": lambda uses: any(
         pair.column.provider.id.startswith("anthropic:") and "\n\n" in pair.prompt.raw
-        for pair in uses.plan.pairs
+        for pair in uses.folder.pairs
     ),
     "transformVars": lambda uses: uses.transforms,
     "derived metrics": lambda uses: bool(_written(uses).get("derivedMetrics")),
     "objects in CSV": lambda uses: any(
-        path.lower().endswith(".csv") for path in uses.plan.options.outputs
+        path.lower().endswith(".csv") for path in uses.folder.config.options.outputs
     ),
     "cached code": lambda uses: (
-        uses.plan.options.cache
+        uses.folder.config.options.cache
         and any(
-            ".py" in p.column.provider.id or ".js" in p.column.provider.id for p in uses.plan.pairs
+            ".py" in p.column.provider.id or ".js" in p.column.provider.id
+            for p in uses.folder.pairs
         )
     ),
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 from evenhand.core.message import Prompt
-from evenhand.core.plan import CallEstimate, Step
+from evenhand.core.plan import CallEstimate, Row
 from evenhand.core.provider import Provider
 from evenhand.promptfoo.resolved import resolved
 from evenhand.promptfoo.step import CellBody, Pair, with_settings
@@ -15,11 +16,11 @@ JUDGE_TOKENS = 700
 """A guess at what a judge is sent: our prompt, a rubric of two lines, an answer of three paragraphs."""
 
 ESTIMATED_FROM = 300
-"""Steps whose prompts are filled in to estimate tokens and prices of all."""
+"""Trials whose prompts are filled in to estimate tokens and prices of all."""
 
 
 def estimate(
-    steps: Iterator[Step],
+    rows: Iterator[Row],
     pairs: Sequence[Pair],
     survey: Survey,
     judges: Sequence[Provider],
@@ -27,14 +28,13 @@ def estimate(
     """The calls of a plan.
 
     Args:
-        steps: Its trials; the first of them are filled in.
+        rows: Its rows; the prompts of the first trials are filled in.
     """
     tokens: dict[int, list[int]] = {}
     bounds: dict[int, list[float | None]] = {}
-    for number, step in enumerate(steps):
-        if number >= ESTIMATED_FROM:
-            break
-        body = step.body
+    trials = (slot for row in rows for case in row.cases for slot in row.slots(case, 0))
+    for slot in itertools.islice(trials, ESTIMATED_FROM):
+        body = slot.body
         assert isinstance(body, CellBody)  # noqa: S101 (made above)
         pair, test = body.pair, body.test
         variables, filled = resolved(
@@ -50,14 +50,13 @@ def estimate(
         request = pair.column.provider.request(prompt)
         tokens.setdefault(index, []).append(request.tokens_in)
         bounds.setdefault(index, []).append(request.cost_bound_usd)
-    found: dict[tuple[str, str], CallEstimate] = {}
+    found: list[CallEstimate] = []
     for pair in pairs:
         index, calls = pair.variant.index, survey.calls.get(pair.variant.index, 0)
         sizes, prices = tokens.get(index, [0]), bounds.get(index, [None])
         known = [price for price in prices if price is not None]
         cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
-        _add(
-            found,
+        found.append(
             CallEstimate(
                 pair.column.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost
             ),
@@ -66,8 +65,7 @@ def estimate(
         known_judge = next((provider for provider in judges if provider.id == judge), None)
         request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
         price = request.cost_bound_usd if request else None
-        _add(
-            found,
+        found.append(
             CallEstimate(
                 judge,
                 "judge",
@@ -76,22 +74,4 @@ def estimate(
                 None if price is None else price * calls,
             ),
         )
-    return list(found.values())
-
-
-def _add(found: dict[tuple[str, str], CallEstimate], estimate: CallEstimate) -> None:
-    before = found.get((estimate.provider, estimate.role))
-    if before is not None:
-        cost = (
-            None
-            if before.cost_usd is None or estimate.cost_usd is None
-            else before.cost_usd + estimate.cost_usd
-        )
-        estimate = CallEstimate(
-            estimate.provider,
-            estimate.role,
-            before.calls + estimate.calls,
-            before.tokens_in + estimate.tokens_in,
-            cost,
-        )
-    found[estimate.provider, estimate.role] = estimate
+    return found

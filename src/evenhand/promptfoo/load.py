@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import EvenhandError, NothingSelected
-from evenhand.core.plan import Selection, refuse_if_nothing_is_left
+from evenhand.core.plan import Plan, Selection, refuse_if_nothing_is_left
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings
 from evenhand.promptfoo.around import Around
@@ -20,11 +20,12 @@ from evenhand.promptfoo.config import (
     read_config,
     read_env_files,
 )
+from evenhand.promptfoo.differences import differences
 from evenhand.promptfoo.environment import env_file
 from evenhand.promptfoo.hooks import Hooks, read_hooks, said_once
 from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.overrides import Overrides
-from evenhand.promptfoo.plan import PromptfooPlan
+from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.prompts import AnyPrompt
 from evenhand.promptfoo.reader import TestReader
@@ -44,9 +45,38 @@ def load(
     env: Mapping[str, str] | None = None,
     overrides: Overrides | None = None,
     prepare: bool = True,
-    to_run: bool = True,
-) -> PromptfooPlan:
-    """The plan of a promptfoo config.
+) -> Plan:
+    """The plan of a promptfoo config: see `read_folder`.
+
+    Raises:
+        ConfigError: What is wrong with the config, or no test is left that can come to a verdict.
+        NothingSelected: The selection leaves no test.
+        UsageError: The filter is not a regular expression.
+    """
+    folder = read_folder(
+        path,
+        selection,
+        strict_prompts=strict_prompts,
+        env=env,
+        overrides=overrides,
+        prepare=prepare,
+    )
+    plan = folder.plan()
+    plan.differences = lambda: differences(folder)
+    refuse_if_nothing_is_left(plan)
+    return plan
+
+
+def read_folder(
+    path: Path | Sequence[Path],
+    selection: Selection | None = None,
+    *,
+    strict_prompts: bool = False,
+    env: Mapping[str, str] | None = None,
+    overrides: Overrides | None = None,
+    prepare: bool = True,
+) -> Folder:
+    """A promptfoo config, read whole: its prompts, models and tests.
 
     Args:
         path: The config file, or the folder that holds a promptfooconfig.yaml; or several, which are put together.
@@ -56,7 +86,6 @@ def load(
             and those that are named.
         overrides: What goes over what the config says.
         prepare: Call the extensions that are called before all tests, and may change them.
-        to_run: Refuse it where no test is left that can come to a verdict.
 
     Raises:
         ConfigError: What is wrong with the config and the files that it names: all of it.
@@ -99,7 +128,7 @@ def load(
         raise NothingSelected(
             f"the selection leaves none of {survey.tests} tests", hint=f"It was: {selected.words}."
         )
-    plan = PromptfooPlan(
+    return Folder(
         config,
         selection,
         pairs,
@@ -113,9 +142,6 @@ def load(
         sorted(findings.broken_parts),
         Around(hooks, config, models) if hooks.hooks else None,
     )
-    if to_run:
-        refuse_if_nothing_is_left(plan, plan.broken)
-    return plan
 
 
 def before_all(

@@ -13,7 +13,7 @@ from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import read_document
 from evenhand.javascript.source import CONFIG
 from evenhand.promptfoo.literal import Node, call, literal
-from evenhand.promptfoo.plan import PromptfooPlan
+from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.program_prompt import ProgramPrompt
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
 from evenhand.promptfoo.step import Pair
@@ -70,16 +70,16 @@ def _reference(prompt: AnyPrompt, base: Path) -> str:
     return f"exec:{prompt.command}"
 
 
-def model_code(label: str, plan: PromptfooPlan, *, always: bool) -> tuple[Node, str]:
+def model_code(label: str, folder: Folder, *, always: bool) -> tuple[Node, str]:
     """A model, and what is not told of it.
 
     Args:
         always: Write a call also where its id says all.
     """
-    fields = next((f for f in _written(plan) if _label(f) == label), None)
+    fields = next((f for f in _written(folder) if _label(f) == label), None)
     left = ""
     if fields is None:  # as it is here, secrets of the environment are filled in
-        column = next(pair.column for pair in plan.pairs if pair.column.provider.label == label)
+        column = next(pair.column for pair in folder.pairs if pair.column.provider.label == label)
         fields = {"id": column.provider.id, "label": label}
         left = f"settings of provider {label}: write them into its config" if column.config else ""
     id_ = str(fields["id"])
@@ -101,10 +101,10 @@ def _label(fields: Mapping[str, Any]) -> str:
     return str(fields.get("label") or fields.get("id"))
 
 
-def _written(plan: PromptfooPlan) -> Iterator[Mapping[str, Any]]:
+def _written(folder: Folder) -> Iterator[Mapping[str, Any]]:
     """The providers as the config writes them, each as an object."""
-    given = plan.config.get("targets") or plan.config.get("providers")
-    base = plan.pairs[0].base if plan.pairs else Path()
+    given = folder.record.get("targets") or folder.record.get("providers")
+    base = folder.pairs[0].base if folder.pairs else Path()
     yield from _each(given, base)
 
 

@@ -9,7 +9,7 @@ from typing import cast
 
 from evenhand.core.secrets import HIDDEN
 from evenhand.promptfoo.literal import Bracketed, Node, call, flat, laid, led, literal
-from evenhand.promptfoo.plan import PromptfooPlan
+from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.printed_checks import SCORERS
 from evenhand.promptfoo.printed_columns import model_code, prompt_code
 from evenhand.promptfoo.printed_eval import Kept, PrintedEval
@@ -43,8 +43,8 @@ class PrintedFile:
         missing: What it cannot run without and does not have; empty for nothing.
     """
 
-    def __init__(self, plan: PromptfooPlan, kept: Sequence[Kept], left: Mapping[str, None]) -> None:
-        self._plan = plan
+    def __init__(self, folder: Folder, kept: Sequence[Kept], left: Mapping[str, None]) -> None:
+        self._folder = folder
         self._left = dict(left)
         self._used = {"Case", "EvalSet", "Expect", "Model"}
         self._names: dict[int, str] = {}
@@ -76,7 +76,7 @@ class PrintedFile:
         return laid(node, broken=broken)
 
     def _top(self) -> str:
-        lines = [f'"""{_docstring(self._plan.title)}"""\n\n']
+        lines = [f'"""{_docstring(self._folder.title)}"""\n\n']
         if self._left:
             lines.append("# Not carried over from the config:\n")
             lines += [f"# - {' '.join(text.split())}\n" for text in self._left]
@@ -94,7 +94,7 @@ class PrintedFile:
 
     def _lent(self) -> str:
         """What the config lends to its templates and models."""
-        config = self._plan.config
+        config = self._folder.record
         named: dict[str, object] = {}
         env, filters = config.get("env"), config.get("nunjucksFilters")
         if isinstance(env, Mapping) and env:
@@ -113,7 +113,7 @@ class PrintedFile:
         names = set[str].intersection(*plain) if plain else set[str]()
         self._text = all(isinstance(pair.prompt, TextPrompt) for pair in pairs.values())
         plainly = self._text and not any(one.around or one.changes for one in kept)
-        strict = self._plan.strict_prompts
+        strict = self._folder.config.strict_prompts
         for _, pair in sorted(pairs.items()):
             name, label = self._name(pair), pair.variant.model
             if name not in self._prompts:
@@ -123,7 +123,7 @@ class PrintedFile:
                 else:
                     self._prompts[name] = code
             if label not in self._models:
-                self._models[label], untold = model_code(label, self._plan, always=lent)
+                self._models[label], untold = model_code(label, self._folder, always=lent)
                 if untold:
                     self._left[untold] = None
 
@@ -176,7 +176,7 @@ class PrintedFile:
             for model, names in prompts.items():
                 alike.setdefault(tuple(names), []).append(model)
             found += [(name, kept[0].repeats, models, names) for names, models in alike.items()]
-        title = " ".join(self._plan.title.split())
+        title = " ".join(self._folder.title.split())
         found = found or [("CASES", 1, [*self._models], [*self._prompts])]
         several = len(found) > 1
         text = self._shared_columns() if several else ""

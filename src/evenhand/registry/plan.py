@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import NothingSelected, Problem
+from evenhand.core.errors import NothingSelected
 from evenhand.core.expect import share_passed
 from evenhand.core.message import Prompt
 from evenhand.core.plan import (
     CALL_LIMIT_S,
     CallEstimate,
+    Plan,
+    Row,
     RunOptions,
     Selection,
-    Step,
+    Sheet,
+    Slot,
     refuse_if_nothing_is_left,
 )
-from evenhand.core.provider import Provider
-from evenhand.core.variant import Variant
+from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.documents.findings import Findings
 from evenhand.providers.roster import Roster, model_id
 from evenhand.registry.cases import EvalCase, EvalFile, chosen, read_eval
@@ -35,76 +37,89 @@ from evenhand.registry.values import merged
 from evenhand.templates.plain import lacking, render
 
 
-@dataclass(slots=True)
-class RegistryPlan:
-    """What prompt directories come to. Implements `evenhand.core.plan.Plan`.
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """Prompt directories, read: what is run of each. `plan` makes a sheet of each.
 
     Attributes:
-        broken: What keeps cases and queries from a verdict: these are errors, and all else is run.
-        told: Once it has run: a line on each prompt, for people.
+        variables: Over the inputs of every case.
+        offline: Whether the answers are scripted, so that they are evidence of nothing.
     """
 
     library: Library
     suites: Sequence[Suite]
-    models: Roster
+    roster: Roster
     selection: Selection
     variables: Mapping[str, object]
     offline: bool
-    hints: Sequence[Problem] = ()
-    broken: Sequence[Problem] = ()
-    told: list[str] = field(default_factory=list[str])
-    _fingerprint: str = ""
 
-    @property
-    def title(self) -> str:
-        """The prompt's id, or how many there are."""
+    def plan(self, findings: Findings) -> Plan:
+        """Their plan. Once it has run, each prompt's evidence has a row more, and the plan a note on each."""
         ids = [suite.prompt.id for suite in self.suites]
-        return ids[0] if len(ids) == 1 else f"{len(ids)} prompts"
+        notes: list[str] = []
 
-    @property
-    def source(self) -> str:
-        """The repository: its `.evenhand` keeps the runs of all its prompts."""
-        return str(self.library.root)
+        def close(run: Path) -> None:
+            notes[:] = keep(run, {suite.prompt.id: suite.prompt for suite in self.suites})
 
-    @property
-    def size(self) -> int:
-        """How many trials."""
-        return sum(suite.size * self._repeats(suite.eval) for suite in self.suites)
-
-    @property
-    def case_count(self) -> int:
-        """How many cases and queries."""
-        return sum(suite.size for suite in self.suites)
-
-    @property
-    def repeats(self) -> int:
-        """The most that any prompt repeats."""
-        return max((self._repeats(suite.eval) for suite in self.suites), default=1)
-
-    @property
-    def variants(self) -> Sequence[Variant]:
-        """A column for each prompt with each of its models, and one for its queries."""
-        return tuple(variant for suite in self.suites for variant in suite.variants)
-
-    @property
-    def providers(self) -> Sequence[Provider]:
-        """All models that are named."""
-        return tuple(self.models.made)
-
-    @property
-    def options(self) -> RunOptions:
-        """How it wants to be run. Once it has, each prompt's evidence has a row more."""
-        rate = min((suite.eval.pass_rate for suite in self.suites), default=1.0)
-        project = self.models.project
-        return RunOptions(
-            pass_rate=rate,
-            closing=self._close,
+        rates = [suite.eval.pass_rate for suite in self.suites]
+        apart = len(rates) > 1 and min(rates) < 1
+        project = self.roster.project
+        options = RunOptions(
+            pass_rate=rates[0],
+            requirements=tuple(self._required()) if apart else (),
+            closing=close,
             time_limit_s=project.time_limit_s or CALL_LIMIT_S,
             retries=project.retries,
         )
+        return Plan(
+            ids[0] if len(ids) == 1 else f"{len(ids)} prompts",
+            [self._sheet(suite) for suite in self.suites],
+            self._fingerprint,
+            self._record,
+            # The repository: its `.evenhand` keeps the runs of all its prompts.
+            str(self.library.root),
+            options,
+            findings.hints,
+            sorted(findings.broken_parts),
+            notes,
+        )
 
-    @property
-    def config(self) -> Mapping[str, Any]:
+    def _required(self) -> Iterator[Requirement]:
+        """Prompts that are run together keep to their own pass rates."""
+        for suite in self.suites:
+            columns = tuple(variant.index for variant in suite.variants)
+            yield Requirement(PASSED, Bound(suite.eval.pass_rate), columns)
+
+    def _sheet(self, suite: Suite) -> Sheet:
+        repeats = self._repeats(suite.eval)
+        return Sheet(
+            suite.variants,
+            lambda: self._rows(suite),
+            suite.size,
+            suite.size * repeats,
+            repeats,
+            lambda: self.roster.made,
+            lambda: list(self._estimate(suite)),
+        )
+
+    def _rows(self, suite: Suite) -> Iterator[Row]:
+        """A row for each case, then for each query: one column takes it."""
+        repeats = self._repeats(suite.eval)
+        column = {variant.axes["model"]: variant for variant in suite.variants}
+        for case in suite.cases:
+            body, problem = self._body(suite, case), suite.refuses(case, self.roster)
+            slots = [Slot(column[case.model], body, problem=problem)]
+            rows = (self._row(suite, case),)
+            yield Row(rows, _always(slots), repeats, share_passed, body.judge)
+        meta = suite.prompt.meta
+        for query in suite.queries:
+            asked = QueryBody(meta, query.text, query.wanted, suite.others, suite.router)
+            problem = suite.refuses(query, self.roster)
+            slots = [Slot(suite.variants[-1], asked, problem=problem)]
+            rows = (self._row(suite, query),)
+            yield Row(rows, _always(slots), repeats, share_passed, suite.router)
+
+    def _record(self) -> Mapping[str, Any]:
         """The prompts: what is run of them, and what they are at this moment."""
         return {
             "prompts": [
@@ -118,79 +133,34 @@ class RegistryPlan:
             ]
         }
 
-    @property
-    def fingerprint(self) -> str:
+    def _fingerprint(self) -> str:
         """A hash of all that the prompts, their cases and their hooks are, and of the selection."""
-        if not self._fingerprint:
-            parts = [suite.content.whole for suite in self.suites]
-            names = [[s.row(i).id for i in (*s.cases, *s.queries)] for s in self.suites]
-            models = [str(variant) for variant in self.variants]
-            judges = [
-                p.id if p else "" for suite in self.suites for p in (suite.judge, suite.router)
-            ]
-            said = [names, models, judges, dict(self.variables), self.repeats, self.offline]
-            self._fingerprint = digest(*parts, encode(said))
-        return self._fingerprint
+        parts = [suite.content.whole for suite in self.suites]
+        names = [[s.row(i).id for i in (*s.cases, *s.queries)] for s in self.suites]
+        models = [str(variant) for suite in self.suites for variant in suite.variants]
+        judges = [p.id if p else "" for suite in self.suites for p in (suite.judge, suite.router)]
+        repeats = max(self._repeats(suite.eval) for suite in self.suites)
+        said = [names, models, judges, dict(self.variables), repeats, self.offline]
+        return digest(*parts, encode(said))
 
-    def steps(self) -> Iterator[Step]:
-        """The trials."""
-        index = 0
-        for suite in self.suites:
-            column = {variant.axes["model"]: variant for variant in suite.variants}
-            for case in suite.cases:
-                row, variant = self._row(suite, case), column[case.model]
-                body = self._body(suite, case)
-                for repeat in range(self._repeats(suite.eval)):
-                    yield Step(
-                        index,
-                        row,
-                        variant,
-                        repeat,
-                        body,
-                        rule=share_passed,
-                        judge=body.judge,
-                        problem=suite.refuses(case, self.models),
-                    )
-                    index += 1
-            for query in suite.queries:
-                body = QueryBody(
-                    suite.prompt.meta, query.text, query.wanted, suite.others, suite.router
-                )
-                row, variant = self._row(suite, query), suite.variants[-1]
-                for repeat in range(self._repeats(suite.eval)):
-                    yield Step(
-                        index,
-                        row,
-                        variant,
-                        repeat,
-                        body,
-                        rule=share_passed,
-                        judge=suite.router,
-                        problem=suite.refuses(query, self.models),
-                    )
-                    index += 1
-
-    def estimate(self) -> Sequence[CallEstimate]:
+    def _estimate(self, suite: Suite) -> Iterator[CallEstimate]:
         """The calls to subjects and judges. What a guard sets is not known before it has run."""
-        found: dict[tuple[str, str], list[CallEstimate]] = {}
-        for suite in self.suites:
-            repeats = self._repeats(suite.eval)
-            for case in suite.cases:
-                provider = self.models(case.model, case.timeout_s)
-                values = merged(suite.prompt.defaults, case.inputs, self.variables)
-                blank = dict.fromkeys(lacking(suite.prompt.template, values), "")
-                text = render(suite.prompt.template, {**blank, **values}, "")
-                request = provider.request(Prompt.of(text))
-                bound = request.cost_bound_usd if provider.paid else 0.0
-                _count(found, provider.id, "subject", repeats, request.tokens_in, bound)
-                judge = suite.judge_of(case, self.models)
-                if case.rubric.strip() and judge is not None:
-                    calls = repeats * case.judging.samples
-                    _count(found, judge.id, "judge", calls, len(case.rubric) // 4, None)
-            if suite.queries and suite.router is not None:
-                calls = repeats * len(suite.queries)
-                _count(found, suite.router.id, "judge", calls, 0, None)
-        return [_summed(rows) for rows in found.values()]
+        repeats = self._repeats(suite.eval)
+        for case in suite.cases:
+            provider = self.roster(case.model, case.timeout_s)
+            values = merged(suite.prompt.defaults, case.inputs, self.variables)
+            blank = dict.fromkeys(lacking(suite.prompt.template, values), "")
+            text = render(suite.prompt.template, {**blank, **values}, "")
+            request = provider.request(Prompt.of(text))
+            bound = request.cost_bound_usd if provider.paid else 0.0
+            cost = None if bound is None else bound * repeats
+            yield CallEstimate(provider.id, "subject", repeats, request.tokens_in * repeats, cost)
+            judge = suite.judge_of(case, self.roster)
+            if case.rubric.strip() and judge is not None:
+                calls = repeats * case.judging.samples
+                yield CallEstimate(judge.id, "judge", calls, len(case.rubric) // 4 * calls, None)
+        if suite.queries and suite.router is not None:
+            yield CallEstimate(suite.router.id, "judge", repeats * len(suite.queries), 0, None)
 
     def _repeats(self, suite: EvalFile) -> int:
         return self.selection.repeats or suite.repeats
@@ -205,8 +175,8 @@ class RegistryPlan:
         return CaseBody(
             prompt=suite.prompt,
             case=case,
-            provider=self.models(case.model, case.timeout_s),
-            judge=suite.judge_of(case, self.models),
+            provider=self.roster(case.model, case.timeout_s),
+            judge=suite.judge_of(case, self.roster),
             variables=self.variables,
             guard=folder / GUARD if case.hooks else None,
             verify=folder / VERIFY if case.hooks else None,
@@ -229,8 +199,9 @@ class RegistryPlan:
             pass_rate=suite.eval.pass_rate,
         )
 
-    def _close(self, run: Path) -> None:
-        self.told[:] = keep(run, {suite.prompt.id: suite.prompt for suite in self.suites})
+
+def _always(slots: Sequence[Slot]) -> Callable[[Case, int], Sequence[Slot]]:
+    return lambda *_: slots
 
 
 def load(
@@ -242,7 +213,7 @@ def load(
     variables: Mapping[str, object] | None = None,
     env: Mapping[str, str] | None = None,
     offline: bool = False,
-) -> RegistryPlan:
+) -> Plan:
     """The plan of prompts' cases.
 
     Args:
@@ -289,39 +260,6 @@ def load(
     for suite in suites:
         for item in (*suite.cases, *suite.queries):
             findings.break_off(*filter(None, [suite.refuses(item, models)]))
-    plan = RegistryPlan(
-        library,
-        suites,
-        models,
-        selection,
-        variables or {},
-        offline,
-        findings.hints,
-        sorted(findings.broken_parts),
-    )
-    refuse_if_nothing_is_left(plan, plan.broken)
+    plan = Prompts(library, suites, models, selection, variables or {}, offline).plan(findings)
+    refuse_if_nothing_is_left(plan)
     return plan
-
-
-def _count(
-    found: dict[tuple[str, str], list[CallEstimate]],
-    provider: str,
-    role: str,
-    calls: int,
-    tokens_in: int,
-    bound: float | None,
-) -> None:
-    cost = None if bound is None else bound * calls
-    row = CallEstimate(provider, role, calls, tokens_in * calls, cost)
-    found.setdefault((provider, role), []).append(row)
-
-
-def _summed(rows: Sequence[CallEstimate]) -> CallEstimate:
-    costs = [row.cost_usd for row in rows]
-    return CallEstimate(
-        rows[0].provider,
-        rows[0].role,
-        sum(row.calls for row in rows),
-        sum(row.tokens_in for row in rows),
-        None if None in costs else sum(filter(None, costs)),
-    )

@@ -8,17 +8,17 @@ can be looked up. Nothing comes from the cache: a row is evidence of a use.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import Problem, UsageError
+from evenhand.core.errors import UsageError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Message, Prompt
-from evenhand.core.plan import CallEstimate, RunOptions, Step
+from evenhand.core.plan import Plan, Row, RunOptions, Sheet, Slot
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
@@ -142,7 +142,7 @@ def send(
     prompt = given.prompt
     content = content_of(prompt)  # as it is now, whatever happens to its files meanwhile
     provider = Roster(prompt.library.root, env)(model, timeout_s)
-    plan = _Sending(given, provider, content, offline)
+    plan = _plan(given, provider, content, offline=offline)
     home = home_for(prompt.library.root) / SENDS
     finished = run(plan, Settings(home=home, cache=False))
     with RunFile.open(finished.path) as file:
@@ -229,67 +229,32 @@ def _not_run(prompt: PromptFolder, name: str) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class _Sending:
-    """One prompt, sent once. Implements `evenhand.core.plan.Plan`."""
+def _plan(given: Rendered, provider: Provider, content: Content, *, offline: bool) -> Plan:
+    """One prompt, sent once."""
+    prompt = given.prompt
 
-    given: Rendered
-    provider: Provider
-    content: Content
-    offline: bool
-    size: int = 1
-    case_count: int = 1
-    repeats: int = 1
-    hints: Sequence[Problem] = ()
-
-    @property
-    def title(self) -> str:
-        return self.given.prompt.id
-
-    @property
-    def source(self) -> str:
-        return str(self.given.prompt.library.root)
-
-    @property
-    def fingerprint(self) -> str:
-        return digest(self.given.text, self.provider.id, self.content.sent)
-
-    @property
-    def variants(self) -> Sequence[Variant]:
-        return (Variant(0, self.given.prompt.id, self.provider.label, "", self.provider.id),)
-
-    @property
-    def providers(self) -> Sequence[Provider]:
-        return (self.provider,)
-
-    @property
-    def options(self) -> RunOptions:
-        retries = project_for(self.given.prompt.library.root).retries
-        return RunOptions(cache=False, retries=retries)
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        about = _about(self.given, self.content)
-        return {"send": {**about, "model": self.provider.id, "offline": self.offline}}
-
-    def steps(self) -> Iterator[Step]:
-        case = Case(self.given.case or self.given.prompt.id, self.given.values)
-        yield Step(0, case, self.variants[0], 0, self._send)
-
-    def estimate(self) -> Sequence[CallEstimate]:
-        return ()
-
-    async def _send(self, trial: Trial) -> object:
-        given, prompt = self.given, self.given.prompt
+    async def send(trial: Trial) -> object:
         trial.show(given.values)
         asked = Prompt((Message("user", given.text),), given.text, vars=given.values)
-        reply = await trial.model(self.provider, "subject").generate(asked)
+        reply = await trial.model(provider, "subject").generate(asked)
         verify = prompt.path / VERIFY
         if is_hook(verify):
             limit_s = prompt.meta.hook_limit_s
             scorer = Verified(verify, prompt.id, given.case, given.values, limit_s)
             trial.expect(Expectation(reply.text, scorer))
         return reply.text
+
+    variant = Variant(0, prompt.id, provider.label, "", provider.id)
+    row = Row((Case(given.case or prompt.id, given.values),), lambda *_: [Slot(variant, send)])
+    about = {**_about(given, content), "model": provider.id, "offline": offline}
+    return Plan(
+        prompt.id,
+        [Sheet([variant], lambda: iter([row]), 1, 1, providers=lambda: [provider])],
+        lambda: digest(given.text, provider.id, content.sent),
+        lambda: {"send": about},
+        str(prompt.library.root),
+        RunOptions(cache=False, retries=project_for(prompt.library.root).retries),
+    )
 
 
 def variables(pairs: Sequence[str], file: Path | None) -> dict[str, object]:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evenhand.testing.contracts import check_model, check_scorer, check_store
     from evenhand.testing.ledger import Ledger
-    from evenhand.testing.plan import Example, example
+    from evenhand.testing.plan import example, example_of
     from evenhand.testing.script import Rule, Script
     from evenhand.testing.scripted import Scripted
     from evenhand.testing.server import FakeProvider
 
 __all__ = [
-    "Example",
     "FakeProvider",
     "Ledger",
     "Rule",
@@ -28,10 +27,10 @@ __all__ = [
     "check_scorer",
     "check_store",
     "example",
+    "example_of",
 ]
 
 _HOMES = {
-    "Example": "plan",
     "FakeProvider": "server",
     "Ledger": "ledger",
     "Rule": "script",
@@ -41,6 +40,7 @@ _HOMES = {
     "check_scorer": "contracts",
     "check_store": "contracts",
     "example": "plan",
+    "example_of": "plan",
 }
 
 

@@ -22,7 +22,7 @@ from evenhand.engine import door
 from evenhand.engine.capture import user_code
 from evenhand.engine.door import Settings
 from evenhand.store.labels import append_labels
-from evenhand.testing import Example, Scripted
+from evenhand.testing import Scripted, example_of
 
 MARKUP = (
     "<script>alert('evil-script')</script>",
@@ -158,7 +158,7 @@ def hostile(home: Path) -> str:
             (MARKUP[0] + MARKUP[2] + MARKUP[9], MARKDOWN[0] + MARKDOWN[3], CHARACTERS[2])
         )
     ]
-    plan = Example(
+    plan = example_of(
         body, cases, variants, providers=(subject, judge), title=MARKUP[1] + CHARACTERS[2], config=said(ALL),
         source=str(home / MARKUP[20].replace("/", "|")),
     )  # fmt: skip

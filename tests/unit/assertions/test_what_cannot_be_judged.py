@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from evenhand.core.errors import ConfigError
+from evenhand.core.plan import Plan
 from evenhand.core.run import TrialResult
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
-from evenhand.promptfoo.plan import PromptfooPlan
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 
@@ -36,7 +36,7 @@ def model(at: FakeProvider, key: str = "k", **more: Any) -> dict[str, Any]:
     return {"id": "openai:chat:m", "config": {"apiBaseUrl": base, "apiKey": key}, **more}
 
 
-def planned(folder: Path, at: FakeProvider, **config: Any) -> PromptfooPlan:
+def planned(folder: Path, at: FakeProvider, **config: Any) -> Plan:
     """The plan of a config whose last test is fine."""
     base = {
         "prompts": ["Say {{x}}"],
@@ -47,7 +47,7 @@ def planned(folder: Path, at: FakeProvider, **config: Any) -> PromptfooPlan:
     return load(folder, env={})
 
 
-def ran(folder: Path, plan: PromptfooPlan) -> list[TrialResult]:
+def ran(folder: Path, plan: Plan) -> list[TrialResult]:
     """What a plan's trials come to, in its order."""
     finished = door.run(plan, Settings(home=folder / "home", cache=False))
     assert finished.ending.status == "finished"

@@ -11,8 +11,9 @@ import pytest
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.discovery import find
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import EvalPlan, plan_of
+from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.core.plan import Plan
 
 HEAD = """\
 from evenhand import *
@@ -35,7 +36,7 @@ def written(folder: Path, name: str, body: str, head: str = HEAD) -> Path:
     return path
 
 
-def read(*paths: Path) -> tuple[EvalPlan, list[Problem]]:
+def read(*paths: Path) -> tuple[Plan, list[Problem]]:
     """The plan of these files, and what is wrong with those that it does without."""
     found = find([str(path) for path in paths])
     plan = plan_of(found.sets, env={}, lines=found.lines, broken=found.problems)

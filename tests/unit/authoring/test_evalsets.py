@@ -13,12 +13,12 @@ import pytest
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.discovery import find, is_evals, split_line
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import EvalPlan, plan_of
+from evenhand.authoring.plan import plan_of
 from evenhand.authoring.prompt import Prompt
 from evenhand.authoring.running import run
 from evenhand.core.case import Case
 from evenhand.core.errors import AuthError, ConfigError, NothingSelected, TemplateError, UsageError
-from evenhand.core.plan import Selection
+from evenhand.core.plan import Plan, Selection
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
 from evenhand.engine import door
@@ -28,7 +28,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted
 
 
-def planned(*sets: EvalSet, **more: Any) -> EvalPlan:
+def planned(*sets: EvalSet, **more: Any) -> Plan:
     """The plan of these sets, in an empty environment."""
     return plan_of(sets, env={}, **more)
 
@@ -363,7 +363,7 @@ def test_cases_are_selected_as_everywhere():
 def test_a_changed_dataset_is_another_plan():
     """So that a run is resumed only under the same one."""
 
-    def made(text: str) -> EvalPlan:
+    def made(text: str) -> Plan:
         evals = EvalSet("same", data=[{"id": "a", "input": text}])
 
         @evals.eval

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from evenhand.authoring.discovery import find
-from evenhand.authoring.plan import EvalPlan, plan_of
+from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.plan import Plan
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.store.runfile import RunFile
@@ -53,16 +54,14 @@ def fake(monkeypatch: Any) -> Iterator[FakeProvider]:
         yield served
 
 
-def planned(
-    folder: Path, text: str, env: dict[str, str], **how: Any
-) -> tuple[EvalPlan, list[Problem]]:
+def planned(folder: Path, text: str, env: dict[str, str], **how: Any) -> tuple[Plan, list[Problem]]:
     """The plan of a file of evals, and what is wrong with it."""
     (folder / "s_evals.py").write_text(text)
     broken: list[Problem] = []
     return plan_of(find([str(folder)]).sets, env=env, broken=broken, **how), broken
 
 
-def ran(plan: EvalPlan, home: Path) -> dict[str, list[tuple[str, int]]]:
+def ran(plan: Plan, home: Path) -> dict[str, list[tuple[str, int]]]:
     """What its trials come to, with their calls, by eval."""
     finished = door.run(plan, Settings(home=home, cache=False))
     assert finished.ending.status == "finished"

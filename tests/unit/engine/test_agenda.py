@@ -10,29 +10,32 @@ from typing import Any
 import pytest
 
 from evenhand.core.expect import Trial
-from evenhand.core.plan import RunOptions, Step
+from evenhand.core.plan import Plan, Row, RunOptions, Step
 from evenhand.engine import agenda as agenda_module
 from evenhand.engine import runner as runner_module
 from evenhand.engine.agenda import Agenda
-from evenhand.testing import Example, example
+from evenhand.testing import example
 
 
-@dataclass(slots=True)
-class Linked(Example):
-    """An example whose steps come after others, or stand alone."""
+def linked(
+    count: int,
+    body: Any,
+    after: Callable[[int], tuple[int, ...]] = lambda _: (),
+    alone: Callable[[int], bool] = lambda _: False,
+    **more: Any,
+) -> Plan:
+    """A plan of so many cases, whose trials come after others, or stand alone."""
+    plan = example(count, body, **more)
+    (sheet,) = plan.sheets
 
-    after: Callable[[int], tuple[int, ...]] = lambda _: ()
-    alone: Callable[[int], bool] = lambda _: False
+    def rows() -> Iterator[Row]:
+        for place, row in enumerate(sheet.rows()):
+            (slot,) = row.slots(row.cases[0], place)
+            slots = [replace(slot, after=after(place))]
+            yield replace(row, slots=lambda *_, slots=slots: slots, alone=alone(place))
 
-    def steps(self) -> Iterator[Step]:
-        for step in Example.steps(self):
-            yield replace(step, after=self.after(step.index), alone=self.alone(step.index))
-
-
-def linked(count: int, body: Any, **more: Any) -> Linked:
-    """A plan of so many cases; see `Linked`."""
-    plain = example(count, body)
-    return Linked(body, plain.cases, **more)
+    plan.sheets = [replace(sheet, rows=rows)]
+    return plan
 
 
 @dataclass(slots=True)

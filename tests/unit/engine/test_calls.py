@@ -21,6 +21,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Prompt
+from evenhand.core.plan import Plan
 from evenhand.core.run import TrialResult
 from evenhand.core.score import check
 from evenhand.engine import door
@@ -28,7 +29,7 @@ from evenhand.engine.door import Settings
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder
 from evenhand.store.runfile import RunFile
-from evenhand.testing import Example, Scripted, example
+from evenhand.testing import Scripted, example, example_of
 
 
 class Says:
@@ -60,7 +61,7 @@ def asking(model: Scripted, text: str = "question {n}", times: int = 1):
     return body
 
 
-async def run(plan: Example, home: Path, **more: Any) -> RunFile:
+async def run(plan: Plan, home: Path, **more: Any) -> RunFile:
     """Runs a plan to its end, and opens its file."""
     resume = more.pop("resume", None)
     finished = await door.settle(plan, Settings(home=home, **more), resume=resume)
@@ -431,7 +432,7 @@ async def test_a_delay_is_kept_before_each_call(tmp_path: Path):
 async def test_cases_with_the_same_question_and_no_cache_are_asked_each(tmp_path: Path):
     """Sharing is the cache's business."""
     model = Scripted()
-    plan = Example(
+    plan = example_of(
         asking(model, "same"), [Case("a", {"n": 1}), Case("b", {"n": 2})], providers=(model,)
     )
     (await run(plan, tmp_path, cache=False)).close()

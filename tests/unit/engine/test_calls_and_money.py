@@ -14,7 +14,7 @@ from evenhand.engine.limits import Account
 from evenhand.engine.retry import RetryPolicy
 from evenhand.store.runfile import RunFile
 from evenhand.store.writer import Writer
-from evenhand.testing import Example, Scripted, example
+from evenhand.testing import Scripted, example, example_of
 
 
 @pytest.fixture(autouse=True)
@@ -150,7 +150,7 @@ def test_names_with_half_a_character_stop_nothing(runs):
         return (await trial.model(model, "subject").generate("the same")).text
 
     for _ in range(2):
-        runs.run(Example(body, cases, providers=(model,)))
+        runs.run(example_of(body, cases, providers=(model,)))
         assert [t.case for t in runs.trials()] == [case.id for case in cases]
         assert {t.outcome for t in runs.trials()} == {"pass"}
     assert len(model.asked) == 4

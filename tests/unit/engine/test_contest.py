@@ -12,13 +12,14 @@ import pytest
 from evenhand.core.contest import winner_stays
 from evenhand.core.errors import AuthError, JudgeError
 from evenhand.core.expect import Expectation, Trial
+from evenhand.core.plan import Plan
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Score, Verdict, check
 from evenhand.core.variant import Variant
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.store.runfile import RunFile
-from evenhand.testing import Example, Scripted, example
+from evenhand.testing import Scripted, example
 
 THREE = tuple(Variant(i, name, "m") for i, name in enumerate("abc"))
 
@@ -70,7 +71,7 @@ def answering(answers: dict[int, Any]):
     return body
 
 
-async def ran(plan: Example, home: Path, **more: Any) -> tuple[Path, list[TrialResult]]:
+async def ran(plan: Plan, home: Path, **more: Any) -> tuple[Path, list[TrialResult]]:
     """The file of a run of this plan, and its results."""
     finished = await door.settle(plan, Settings(home=home, cache=False), **more)
     with RunFile.open(finished.path) as run:
@@ -194,7 +195,7 @@ async def test_a_judge_that_can_never_answer_stops_the_run_and_resume_holds_the_
     with RunFile.open(finished.path) as run:
         assert list(run.trials()) == []
     assert finished.ending.status == "stopped"
-    plan.referees = [Longest()]
+    plan = example(1, body, variants=THREE[:2], referees=[Longest()])
     _, trials = await ran(plan, tmp_path, resume=finished.path)
     assert sorted((t.output, t.outcome) for t in trials) == [("one", "fail"), ("three", "pass")]
     assert len(model.asked) == 2

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evenhand.core.case import Case
 from evenhand.core.errors import AuthError, JudgeError, StoreError, UsageError
 from evenhand.core.expect import Expectation, Trial
+from evenhand.core.plan import Plan
 from evenhand.core.run import ProgressSnapshot, TrialResult
 from evenhand.core.score import Score, check
 from evenhand.core.variant import Variant
@@ -21,7 +23,7 @@ from evenhand.engine.door import Settings
 from evenhand.engine.runner import Runner
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
-from evenhand.testing import Example, Scripted, example
+from evenhand.testing import Scripted, example
 
 
 class Scores:
@@ -58,7 +60,7 @@ def expecting(*scorers: Any):
     return body
 
 
-async def settled(plan: Example, home: Path, **more: Any):
+async def settled(plan: Plan, home: Path, **more: Any):
     """How a run of this plan ended, and its results."""
     finished = await door.settle(plan, Settings(home=home), **more)
     with RunFile.open(finished.path) as run:
@@ -337,13 +339,14 @@ async def test_a_run_can_be_waited_for_inside_a_running_loop(tmp_path: Path):
 
 async def test_a_plan_that_cannot_be_walked_to_its_end_ends_the_run_with_its_error(tmp_path: Path):
     """The file says so, and can be resumed."""
+    plan = example(5, expecting(Scores(check(True))))
+    (sheet,) = plan.sheets
 
-    class Torn(Example):
-        def steps(self):
-            yield from list(super().steps())[:2]
-            raise StoreError("the tests changed while they were read")
+    def torn():
+        yield from itertools.islice(sheet.rows(), 2)
+        raise StoreError("the tests changed while they were read")
 
-    plan = Torn(expecting(Scores(check(True))), [Case(str(i)) for i in range(5)])
+    plan.sheets = [replace(sheet, rows=torn)]
     with pytest.raises(StoreError, match="changed"):
         await door.settle(plan, Settings(home=tmp_path))
     with RunFile.open(next((tmp_path / "runs").glob("*.db"))) as run:

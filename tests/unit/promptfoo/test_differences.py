@@ -10,7 +10,7 @@ import yaml
 
 from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.promptfoo.differences import APPLIES, differences
-from evenhand.promptfoo.load import load
+from evenhand.promptfoo.load import read_folder
 
 
 def told(folder: Path, tests: object, **other: Any) -> set[str]:
@@ -22,7 +22,7 @@ def told(folder: Path, tests: object, **other: Any) -> set[str]:
     )
     (folder / "t.csv").write_text("x,__expected\nfile://y,python: output\n")
     (folder / "tags.csv").write_text("x\n{{y}}\n")
-    found = differences(load(folder, env={}))
+    found = differences(read_folder(folder, env={}))
     return {subject for subject, sentence in DEVIATIONS.items() if sentence in found}
 
 

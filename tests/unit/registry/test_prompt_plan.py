@@ -179,7 +179,7 @@ def test_precision_and_recall_of_queries_are_kept(shelf):
     share |= dict.fromkeys(("rate", "rate_least", "rate_most"), pytest.approx(2 / 3))
     assert row["triggering"] == {"precision": share, "recall": share}
     assert (row["total"], row["passed"], row["all_passed"]) == (5, 3, False)
-    assert "trigger precision 0.67 of 3 · trigger recall 0.67 of 3" in plan.told[0]
+    assert "trigger precision 0.67 of 3 · trigger recall 0.67 of 3" in plan.notes[0]
     assert [t.output for t in trials] == ["YES", "YES", "NO", "YES", "NO"]
 
 
@@ -290,7 +290,7 @@ def test_one_case_alone_is_partial(shelf):
     trials, plan = settled(shelf, case="a")
     assert [t.case for t in trials] == ["a"]
     assert last_row(shelf)["partial"] is True
-    assert "partial, so that no gate counts it" in plan.told[0]
+    assert "partial, so that no gate counts it" in plan.notes[0]
     with pytest.raises(UsageError, match="there is no case 'c'"):
         load(shelf.library, ["greet"], case="c")
 
@@ -421,7 +421,7 @@ def test_several_prompts_are_one_plan(shelf):
     trials, plan = settled(shelf, ids=["greet", "leave", "plain"])
     assert [t.case for t in trials] == ["greet/one", "leave/one"]
     assert plan.size == plan.case_count == 2
-    assert [line.split(":")[0] for line in plan.told] == ["greet", "leave"]
+    assert [line.split(":")[0] for line in plan.notes] == ["greet", "leave"]
     assert last_row(shelf, "leave")["all_passed"] is True
 
 
@@ -498,8 +498,8 @@ def test_evidence_that_cannot_be_kept_is_told_and_the_run_is_shown(shelf):
     (shelf.library.prompts / "greet" / EVALS).mkdir()
     trials, plan = settled(shelf)
     assert trials[0].outcome == "pass"
-    assert "but " in plan.told[0]
-    assert "cannot be written" in plan.told[0]
+    assert "but " in plan.notes[0]
+    assert "cannot be written" in plan.notes[0]
 
 
 def test_rows_are_json_of_one_line(shelf):

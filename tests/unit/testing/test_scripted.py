@@ -67,7 +67,7 @@ async def test_an_example_is_a_plan_of_cases_times_repeats_times_variants():
     assert [step.index for step in steps] == list(range(6))
     assert [(step.case.id, step.repeat) for step in steps[2:4]] == [("case-0", 2), ("case-1", 0)]
     assert steps[0].case.vars == {"n": 0}
-    assert plan.estimate() == ()
+    assert plan.estimate() == []
 
 
 def test_a_ledger_counts_by_request():
