@@ -10,7 +10,8 @@ from evenhand.authoring.evalset import EvalSet
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.provider import Provider
 from evenhand.documents.project import Project, judge_for, project_for
-from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing, timed
+from evenhand.providers.catalog import create, key_missing, timed
+from evenhand.providers.keys import NO_KEY, set_key
 
 
 class Models:
@@ -78,7 +79,7 @@ class Models:
         key = key_missing(cast("Provider", given)) if given is not None else ""
         if not key:
             return None
-        return NO_KEY.format(cast("Provider", given).id), SET_KEY.format(key)
+        return NO_KEY.format(cast("Provider", given).id), set_key(key)
 
     @property
     def made(self) -> Sequence[Provider]:

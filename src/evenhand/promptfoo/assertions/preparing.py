@@ -24,7 +24,8 @@ from evenhand.promptfoo.assertions.kind import Kind
 from evenhand.promptfoo.assertions.kinds import kind_of
 from evenhand.promptfoo.template import has_tags, render
 from evenhand.promptfoo.transform import split_reference, transformed
-from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
+from evenhand.providers.catalog import key_missing
+from evenhand.providers.keys import NO_KEY, set_key
 from evenhand.scorers.code import called
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
@@ -206,15 +207,23 @@ def lacks(assertion: Assertion) -> list[Lack]:
                 f"Say what is allowed, in {kind.needs_threshold}: threshold: …",
             )
         )
-    if kind.asks is not None and assertion.judge is None:
-        found.append(_nobody(assertion, kind.asks))
-    if kind.embeds and assertion.embedder is None:
-        found.append(_nobody(assertion, "embed"))
+    found += nobody_to_ask(assertion)
     for model in (assertion.judge, assertion.embedder):
         key = key_missing(model) if model is not None else ""
         if model is not None and key:
             what = f"'{assertion.written}' asks {model.id}, and {NO_KEY.format(model.id)}"
-            found.append((what, SET_KEY.format(key), AuthError.slug))
+            found.append((what, set_key(key), AuthError.slug))
+    return found
+
+
+def nobody_to_ask(assertion: Assertion) -> list[Lack]:
+    """That nobody is there to ask, for each of its tasks that has nobody."""
+    kind = kind_of(assertion.type)
+    found: list[Lack] = []
+    if kind.asks is not None and assertion.judge is None:
+        found.append(_nobody(assertion, kind.asks))
+    if kind.embeds and assertion.embedder is None:
+        found.append(_nobody(assertion, "embed"))
     return found
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from evenhand.core.errors import EvenhandError
 from evenhand.promptfoo.assertions.assertion import Assertion
 from evenhand.promptfoo.assertions.kinds import kind_of
-from evenhand.promptfoo.assertions.preparing import Lack, fixed_scorer, items_of, lacks
+from evenhand.promptfoo.assertions.preparing import (
+    Lack,
+    fixed_scorer,
+    items_of,
+    lacks,
+    nobody_to_ask,
+)
 from evenhand.promptfoo.chat import unfillable
 from evenhand.promptfoo.code_files import file_problems, transform_problems
 from evenhand.promptfoo.template import check as check_template
@@ -16,7 +22,8 @@ def problems(assertion: Assertion) -> list[Lack]:
     """What keeps an assertion from a verdict, as far as can be seen before anything runs."""
     kind, value = kind_of(assertion.type), assertion.value
     lacking = lacks(assertion)
-    found: list[Lack] = [*lacking]
+    said = nobody_to_ask(assertion) if assertion.refused else []
+    found: list[Lack] = [lack for lack in lacking if lack not in said]
     written = [assertion.metric]
     if kind.tags:
         written += [v for v in (value, *items_of(value)) if isinstance(v, str)]

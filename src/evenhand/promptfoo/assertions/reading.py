@@ -229,6 +229,10 @@ class AssertionReader:
             weight = number(weight, at("weight"), "weight", findings, NOT_NEGATIVE)
         if threshold is not None:
             threshold = number(threshold, at("threshold"), "threshold", findings)
+        known = len(findings.problems)
+        judge = self._asked(kind.asks, raw, options, at)
+        embedder = self._asked("embed" if kind.embeds else None, raw, options, at)
+        refused = len(findings.problems) > known
         return Assertion(
             type=kind.name,
             negated=raw["type"] != kind.name,
@@ -236,8 +240,9 @@ class AssertionReader:
             threshold=threshold,
             weight=1.0 if weight is None else weight,
             metric=str(raw.get("metric") or ""),
-            judge=self._asked(kind.asks, raw, options, at),
-            embedder=self._asked("embed" if kind.embeds else None, raw, options, at),
+            judge=judge,
+            embedder=embedder,
+            refused=refused,
             rubric_prompt=self._rubric_prompt(
                 raw.get("rubricPrompt") or options.get("rubricPrompt"), at
             ),
