@@ -11,6 +11,8 @@ from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell
 from evenhand.promptfoo.assertions.javascript import scorer as javascript
 from evenhand.promptfoo.assertions.kind import Kind, Wrong
+from evenhand.promptfoo.assertions.ruby import is_ruby
+from evenhand.promptfoo.assertions.ruby import scorer as ruby
 from evenhand.promptfoo.code import filled_in
 from evenhand.promptfoo.template import has_tags, render
 from evenhand.promptfoo.transform import split_reference
@@ -27,6 +29,8 @@ def _python(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         text = render(text, cell.variables) if has_tags(text) else text
         if is_reference(text):
             return javascript(assertion, cell, text)
+        if is_ruby(text):
+            return ruby(assertion, cell, text)
         path, name = split_reference(text, "get_assert")
         return PythonFile(
             assertion.base / path, name, context, assertion.threshold, assertion.negated

@@ -11,6 +11,8 @@ from evenhand.javascript.running import Script, expression, function, problems
 from evenhand.javascript.source import is_reference, split_reference
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell
 from evenhand.promptfoo.assertions.kind import Kind, Wrong
+from evenhand.promptfoo.assertions.ruby import is_ruby
+from evenhand.promptfoo.assertions.ruby import scorer as ruby
 from evenhand.promptfoo.javascript_code import filled_in
 from evenhand.promptfoo.template import has_tags, render
 from evenhand.promptfoo.transform import split_reference as split_python
@@ -34,6 +36,8 @@ def scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     text = str(value)
     if text.startswith("file://"):
         text = render(text, cell.variables) if has_tags(text) else text
+        if is_ruby(text):
+            return ruby(assertion, cell, text)
         if not is_reference(text):
             path, name = split_python(text, "get_assert")
             return PythonFile(

@@ -22,11 +22,13 @@ from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell, Make
 from evenhand.promptfoo.assertions.kind import Kind
 from evenhand.promptfoo.assertions.kinds import kind_of
+from evenhand.promptfoo.assertions.ruby import source as ruby_source
 from evenhand.promptfoo.template import has_tags, render
 from evenhand.promptfoo.transform import split_reference, transformed
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.keys import NO_KEY, set_key
 from evenhand.scorers.code import called
+from evenhand.scorers.ruby import called as called_ruby
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
 """Types for which an empty text is a value."""
@@ -99,6 +101,9 @@ class Computed:
         if is_reference(reference):
             script = javascript.function(base / path, name)
             value = (await javascript.call(trial, script, output, context)).value
+        elif path.endswith(".rb"):
+            found = ruby_source(self.assertion, reference)
+            value = await called_ruby(trial, found, output, context)
         else:
             function = await trial.load(base / path, name)
             value = await called(trial, function, output, context, f"{Path(path).name}:{name}")

@@ -12,6 +12,8 @@ from evenhand.promptfoo.assertions.preparing import (
     lacks,
     nobody_to_ask,
 )
+from evenhand.promptfoo.assertions.ruby import is_ruby
+from evenhand.promptfoo.assertions.ruby import problems as ruby_problems
 from evenhand.promptfoo.chat import unfillable
 from evenhand.promptfoo.code_files import file_problems, transform_problems
 from evenhand.promptfoo.template import check as check_template
@@ -41,5 +43,8 @@ def problems(assertion: Assertion) -> list[Lack]:
         if code:
             found += transform_problems(code, assertion.base)
     if isinstance(value, str) and value.startswith("file://") and not has_tags(value):
-        found += file_problems(value, assertion.base, "get_assert")
+        if is_ruby(value):
+            found += () if kind.name == "ruby" else ruby_problems(assertion)  # its check said so
+        else:
+            found += file_problems(value, assertion.base, "get_assert")
     return found

@@ -280,7 +280,8 @@ class AssertionReader:
             text = read_text(path, self._findings, at("value"))
             self.files.add(path)
             return None if text is None else text.strip()
-        self.files.add(self._path(value.rpartition(":")[0] if ".py:" in value else value))
+        named = ".py:" in value or ".rb:" in value
+        self.files.add(self._path(value.rpartition(":")[0] if named else value))
         return value
 
     def _rubric_prompt(self, given: object, at: At) -> str:
