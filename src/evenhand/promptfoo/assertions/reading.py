@@ -17,6 +17,7 @@ from evenhand.core.ranges import NOT_NEGATIVE
 from evenhand.core.score import Outcome
 from evenhand.documents.findings import At, Findings, did_you_mean
 from evenhand.documents.tree import read_document, read_text
+from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
 from evenhand.promptfoo.assertions.contests import referee
@@ -285,16 +286,36 @@ class AssertionReader:
         return value
 
     def _rubric_prompt(self, given: object, at: At) -> str:
+        """A judge prompt of the user's, with the files read in that it names, also in a list or an object."""
         if not given:
             return ""
         if isinstance(given, (list, Mapping)):
-            return json.dumps(given, ensure_ascii=False)
-        text = str(given)
-        if text.startswith("file://"):
-            path = self._path(text)
-            self.files.add(path)
-            return read_text(path, self._findings, at("options", "rubricPrompt")) or ""
-        return text
+            return json.dumps(self._prompts_in(given, at), ensure_ascii=False)
+        return self._prompt_text(str(given), at)
+
+    def _prompts_in(self, given: object, at: At) -> object:
+        if isinstance(given, str):
+            return self._prompt_text(given, at)
+        if isinstance(given, list):
+            return [self._prompts_in(item, at) for item in cast("list[object]", given)]
+        if isinstance(given, Mapping):
+            items = cast("Mapping[str, object]", given)
+            return {key: self._prompts_in(item, at) for key, item in items.items()}
+        return given
+
+    def _prompt_text(self, text: str, at: At) -> str:
+        if not text.startswith("file://"):
+            return text
+        path = self._path(text)
+        self.files.add(path)
+        if is_reference(text):
+            self._findings.problem(
+                at("options", "rubricPrompt"),
+                f"rubricPrompt: {path.name} is code, which is not run for a judge's prompt",
+                "Write the prompt into a file of text, JSON or YAML.",
+            )
+            return ""
+        return read_text(path, self._findings, at("options", "rubricPrompt")) or ""
 
     def _path(self, reference: str) -> Path:
         return self._config.base / reference.removeprefix("file://")
