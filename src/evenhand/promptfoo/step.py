@@ -23,7 +23,7 @@ from evenhand.promptfoo.scoring import scored
 from evenhand.promptfoo.template import names_in, render
 from evenhand.promptfoo.transform import transformed, transformed_vars
 from evenhand.promptfoo.variable_code import computed, is_code
-from evenhand.providers.configured import reading_by, takes_chats
+from evenhand.providers.configured import takes_chats
 
 FILLS_KEPT = 256
 """Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
@@ -128,8 +128,7 @@ class CellBody:
             reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
             trial.answered(prompt, reply)
         else:
-            asked = reading_by(provider, prompt.config)
-            reply = await trial.model(asked, "subject").generate(prompt)
+            reply = await trial.model(provider, "subject").generate(prompt)
             output = reply.text if reply.output is None else reply.output
         if earlier is not None:
             earlier.answered(trial, output, reply.metadata)

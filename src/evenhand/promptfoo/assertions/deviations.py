@@ -19,10 +19,11 @@ DEVIATIONS: Mapping[str, str] = {
     " a rubricPrompt of yours any scale holds, and the first number and the last letter are read, as in "
     "promptfoo.",
     "prompts of judges": "In a rubricPrompt of yours, `output`, `completion`, `criteria` and `rubric` are what is "
-    "judged and what is asked, also where the test has a variable of that name; in promptfoo the variable "
-    "takes their place. `input` is the test's variable where there is one, as there. A rubricPrompt that is one text is not used by "
-    "context-faithfulness, which wants a list of two (in promptfoo an error), nor by g-eval, which wants {steps, "
-    "evaluate}. JavaScript files are not run for a rubricPrompt.",
+    "judged and what is asked, also where the test has a variable of that name; in promptfoo "
+    "the variable takes their place. `input` is the test's variable where there is one, as "
+    "there. A rubricPrompt that is one text is not used by context-faithfulness, which wants "
+    "a list of two (in promptfoo an error), nor by g-eval, which wants {steps, evaluate}. "
+    "JavaScript files are not run for a rubricPrompt.",
     "data in code": "A variable filled into Python or JavaScript code stays a value: escaped inside quotes, and "
     "written as a literal outside of them. Tags in inline Ruby are refused: context['vars'] has the values.",
     "moderation by Replicate": "Llama Guard is asked about the output alone; promptfoo sends the prompt with it. A "
