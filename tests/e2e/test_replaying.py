@@ -39,13 +39,13 @@ def test_the_documented_replay_tells_wins_losses_and_ties(
     with FakeProvider(Script(rules)) as fake:
         for name, value in fake.env().items():
             monkeypatch.setenv(name, value)
-        with pytest.raises(SystemExit, match="^0$"):
+        with pytest.raises(SystemExit, match=r"^0$"):
             main(["run", "replay_evals.py"])
     text = " ".join(capsys.readouterr().out.split())
     assert 'preferred by "helps the customer": won 1, 50 % [' in text
     assert "· tied 1, 50 % [" in text
     assert "of 2 pairs" in text
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["show", "--json"])
     (row,) = json.loads(capsys.readouterr().out)["preferences"]
     assert [row[side]["count"] for side in ("won", "lost", "tied")] == [1, 0, 1]
