@@ -149,6 +149,33 @@ def test_json_is_one_document_of_the_promised_shape(evenhand: Run, tmp_path: Pat
     assert document["trials"][2]["score"] is None
 
 
+def test_a_run_prints_and_writes_its_calls_where_they_are_wanted(evenhand: Run, tmp_path: Path):
+    """As `show` and `export` do, and as soon as it is over; without --calls there are none."""
+    config(tmp_path, "capital of France")
+    (result,) = json.loads(evenhand("run", "--json").out)["trials"]
+    assert "calls" not in result
+    (result,) = json.loads(evenhand("run", "--json", "--calls").out)["trials"]
+    (call,) = result["calls"]
+    assert call["role"] == "subject"
+    assert call["reply"]
+    shown = json.loads(evenhand("show", "--json", "--calls").out)["trials"]
+    assert shown == [result]
+    resumed = evenhand("resume", "--json", "--calls")
+    assert json.loads(resumed.out)["trials"] == [result]
+
+
+def test_calls_without_a_place_to_stand_are_refused_before_anything_is_sent(
+    evenhand: Run, tmp_path: Path, fake: FakeProvider
+):
+    """A table has no room for them, nor has a CSV file."""
+    config(tmp_path, "capital of France")
+    for words in ((), ("-o", "out.csv")):
+        said = evenhand("run", "--calls", *words)
+        assert said.code == 2
+        assert "--calls says nothing here" in said.err
+    assert not fake.requests
+
+
 def test_a_second_run_is_answered_by_the_cache_unless_told_otherwise(
     evenhand: Run, tmp_path: Path, fake: FakeProvider
 ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -62,3 +63,24 @@ def test_starters_and_grades_pass_mypy_strict(project: Path) -> None:
         command, cwd=project, check=False, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+@pytest.mark.parametrize("checked", ["evals", "."])
+def test_what_init_python_writes_passes_mypy_with_nothing_set(tmp_path: Path, checked: str) -> None:
+    """Its files import one another: from the folder that they were written into, mypy needs no MYPYPATH for that."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MYPY")}
+    for command in (
+        [*COMMAND, "init", "--python"],
+        [sys.executable, "-m", "mypy", "--strict", checked],
+    ):
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=env,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -260,8 +260,8 @@ def test_what_is_printed_is_laid_out_like_code(folder: Path) -> None:
     assert imported <= named
 
 
-def test_settings_beside_prompts_and_tests_are_told(tmp_path: Path) -> None:
-    """An eval set has them in the model's config, where they make an object of the reply."""
+def test_settings_of_tests_are_told_and_those_of_prompts_are_printed(tmp_path: Path) -> None:
+    """An eval set has the former in the model's config; a prompt keeps its own."""
     (tmp_path / "promptfooconfig.yaml").write_text(
         """
 prompts: [{raw: "Say {{x}}", label: say, config: {response_format: {type: json_schema}}}]
@@ -271,4 +271,5 @@ tests: [{vars: {x: 1}, options: {temperature: 0.5}, assert: [{type: contains, va
     )
     text = as_python(read_folder(tmp_path, env={})).text
     assert "options temperature: write them into the config of the model" in text
-    assert "response_format of prompt say: write it into the config of the model" in text
+    assert "response_format of prompt" not in text
+    assert 'config={"response_format": {"type": "json_schema"}}' in text

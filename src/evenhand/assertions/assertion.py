@@ -30,6 +30,7 @@ class Assertion:
         metric: Also count its score under this name; may have tags.
         judge: Who judges, where somebody does.
         embedder: Who embeds, for a type that asks both.
+        refused: It names a model that cannot be had, which has been said.
         rubric_prompt: The user's own judge prompt; empty for ours.
         transform: Changes the output before it is looked at.
         config: Passed to the user's code.
@@ -51,6 +52,7 @@ class Assertion:
     metric: str = ""
     judge: Provider | None = None
     embedder: Provider | None = None
+    refused: bool = False
     rubric_prompt: str = ""
     transform: str = ""
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])

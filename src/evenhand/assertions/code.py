@@ -9,6 +9,8 @@ from evenhand.assertions.assertion import Assertion, Cell
 from evenhand.assertions.javascript import scorer as javascript
 from evenhand.assertions.kind import Kind, Wrong
 from evenhand.assertions.python_source import filled_in
+from evenhand.assertions.ruby import is_ruby
+from evenhand.assertions.ruby import scorer as ruby
 from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import EvenhandError
 from evenhand.core.expect import Scorer
@@ -27,6 +29,8 @@ def _python(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         text = assertion.templates.render(text, cell.variables) if has_tags(text) else text
         if is_reference(text):
             return javascript(assertion, cell, text)
+        if is_ruby(text):
+            return ruby(assertion, cell, text)
         path, name = split_reference(text, "get_assert")
         return PythonFile(
             assertion.base / path, name, context, assertion.threshold, assertion.negated

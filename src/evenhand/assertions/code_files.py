@@ -31,8 +31,8 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
     if file.suffix == ".rb":
         return [
             (
-                f"{path}: Ruby files cannot be run yet",
-                "Write it in Python or JavaScript: file://grader.py[:function]",
+                f"{path}: only assertions can be Ruby files",
+                "Write it in Python or JavaScript: file://code.py[:function]",
             )
         ]
     if not file.is_file():

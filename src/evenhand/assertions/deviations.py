@@ -18,8 +18,18 @@ DEVIATIONS: Mapping[str, str] = {
     "best's number stand alone at the end, and each statement of context-faithfulness has a verdict; with"
     " a rubricPrompt of yours any scale holds, and the first number and the last letter are read, as in "
     "promptfoo.",
+    "prompts of judges": "In a rubricPrompt of yours, `output`, `completion`, `criteria` and `rubric` are what is "
+    "judged and what is asked, also where the test has a variable of that name; in promptfoo "
+    "the variable takes their place. `input` is the test's variable where there is one, as "
+    "there. A rubricPrompt that is one text is not used by context-faithfulness, which wants "
+    "a list of two (in promptfoo an error), nor by g-eval, which wants {steps, evaluate}. "
+    "JavaScript files are not run for a rubricPrompt.",
     "data in code": "A variable filled into Python or JavaScript code stays a value: escaped inside quotes, and "
-    "written as a literal outside of them.",
+    "written as a literal outside of them. Tags in inline Ruby are refused: context['vars'] has the values.",
+    "moderation by Replicate": "Llama Guard is asked about the output alone; promptfoo sends the prompt with it. A "
+    "category that promptfoo does not know is kept, and `unsafe` without a category is flagged as `unsafe`.",
+    "Vertex": "Vertex AI is asked with an access token (GOOGLE_ACCESS_TOKEN) or an API key; promptfoo also takes "
+    "application-default credentials. Models other than Gemini and Claude go through LiteLLM.",
     "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
     "unknown types": "An unknown assertion type, an invalid pattern or schema, a missing value, file or key, and a "

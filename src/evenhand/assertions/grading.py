@@ -70,6 +70,10 @@ class Grader:
             version, prompt = judge_prompt(name, texts)
         return version, replace(prompt, label=_LABELS[name])
 
+    def known(self, name: str, value: str) -> object:
+        """What a prompt may name so: in the user's words the test's variable of this name, where it has one."""
+        return self.variables.get(name, value) if self.template else value
+
     @property
     def own(self) -> bool:
         """Whether it is asked in the user's words, which say how to answer."""

@@ -8,6 +8,8 @@ from typing import Any
 from evenhand.assertions.assertion import Assertion, Cell
 from evenhand.assertions.javascript_source import filled_in
 from evenhand.assertions.kind import Kind, Wrong
+from evenhand.assertions.ruby import is_ruby
+from evenhand.assertions.ruby import scorer as ruby
 from evenhand.assertions.transform import split_reference as split_python
 from evenhand.core.errors import TemplateError
 from evenhand.core.expect import Scorer
@@ -34,6 +36,8 @@ def scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     text = str(value)
     if text.startswith("file://"):
         text = assertion.templates.render(text, cell.variables) if has_tags(text) else text
+        if is_ruby(text):
+            return ruby(assertion, cell, text)
         if not is_reference(text):
             path, name = split_python(text, "get_assert")
             return PythonFile(

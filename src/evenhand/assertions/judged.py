@@ -40,6 +40,7 @@ _CATEGORIES = {
     "E": ("differButFactual", "it differs in nothing that matters for the facts"),
 }
 _LETTERS = re.compile(r"(?<!\w)\(?([A-E])\)", re.IGNORECASE)
+_BRACKETED = re.compile(r"(?<!\w)\(([A-E])\)")
 _LETTER = re.compile(
     r"(?:\A\W*?|\b(?:answer|category|choice|option|verdict)(?:\s+(?:is|was|would\s+be)|\s*:)[\s:*]*)"
     r"\(?([A-E])\)",
@@ -70,7 +71,7 @@ def _rubric(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 def _messages(
     assertion: Assertion, rubric: str, variables: Mapping[str, Any], output: str
 ) -> tuple[Message, ...]:
-    values = {**variables, "rubric": rubric, "output": output}
+    values = {**variables, "rubric": rubric, "output": as_variable(output)}
     return filled_messages(assertion.rubric_prompt, values, assertion.templates)
 
 
@@ -94,9 +95,9 @@ class Factual:
         (category, reason), metadata = await self.grader.ask(
             trial,
             "factuality",
-            _category,
+            partial(_category, anywhere=self.grader.own),
             'with the keys "reason" and "category" (A, B, C, D or E)',
-            input=self.asked,
+            input=self.grader.known("input", self.asked),
             ideal=self.ideal,
             completion=shown,
         )
@@ -109,8 +110,12 @@ class Factual:
         return f"factuality {quoted(self.ideal)}"
 
 
-def _category(text: str) -> tuple[str, str]:
+def _category(text: str, *, anywhere: bool) -> tuple[str, str]:
     """The category that a reply names, and its reason: as JSON, or as `(A) because …`.
+
+    Args:
+        anywhere: The first letter with a bracket counts, wherever it stands; otherwise it may be the only one in
+            brackets, or stand first or after `answer is` and the like.
 
     Raises:
         JudgeError: It names none, or several.
@@ -124,7 +129,12 @@ def _category(text: str) -> tuple[str, str]:
             )
         reason = said.get("reason")
         return letter, reason.strip() if isinstance(reason, str) else ""
-    match = _LETTER.search(text)
+    if anywhere:
+        first = _LETTERS.search(text)
+        if first is None:
+            raise JudgeError(f"the judge named no category: {shown(text)}")
+        return first[1].upper(), text[first.end() :].strip() or text.strip()
+    match = _LETTER.search(text) or _BRACKETED.search(text)
     named = {letter.upper() for letter in _LETTERS.findall(text)}
     if match is None or len(named | {match[1].upper()}) > 1:
         which = f"the categories {', '.join(sorted(named))}" if len(named) > 1 else "no category"
@@ -160,7 +170,7 @@ class MeetsCriterion:
             partial(_yes_or_no, anywhere=self.grader.own),
             "with a few sentences and then, on a last line of its own, the single letter Y or N",
             plain=True,
-            input=self.asked,
+            input=self.grader.known("input", self.asked),
             criteria=self.criterion,
             completion=shown,
         )
@@ -274,7 +284,11 @@ def _g_eval(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 def _prompts(text: str) -> Mapping[str, str]:
     """The user's prompts for the two calls, where there are some: `{steps: …, evaluate: …}`."""
     said = _json(text) if text.lstrip()[:1] == "{" else None
-    return {key: item for key, item in (said or {}).items() if isinstance(item, str)}
+    return {
+        key: item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+        for key, item in (said or {}).items()
+        if item
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ FAMILIES: Mapping[str, str] = {
     "called": "tool-call-f1 is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call skill-used",
     "code": "python",
     "javascript": "javascript",
+    "ruby": "ruby",
     "webhook": "webhook",
     "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance",
     "retrieval": "context-recall context-relevance context-faithfulness answer-relevance",
@@ -45,7 +46,6 @@ INSTEAD: Mapping[str, str] = {
     "agent-rubric": "llm-rubric judges the answer itself; a Python assertion can call an agent: value: file://grader.py.",
     "human": "Ratings by people are not there yet; llm-rubric asks a model.",
     "pi": "llm-rubric asks the same of a model that you name.",
-    "ruby": "A Python or JavaScript assertion can say the same, or call the program: value: file://grader.py.",
     "search-rubric": "llm-rubric asks the same; name a provider that searches the web, with its tools in its config.",
 }
 """The types that promptfoo has and that are not run here, each with the way round."""

@@ -15,6 +15,7 @@ from typing import Any, cast
 from evenhand.assertions.assertion import Assertion, Cell, Make
 from evenhand.assertions.kind import Kind
 from evenhand.assertions.kinds import kind_of
+from evenhand.assertions.ruby import source as ruby_source
 from evenhand.assertions.transform import split_reference, transformed
 from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
@@ -23,8 +24,10 @@ from evenhand.core.score import Score
 from evenhand.core.secrets import known
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
-from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
+from evenhand.providers.catalog import key_missing
+from evenhand.providers.keys import NO_KEY, set_key
 from evenhand.scorers.code import called
+from evenhand.scorers.ruby import called as called_ruby
 from evenhand.templates.rendering import Templates, has_tags
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
@@ -98,6 +101,9 @@ class Computed:
         if is_reference(reference):
             script = javascript.function(base / path, name)
             value = (await javascript.call(trial, script, output, context)).value
+        elif path.endswith(".rb"):
+            found = ruby_source(self.assertion, reference)
+            value = await called_ruby(trial, found, output, context)
         else:
             function = await trial.load(base / path, name)
             value = await called(trial, function, output, context, f"{Path(path).name}:{name}")
@@ -206,15 +212,23 @@ def lacks(assertion: Assertion) -> list[Lack]:
                 f"Say what is allowed, in {kind.needs_threshold}: threshold: …",
             )
         )
-    if kind.asks is not None and assertion.judge is None:
-        found.append(_nobody(assertion, kind.asks))
-    if kind.embeds and assertion.embedder is None:
-        found.append(_nobody(assertion, "embed"))
+    found += nobody_to_ask(assertion)
     for model in (assertion.judge, assertion.embedder):
         key = key_missing(model) if model is not None else ""
         if model is not None and key:
             what = f"'{assertion.written}' asks {model.id}, and {NO_KEY.format(model.id)}"
-            found.append((what, SET_KEY.format(key), AuthError.slug))
+            found.append((what, set_key(key), AuthError.slug))
+    return found
+
+
+def nobody_to_ask(assertion: Assertion) -> list[Lack]:
+    """That nobody is there to ask, for each of its tasks that has nobody."""
+    kind = kind_of(assertion.type)
+    found: list[Lack] = []
+    if kind.asks is not None and assertion.judge is None:
+        found.append(_nobody(assertion, kind.asks))
+    if kind.embeds and assertion.embedder is None:
+        found.append(_nobody(assertion, "embed"))
     return found
 
 

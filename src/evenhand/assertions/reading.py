@@ -25,6 +25,7 @@ from evenhand.core.score import Outcome
 from evenhand.documents.findings import At, Findings, Place, did_you_mean
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import read_document, read_text
+from evenhand.javascript.source import is_reference
 from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
 
 _KEYS = frozenset(
@@ -252,6 +253,10 @@ class AssertionReader:
             weight = number(weight, at("weight"), "weight", findings, NOT_NEGATIVE)
         if threshold is not None:
             threshold = number(threshold, at("threshold"), "threshold", findings)
+        known = len(findings.problems)
+        judge = self._asked(kind.asks, raw, options, at)
+        embedder = self._asked("embed" if kind.embeds else None, raw, options, at)
+        refused = len(findings.problems) > known
         return Assertion(
             type=kind.name,
             negated=raw["type"] != kind.name,
@@ -259,8 +264,9 @@ class AssertionReader:
             threshold=threshold,
             weight=1.0 if weight is None else weight,
             metric=str(raw.get("metric") or ""),
-            judge=self._asked(kind.asks, raw, options, at),
-            embedder=self._asked("embed" if kind.embeds else None, raw, options, at),
+            judge=judge,
+            embedder=embedder,
+            refused=refused,
             rubric_prompt=self._rubric_prompt(
                 raw.get("rubricPrompt") or options.get("rubricPrompt"), at
             ),
@@ -299,20 +305,41 @@ class AssertionReader:
             text = read_text(path, self._findings, at("value"))
             self.files.add(path)
             return None if text is None else text.strip()
-        self.files.add(self._path(value.rpartition(":")[0] if ".py:" in value else value))
+        named = ".py:" in value or ".rb:" in value
+        self.files.add(self._path(value.rpartition(":")[0] if named else value))
         return value
 
     def _rubric_prompt(self, given: object, at: At) -> str:
+        """A judge prompt of the user's, with the files read in that it names, also in a list or an object."""
         if not given:
             return ""
         if isinstance(given, (list, Mapping)):
-            return json.dumps(given, ensure_ascii=False)
-        text = str(given)
-        if text.startswith("file://"):
-            path = self._path(text)
-            self.files.add(path)
-            return read_text(path, self._findings, at("options", "rubricPrompt")) or ""
-        return text
+            return json.dumps(self._prompts_in(given, at), ensure_ascii=False)
+        return self._prompt_text(str(given), at)
+
+    def _prompts_in(self, given: object, at: At) -> object:
+        if isinstance(given, str):
+            return self._prompt_text(given, at)
+        if isinstance(given, list):
+            return [self._prompts_in(item, at) for item in cast("list[object]", given)]
+        if isinstance(given, Mapping):
+            items = cast("Mapping[str, object]", given)
+            return {key: self._prompts_in(item, at) for key, item in items.items()}
+        return given
+
+    def _prompt_text(self, text: str, at: At) -> str:
+        if not text.startswith("file://"):
+            return text
+        path = self._path(text)
+        self.files.add(path)
+        if is_reference(text):
+            self._findings.problem(
+                at("options", "rubricPrompt"),
+                f"rubricPrompt: {path.name} is code, which is not run for a judge's prompt",
+                "Write the prompt into a file of text, JSON or YAML.",
+            )
+            return ""
+        return read_text(path, self._findings, at("options", "rubricPrompt")) or ""
 
     def _path(self, reference: str) -> Path:
         return self._base / reference.removeprefix("file://")

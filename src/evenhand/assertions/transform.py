@@ -32,7 +32,7 @@ def split_reference(reference: str, default: str) -> tuple[str, str]:
         return split_javascript(reference)
     text = reference.removeprefix("file://")
     path, colon, name = text.rpartition(":")
-    return (path, name) if colon and path.endswith(".py") else (text, default)
+    return (path, name) if colon and path.endswith((".py", ".rb")) else (text, default)
 
 
 @lru_cache(maxsize=1024)

@@ -51,7 +51,12 @@ def redone(run: str | None, session: Session) -> int:
         meta, totals = earlier.meta, earlier.totals()
         if not totals.errors and meta.status == "finished":
             tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
-            print_run(earlier, as_json=session.as_json, table=not session.no_table)
+            print_run(
+                earlier,
+                as_json=session.as_json,
+                table=not session.no_table,
+                calls=session.calls,
+            )
             word = verdict_of(earlier, totals)
             return exit_code(word, meta.status, 0, session)
     return gone_on(str(file), session, anew=session.no_cache)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evenhand.cli.asked import Asked
     from evenhand.core.plan import Plan
     from evenhand.core.run import CallRecord, RunStatus, TrialResult, VerdictWord
+    from evenhand.core.variant import Variant
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
     from evenhand.store.runfile import RunFile
@@ -60,6 +61,11 @@ _SPENDING = (
 
 _LOOKS = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
+    click.option(
+        "--calls",
+        is_flag=True,
+        help="With what each model call asked and was answered: for --json, and -o FILE.json or .jsonl.",
+    ),
     click.option(
         "-v",
         "--verbose",
@@ -100,6 +106,7 @@ class Session:
         no_cache: Neither read nor write the cache.
         time_limit: Seconds for one call of a function of the user's.
         retries: How often a call that failed is tried again.
+        calls: With the model calls of each trial, where there is room for them.
         outputs: Files to write the results to.
     """
 
@@ -109,6 +116,7 @@ class Session:
     time_limit: float | None
     retries: int | None
     as_json: bool
+    calls: bool
     verbose: bool
     no_table: bool
     no_progress: bool
@@ -138,6 +146,7 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
         plan = asked.plan()
         outputs = (*session.outputs, *plan.options.outputs)
         check_endings(outputs, plan.variants)
+        _check_calls(session, outputs, plan.variants)
         if any(Path(name).suffix.lower() in (".html", ".htm") for name in outputs):
             from evenhand.viewer.page import static  # noqa: PLC0415 (see above)
 
@@ -150,6 +159,22 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
     for line in plan.notes:
         tell(safe_text(line))
     return code or (USAGE if plan.broken else code)
+
+
+def _check_calls(session: Session, outputs: Sequence[str], variants: Sequence[Variant]) -> None:
+    """Looks whether calls that are wanted have room somewhere, before anything is paid for.
+
+    Raises:
+        UsageError: They have not.
+    """
+    from evenhand.core.errors import UsageError  # noqa: PLC0415 (seldom)
+    from evenhand.report.export import has_calls  # noqa: PLC0415 (see above)
+
+    if session.calls and not session.as_json and not any(has_calls(o, variants) for o in outputs):
+        raise UsageError(
+            "--calls says nothing here",
+            hint="Add --json. After the run, `evenhand show -v --calls` prints them.",
+        )
 
 
 def safe_text(text: str) -> str:
@@ -224,14 +249,15 @@ def _note(text: str) -> None:
     tell(f"evenhand: {safe(text)}")
 
 
-def _write(run_file: RunFile, outputs: Sequence[str]) -> None:
-    """Writes the results to files, each in the format that its ending says."""
+def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
+    """Writes the results to files, each in the format that its ending says; with calls where it has room for them."""
     from evenhand.cli.show import written  # noqa: PLC0415 (seldom)
+    from evenhand.report.export import has_calls  # noqa: PLC0415 (see above)
 
     for name in outputs:
         to = Path(name)
         to.parent.mkdir(parents=True, exist_ok=True)
-        written(run_file, to)
+        written(run_file, to, calls=calls and has_calls(name, run_file.meta.variants))
 
 
 def _report(finished: Finished, plan: Plan, session: Session) -> int:
@@ -243,9 +269,13 @@ def _report(finished: Finished, plan: Plan, session: Session) -> int:
     said = sys.stdout.isatty() and sys.stderr.isatty() and not session.no_progress
     with RunFile.open(finished.path) as run_file:
         print_run(
-            run_file, as_json=session.as_json, table=not session.no_table, with_heading=not said
+            run_file,
+            as_json=session.as_json,
+            table=not session.no_table,
+            with_heading=not said,
+            calls=session.calls,
         )
-        _write(run_file, (*session.outputs, *plan.options.outputs))
+        _write(run_file, (*session.outputs, *plan.options.outputs), calls=session.calls)
         word = verdict_of(run_file)
     ending = finished.ending
     return exit_code(word, ending.status, ending.signal, session)

@@ -42,6 +42,7 @@ from evenhand.engine.outcome import (
 from evenhand.engine.place import users_line
 from evenhand.engine.present import Asked, Home, OwnCalls, add_asked, asked, asking, during, phase
 from evenhand.engine.spending import Spending
+from evenhand.providers.configured import reading_by
 
 T = TypeVar("T")
 
@@ -79,7 +80,8 @@ class LentModel:
                 role = "setup"
             else:
                 trial.prompt_text = prompt.text
-        reply = await self._asker.ask(trial, self._provider, prompt, role)
+        provider = reading_by(self._provider, prompt.config) if prompt.config else self._provider
+        reply = await self._asker.ask(trial, provider, prompt, role)
         trial.spending.add(reply, role)
         if role == "subject":
             trial.reply = reply

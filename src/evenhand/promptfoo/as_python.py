@@ -76,9 +76,6 @@ def _of_models(body: CellBody) -> Iterator[str]:
     settings = body.test.settings
     if settings:
         yield f"options {', '.join(sorted(settings))}: write them into the config of the model"
-    if "response_format" in body.pair.prompt.config:
-        label = body.pair.variant.prompt
-        yield f"response_format of prompt {label}: write it into the config of the model"
 
 
 def _one(case: Case, body: CellBody) -> Kept:

@@ -47,11 +47,12 @@ def assertion_from_cell(text: str) -> dict[str, Any]:
         return {"type": "javascript", "value": rest.strip()}
     if colon and kind in ("grade", "llm-rubric"):
         return {"type": "llm-rubric", "value": rest.strip()}
-    if colon and kind == "python":
-        return {"type": "python", "value": rest.strip()}
+    if colon and kind in ("python", "ruby"):
+        return {"type": kind, "value": rest.strip()}
     if text.startswith("file://"):
-        is_python = ".py" in text.rpartition("/")[2]
-        return {"type": "python" if is_python else "javascript", "value": text.strip()}
+        name = text.rpartition("/")[2]
+        kind = "python" if ".py" in name else "ruby" if ".rb" in name else "javascript"
+        return {"type": kind, "value": text.strip()}
     match = _TYPED.fullmatch(text)
     if match is None:
         return {"type": "equals", "value": text}

@@ -20,7 +20,8 @@ from evenhand.documents.numbers import number
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.settings import read_settings
-from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
+from evenhand.providers.catalog import key_missing
+from evenhand.providers.keys import NO_KEY, set_key
 from evenhand.providers.paused import Paused
 from evenhand.providers.roster import Roster, default_judge
 
@@ -78,9 +79,7 @@ class Column:
         key = key_missing(self.provider)
         if not key:
             return None
-        return problem_at(
-            self.place, NO_KEY.format(self.provider.id), SET_KEY.format(key), slug="auth"
-        )
+        return problem_at(self.place, NO_KEY.format(self.provider.id), set_key(key), slug="auth")
 
     def takes(self, label: str) -> bool:
         """Whether it gets the prompt with this label."""
@@ -139,7 +138,7 @@ class Models:
             if spec is None:
                 return self.default_judge(place, task)
         name = json.dumps(spec, sort_keys=True, default=str)
-        if name not in self._made:
+        if self._made.get(name) is None:  # one that cannot be had is a problem wherever it is named
             columns = self._columns(spec, place)
             self._made[name] = columns[0].provider if columns else None
         found = self._made[name]

@@ -22,7 +22,7 @@ from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt, half_a_chat
 from evenhand.promptfoo.resolved import resolved
 from evenhand.promptfoo.scoring import scored
 from evenhand.promptfoo.variable_code import computed, is_code
-from evenhand.providers.configured import reading_by, takes_chats
+from evenhand.providers.configured import takes_chats
 from evenhand.templates.rendering import Templates, names_in
 
 FILLS_KEPT = 256
@@ -129,8 +129,7 @@ class CellBody:
             reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
             trial.answered(prompt, reply)
         else:
-            asked = reading_by(provider, prompt.config)
-            reply = await trial.model(asked, "subject").generate(prompt)
+            reply = await trial.model(provider, "subject").generate(prompt)
             output = reply.text if reply.output is None else reply.output
         if earlier is not None:
             earlier.answered(trial, output, reply.metadata)

@@ -13,10 +13,13 @@ _OWN = {
     "palm": ("google", "HOME"),
     "huggingface": ("huggingface", "ROUTER"),
     "hf": ("huggingface", "ROUTER"),
+    "llama": ("llama", "HOME"),
     "ollama": ("ollama", "HOME"),
+    "replicate": ("replicate", "HOME"),
 }
 """The first word of an id → the module and the name of the address that its models are at."""
 _AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+_VERTEX = "aiplatform.googleapis.com"
 _BY_ADDRESS = frozenset({"http", "https", "webhook"})
 
 
@@ -46,6 +49,9 @@ def is_vendors(model: str, address: str) -> bool:
     if kind in ("azure", "azureopenai"):
         parts = urlsplit(address)
         return parts.scheme == "https" and (parts.hostname or "").endswith(_AZURE)
+    if kind == "vertex":
+        parts = urlsplit(address)
+        return parts.scheme == "https" and (parts.hostname or "").endswith(_VERTEX)
     if kind in SERVERS:
         return address == origin(SERVERS[kind].address)
     if kind in _OWN:

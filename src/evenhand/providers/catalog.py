@@ -28,9 +28,13 @@ _OWN: Mapping[str, str] = {
     "huggingface:feature-extraction:<model>": "Hugging Face embeddings",
     "huggingface:text-classification:<model>": "Hugging Face classification",
     "litellm:<vendor>/<model>": "a hundred more vendors through LiteLLM: its proxy, or pip install 'evenhand[litellm]'",
+    "llama": "the model of a llama.cpp server, plain completion; llama:<name> is the same",
     "ollama:<model>": "Ollama, plain completion; ollama:completion:<model> is the same",
     "ollama:chat:<model>": "Ollama chat",
     "ollama:embeddings:<model>": "Ollama embeddings",
+    "replicate:moderation:<owner>/<model>": "Llama Guard on Replicate, moderation",
+    "vertex:<model>": "Gemini or Claude on Google's Vertex AI",
+    "vertex:embedding:<model>": "Vertex AI embeddings",
     "python:<file.py>:<function>": "a function of yours; call_api(prompt, options, context) by default",
     "file://<file.py>:<function>": "the same",
     "file://<file.js>": "a provider in JavaScript: a class or an object with callApi, or a function",
@@ -67,6 +71,8 @@ KEYS: Mapping[str, str] = {
     "azure": "AZURE_API_KEY",
     "google": "GOOGLE_API_KEY",
     "huggingface": "HF_TOKEN",
+    "replicate": "REPLICATE_API_TOKEN",
+    "vertex": "GOOGLE_ACCESS_TOKEN",
 }
 """The first word of an id → the environment variable that holds its key; no word, or an empty one, for none."""
 
@@ -84,9 +90,12 @@ _MODULES: Mapping[str, str] = {
     "https": "web",
     "huggingface": "huggingface",
     "litellm": "bridge",
+    "llama": "llama",
     "ollama": "ollama",
     "palm": "google",
     "python": "function",
+    "replicate": "replicate",
+    "vertex": "vertex",
     "webhook": "webhook",
 }
 """The first word of an id → the module that makes what it means."""
@@ -97,10 +106,8 @@ _BRIDGED: Mapping[str, str] = {
     "cloudflare-ai": "cloudflare",
     "databricks": "databricks",
     "meta": "meta_llama",
-    "replicate": "replicate",
     "sagemaker": "sagemaker_chat",
     "snowflake": "snowflake",
-    "vertex": "vertex_ai",
     "watsonx": "watsonx",
 }
 """What LiteLLM speaks to → its own word for it."""
@@ -147,6 +154,8 @@ def create(
     known.learn([env.get(str(settings.get("apiKeyEnvar")), "")])
     kind, colon, rest = id.partition(":")
     module = "function" if _SCRIPT.search(id) else _MODULES.get(kind)
+    if module == "google" and settings.get("vertexai"):
+        module = "vertex"
     nothing = not rest.strip() if colon else kind not in _ALONE
     if module is None or (nothing and module != "function"):
         raise unknown(id)
@@ -168,7 +177,7 @@ def timed(id: str, seconds: float | None) -> dict[str, object]:  # noqa: A002 (t
 _SCRIPT = re.compile(r"^[^:]*\.[cm]?[jt]s(?::[\w.$]+)?$")
 """A JavaScript file, also without `file://`."""
 
-_ALONE = ("echo", "http", "https")
+_ALONE = ("echo", "http", "https", "llama")
 """What is an id without anything after it."""
 
 
@@ -182,12 +191,6 @@ def key_missing(provider: Provider) -> str:
     if not isinstance(provider, ChatProvider) or not provider.needs_key:
         return ""
     return provider.key_name
-
-
-NO_KEY = "there is no API key for {}"
-"""What to say of a provider that lacks its key; `key_missing` says which."""
-SET_KEY = "Set {} in the environment."
-"""And what to do."""
 
 
 def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)

@@ -24,6 +24,7 @@ from evenhand.core.ranges import MILLISECONDS
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
+from evenhand.providers.keys import set_key
 from evenhand.providers.prices import bound
 from evenhand.providers.structured import WithSchema, identity_with_schema
 
@@ -164,9 +165,7 @@ class ChatProvider:
     async def send(self, request: Request, host: Host) -> Answer:
         del host  # nothing of the user's runs here
         if self.needs_key:
-            raise AuthError(
-                f"no API key for {self.id}", hint=f"Set {self.key_name} in the environment."
-            )
+            raise AuthError(f"no API key for {self.id}", hint=set_key(self.key_name))
         payload = request.payload
         if not isinstance(payload, WithSchema):
             return await self._post(payload)
@@ -182,7 +181,7 @@ class ChatProvider:
 
     async def _post(self, body: bytes) -> Answer:
         answer = await http.transport().post(self.url, self._headers, body, self.timeout_s)
-        if answer.status != 200:
+        if answer.status not in (200, 201):  # 201 is for an answer that was made anew
             raise fault(answer, host=self._host, key_hint=f"Look at the key in {self.key_name}.")
         problem = unreadable(answer, host=self._host)
         if problem is not None:

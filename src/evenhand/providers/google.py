@@ -60,10 +60,6 @@ def make(wanted: Wanted) -> ChatProvider:
     model = model if embeds else wanted.rest
     if not model:
         raise wanted.refused("names no model", "Write google:gemini-2.5-flash, say.")
-    if wanted.config.get("vertexai"):
-        raise wanted.refused(
-            "is on Vertex, which is not spoken here", f"Write litellm:vertex_ai/{model}."
-        )
     host = wanted.setting("apiHost", "GOOGLE_API_HOST")
     base = f"https://{host}" if host else ""
     base = (wanted.setting("apiBaseUrl", "GOOGLE_API_BASE_URL") or base or HOME).rstrip("/")

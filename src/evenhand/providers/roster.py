@@ -15,8 +15,9 @@ from typing import Any, cast
 from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
 from evenhand.documents.project import Project, project_for
-from evenhand.providers.catalog import NO_KEY, SET_KEY, create, key_missing, timed
+from evenhand.providers.catalog import create, key_missing, timed
 from evenhand.providers.filling import Fill, plainly_filled
+from evenhand.providers.keys import NO_KEY, set_key
 
 Prices = Mapping[str, Mapping[str, float]]
 """Of models, by id: `cost`, or `inputCost` and `outputCost`, in dollars per token."""
@@ -169,7 +170,7 @@ class Roster:
         key = key_missing(provider) if provider is not None else ""
         if provider is None or not key:
             return None
-        return NO_KEY.format(provider.id), SET_KEY.format(key)
+        return NO_KEY.format(provider.id), set_key(key)
 
     def judge_of(self, chosen: DefaultJudge) -> Provider | None:
         """The model of who judges by default; None for nobody. A path in a project's id starts from the project.

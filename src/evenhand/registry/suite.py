@@ -12,7 +12,8 @@ from evenhand.core.provider import Provider
 from evenhand.core.selecting import condition_of, pattern_of, says, taken
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings, Place, problem_at
-from evenhand.providers.catalog import NO_KEY, SET_KEY, key_missing
+from evenhand.providers.catalog import key_missing
+from evenhand.providers.keys import NO_KEY, set_key
 from evenhand.providers.roster import (
     JUDGE_VARIABLE,
     DefaultJudge,
@@ -197,7 +198,7 @@ def _lacking(model: Provider | None, place: Place) -> Problem | None:
     key = key_missing(model) if model is not None else ""
     if model is None or not key:
         return None
-    return problem_at(place, NO_KEY.format(model.id), SET_KEY.format(key), "auth")
+    return problem_at(place, NO_KEY.format(model.id), set_key(key), "auth")
 
 
 def _judge(

@@ -22,6 +22,7 @@ from evenhand.report.call_rows import call_rows
 from evenhand.report.classification import classification_rows
 from evenhand.report.findings import low_confidence, warnings
 from evenhand.report.means import Mean
+from evenhand.report.preferences import Preferences, preferences
 from evenhand.report.rates import (
     Rate,
     Repeats,
@@ -188,6 +189,7 @@ def _head(run: RunFile) -> dict[str, Any]:
         "slices": slice_rows(run),
         "classification": classification_rows(run),
         "triggers": [_found_row(run, found) for found in found_by_triggers(run)],
+        "preferences": [_preferred_row(run, found) for found in preferences(run)],
         "empty_answers": run.empty_answers()[0],
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),
@@ -235,6 +237,16 @@ def _found_row(run: RunFile, found: Found) -> dict[str, Any]:
         "variant": {"prompt": variant.prompt, "model": variant.model},
         "precision": found.precision.document(),
         "recall": found.recall.document(),
+    }
+
+
+def _preferred_row(run: RunFile, found: Preferences) -> dict[str, Any]:
+    variant = run.meta.variants[found.variant]
+    sides = {"won": found.won, "lost": found.lost, "tied": found.tied}
+    return {
+        "variant": {"prompt": variant.prompt, "model": variant.model},
+        "name": found.name,
+        **{word: {"count": side.hits, **side.document()} for word, side in sides.items()},
     }
 
 

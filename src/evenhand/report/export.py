@@ -167,6 +167,11 @@ def check_endings(files: Iterable[str], variants: Sequence[Variant]) -> None:
             raise UsageError(f"-o {name}: {what}", hint=f"There are: {known}.")
 
 
+def has_calls(file: str, variants: Sequence[Variant]) -> bool:
+    """Whether a file of this name has room for the model calls of a run of these variants."""
+    return _by_ending(variants, Path(file)) in _WITH_CALLS
+
+
 def _endings(variants: Sequence[Variant]) -> Mapping[str, str]:
     return _ENDINGS if any(v.eval for v in variants) else _ENDINGS_OF_CONFIGS
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evenhand.report.comparison import sentences
 from evenhand.report.grid import Grid
 from evenhand.report.outcome import UNSURE, unsure
+from evenhand.report.preferences import preferences
 from evenhand.report.rates import repeats
 from evenhand.report.triggers import found_by_triggers
 from evenhand.report.words import clip, count, interval, money, near, percents, safe, tokens
@@ -26,11 +27,11 @@ class Marked:
     """Where in the plan the trials are that some findings are about, for those who have looked at all of them anyway.
 
     Attributes:
-        unsure: Those with a judgement of low confidence, and maybe others.
+        judged: Those with a judgement of low confidence or a preference, and maybe others.
         triggers: Those of trigger tests, and maybe others.
     """
 
-    unsure: Sequence[int] = ()
+    judged: Sequence[int] = ()
     triggers: Sequence[int] = ()
 
 
@@ -48,6 +49,8 @@ def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str
         return _unsure(run, grid, marked)
     told = found_by_triggers(run, marked.triggers if marked else None)
     found = [f"{grid.names[one.variant]}: {one}" for one in told]
+    preferred = preferences(run, marked.judged if marked else None)
+    found += [f"{grid.names[one.variant]}: {one}" for one in preferred]
     compared = [] if run.narrowed else sentences(grid)
     return [*found, *compared, *_repeats(run, grid), *_unsure(run, grid, marked)]
 
@@ -169,7 +172,7 @@ def _tally(run: RunFile, case: CaseTally) -> str:
 
 
 def _unsure(run: RunFile, grid: Grid, marked: Marked | None) -> list[str]:
-    number, first = low_confidence(run, marked.unsure if marked else None)
+    number, first = low_confidence(run, marked.judged if marked else None)
     if first is None:
         return []
     trial = run.trial(first)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from evenhand.testing import shapes
 from evenhand.testing.script import Asked, Rule
+from evenhand.testing.tool_calls import content_calls, ollama_calls, response_calls
 
 _GOOGLE_REASON = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 DIMENSIONS = 256
@@ -25,9 +26,9 @@ def answered(kind: str, body: Mapping[str, Any], asked: Asked, rule: Rule, numbe
     said = rule.said(asked.text)
     if kind == shapes.CHAT:
         return shapes.chat(body, asked, said, rule.finish_reason, number, rule.tool_calls)
-    if kind == shapes.MESSAGES:
+    if kind in (shapes.MESSAGES, shapes.RAW_PREDICT):
         return shapes.message(body, asked, said, rule.finish_reason, number, rule.tool_calls)
-    return _SAID[kind](asked, said, rule.finish_reason, number)
+    return _SAID[kind](asked, said, rule, number)
 
 
 def _measured(kind: str, body: Mapping[str, Any], asked: Asked, rule: Rule, number: int) -> Any:
@@ -41,18 +42,37 @@ def _measured(kind: str, body: Mapping[str, Any], asked: Asked, rule: Rule, numb
         labels: Mapping[str, float] = rule.reply or {"POSITIVE": 0.75, "NEGATIVE": 0.25}
         return [[{"label": label, "score": score} for label, score in labels.items()]]
     vector = shapes.vector(asked.text, DIMENSIONS)
+    if kind == shapes.PREDICTIONS:
+        return _prediction(asked, rule.reply, number)
+    if kind == shapes.PREDICT:
+        return {"predictions": [{"embeddings": {"values": vector}}]}
     if kind == shapes.EMBED_CONTENT:
         return {"embedding": {"values": vector}}
     return vector if kind == shapes.FEATURES else {"embedding": vector}
 
 
-def _completion(asked: Asked, said: str, reason: str, number: int) -> dict[str, Any]:
+def _prediction(asked: Asked, flagged: object, number: int) -> dict[str, Any]:
+    """Llama Guard's answer on Replicate: the categories that a rule flags, e.g. `{"S1": 1}`."""
+    codes = [str(code) for code in cast("Mapping[object, object]", flagged or {})]
+    output = f"unsafe\n{','.join(codes)}" if codes else "safe"
+    return {
+        "id": f"pred{number}",
+        "model": asked.model,
+        "status": "succeeded",
+        "output": output,
+        "error": None,
+    }
+
+
+def _completion(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
     read, written = shapes.tokens(asked.text), shapes.tokens(said)
     return {
         "id": f"cmpl-{number}",
         "object": "text_completion",
         "model": asked.model,
-        "choices": [{"index": 0, "text": said, "finish_reason": reason, "logprobs": None}],
+        "choices": [
+            {"index": 0, "text": said, "finish_reason": rule.finish_reason, "logprobs": None}
+        ],
         "usage": {
             "prompt_tokens": read,
             "completion_tokens": written,
@@ -61,25 +81,30 @@ def _completion(asked: Asked, said: str, reason: str, number: int) -> dict[str, 
     }
 
 
-def _response(asked: Asked, said: str, reason: str, number: int) -> dict[str, Any]:
-    cut = reason == "length"
+def _response(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
+    cut = rule.finish_reason == "length"
     text = {"type": "output_text", "text": said, "annotations": []}
+    message = {"type": "message", "role": "assistant", "content": [text]}
     return {
         "id": f"resp_{number}",
         "object": "response",
         "model": asked.model,
         "status": "incomplete" if cut else "completed",
         "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
-        "output": [{"type": "message", "role": "assistant", "content": [text]}],
+        "output": [
+            *([message] if said or not rule.tool_calls else []),
+            *response_calls(rule.tool_calls, number),
+        ],
         "usage": {"input_tokens": shapes.tokens(asked.text), "output_tokens": shapes.tokens(said)},
     }
 
 
-def _content(asked: Asked, said: str, reason: str, number: int) -> dict[str, Any]:
+def _content(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
+    text = [{"text": said}] if said or not rule.tool_calls else []
     read, written = shapes.tokens(asked.text), shapes.tokens(said)
     candidate = {
-        "content": {"role": "model", "parts": [{"text": said}]},
-        "finishReason": _GOOGLE_REASON.get(reason, reason),
+        "content": {"role": "model", "parts": [*text, *content_calls(rule.tool_calls)]},
+        "finishReason": _GOOGLE_REASON.get(rule.finish_reason, rule.finish_reason),
         "index": 0,
     }
     return {
@@ -94,24 +119,39 @@ def _content(asked: Asked, said: str, reason: str, number: int) -> dict[str, Any
     }
 
 
-def _ollama(asked: Asked, said: str, reason: str) -> dict[str, Any]:
+def _ollama(asked: Asked, said: str, rule: Rule) -> dict[str, Any]:
     return {
         "model": asked.model,
         "done": True,
-        "done_reason": reason,
+        "done_reason": rule.finish_reason,
         "prompt_eval_count": shapes.tokens(asked.text),
         "eval_count": shapes.tokens(said),
     }
 
 
-def _ollama_chat(asked: Asked, said: str, reason: str, number: int) -> dict[str, Any]:
+def _ollama_chat(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
-    return {**_ollama(asked, said, reason), "message": {"role": "assistant", "content": said}}
+    tools = {"tool_calls": ollama_calls(rule.tool_calls)} if rule.tool_calls else {}
+    return {
+        **_ollama(asked, said, rule),
+        "message": {"role": "assistant", "content": said, **tools},
+    }
 
 
-def _ollama_text(asked: Asked, said: str, reason: str, number: int) -> dict[str, Any]:
+def _ollama_text(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
-    return {**_ollama(asked, said, reason), "response": said}
+    return {**_ollama(asked, said, rule), "response": said}
+
+
+def _llama(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
+    del number
+    return {
+        "content": said,
+        "stop": True,
+        "stop_type": "limit" if rule.finish_reason == "length" else "eos",
+        "tokens_evaluated": shapes.tokens(asked.text),
+        "tokens_predicted": shapes.tokens(said),
+    }
 
 
 _SAID = {
@@ -120,4 +160,5 @@ _SAID = {
     shapes.GENERATE_CONTENT: _content,
     shapes.OLLAMA_CHAT: _ollama_chat,
     shapes.OLLAMA_GENERATE: _ollama_text,
+    shapes.LLAMA: _llama,
 }

@@ -74,7 +74,7 @@ class Rule:
         fault: A name from FAULTS, or an HTTP status.
         retry_after: The header, word for word. `{date+2}` in it is the HTTP date two seconds from now.
         finish_reason: As OpenAI calls it; Anthropic's word for it is found.
-        tool_calls: What the answer of a chat (OpenAI's) or a message (Anthropic's) asks tools for, each
+        tool_calls: What the answer of a model that chats asks tools for, each
             `{"name": "find_order", "arguments": {"id": 1042}}`.
         last: A regular expression, looked for in the last message of the user.
         system: The same, in the system prompt.

@@ -154,9 +154,14 @@ class FakeProvider:
             **{f"{kind.upper()}_API_BASE_URL": f"{self.url}/v1" for kind in SERVERS},
             **{server.key: key for server in SERVERS.values() if server.key},
             "OPENAI_BASE_URL": f"{self.url}/v1",
-            **{f"{vendor}_BASE_URL": self.url for vendor in ("ANTHROPIC", "OLLAMA")},
-            **{f"{vendor}_API_BASE_URL": self.url for vendor in ("AZURE", "GOOGLE")},
+            **{f"{vendor}_BASE_URL": self.url for vendor in ("ANTHROPIC", "LLAMA", "OLLAMA")},
+            **{
+                f"{vendor}_API_BASE_URL": self.url
+                for vendor in ("AZURE", "GOOGLE", "REPLICATE", "VERTEX")
+            },
             **{f"{vendor}_API_KEY": key for vendor in ("ANTHROPIC", "AZURE", "GOOGLE")},
+            **dict.fromkeys(("GOOGLE_ACCESS_TOKEN", "REPLICATE_API_TOKEN"), key),
+            "VERTEX_PROJECT_ID": "scripted",
             "NO_PROXY": "127.0.0.1,localhost",
             "no_proxy": "127.0.0.1,localhost",
         }

@@ -17,6 +17,8 @@ CHAT, MESSAGES, EMBEDDINGS = "chat/completions", "messages", "embeddings"
 MODERATIONS, COMPLETIONS, RESPONSES = "moderations", "completions", "responses"
 GENERATE_CONTENT, EMBED_CONTENT = ":generateContent", ":embedContent"
 OLLAMA_CHAT, OLLAMA_GENERATE, OLLAMA_EMBEDDINGS = "api/chat", "api/generate", "api/embeddings"
+PREDICT, RAW_PREDICT = ":predict", ":rawPredict"
+LLAMA, PREDICTIONS = "/completion", "/predictions"
 FEATURES, LABELS = "pipeline/feature-extraction", "pipeline/text-classification"
 KINDS = (
     CHAT,
@@ -30,6 +32,10 @@ KINDS = (
     RESPONSES,
     GENERATE_CONTENT,
     EMBED_CONTENT,
+    PREDICT,
+    RAW_PREDICT,
+    LLAMA,
+    PREDICTIONS,
     FEATURES,
     LABELS,
 )
@@ -38,7 +44,17 @@ KINDS = (
 OWN = "own"
 """A path that is no vendor's: a rule that names it is answered word for word."""
 
-MEASURED = (OWN, EMBEDDINGS, MODERATIONS, OLLAMA_EMBEDDINGS, EMBED_CONTENT, FEATURES, LABELS)
+MEASURED = (
+    OWN,
+    EMBEDDINGS,
+    MODERATIONS,
+    OLLAMA_EMBEDDINGS,
+    EMBED_CONTENT,
+    PREDICT,
+    PREDICTIONS,
+    FEATURES,
+    LABELS,
+)
 """Those that measure a text instead of answering it: only rules that name a path are looked at."""
 
 _ANTHROPIC_REASON = {
@@ -66,12 +82,13 @@ def asked(body: Mapping[str, Any], path: str) -> Asked:
     system = [_text(body.get(name)) for name in ("system", "systemInstruction", "instructions")]
     system += [_text(m.get("content")) for m in messages if m.get("role") in _SYSTEM]
     others = [
-        (m.get("role"), _text(m.get("content", m.get("parts"))))
+        (m.get("role"), _text(m.get("content", m.get("parts", m.get("output")))))
         for m in messages
         if m.get("role") not in _SYSTEM
     ]
     texts = (body.get(name) for name in ("prompt", "input", "inputs", "content"))
     others += [("user", _text(text)) for text in texts if text and not isinstance(text, list)]
+    others += [("user", _text(item.get("content"))) for item in _items(body.get("instances"))]
     last = next((text for role, text in reversed(others) if role == "user"), "")
     said = [*system, *(text for _, text in others)]
     return Asked(
@@ -346,7 +363,10 @@ def _stopped(text: str, stops: object) -> tuple[str, str | None]:
 
 
 def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    given = body.get("messages", body.get("contents", body.get("input")))
+    return _items(body.get("messages", body.get("contents", body.get("input"))))
+
+
+def _items(given: object) -> list[Mapping[str, Any]]:
     if not isinstance(given, list):
         return []
     return [m for m in cast("list[Any]", given) if isinstance(m, Mapping)]
@@ -356,13 +376,20 @@ def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
-        return _text(cast("Mapping[str, object]", content).get("parts"))
+        mapping = cast("Mapping[str, object]", content)
+        return _text(mapping.get("parts", mapping.get("prompt")))
     if isinstance(content, list):
         blocks = cast("list[Any]", content)
-        return "\n".join(
-            str(block.get("text", "")) for block in blocks if isinstance(block, Mapping)
-        )
+        return "\n".join(_block_text(block) for block in blocks if isinstance(block, Mapping))
     return ""
+
+
+def _block_text(block: Mapping[str, Any]) -> str:
+    """The text of a block, also of what a tool gave back."""
+    result = block.get("functionResponse")
+    if isinstance(result, Mapping):
+        return json.dumps(result, ensure_ascii=False, default=str)
+    return str(block.get("text", "")) or _text(block.get("content"))
 
 
 def vector(text: str, dims: int) -> list[float]:

@@ -1,4 +1,4 @@
-"""Tool calls of a scripted answer, in the shapes of OpenAI's chat completions and Anthropic's messages."""
+"""Tool calls of a scripted answer, in the shapes of each API that has them."""
 
 from __future__ import annotations
 
@@ -48,4 +48,35 @@ def message_calls(calls: ToolCalls, number: int) -> list[dict[str, Any]]:
             "input": dict(call.get("arguments", {})),
         }
         for i, call in enumerate(calls)
+    ]
+
+
+def response_calls(calls: ToolCalls, number: int) -> list[dict[str, Any]]:
+    """As items of an answer of OpenAI's responses API, arguments as text."""
+    return [
+        {
+            "type": "function_call",
+            "id": f"fc_{number}_{i}",
+            "call_id": f"call_{number}_{i}",
+            "name": call["name"],
+            "arguments": json.dumps(call.get("arguments", {}), ensure_ascii=False),
+            "status": "completed",
+        }
+        for i, call in enumerate(calls)
+    ]
+
+
+def content_calls(calls: ToolCalls) -> list[dict[str, Any]]:
+    """As parts of an answer of Gemini's."""
+    return [
+        {"functionCall": {"name": call["name"], "args": dict(call.get("arguments", {}))}}
+        for call in calls
+    ]
+
+
+def ollama_calls(calls: ToolCalls) -> list[dict[str, Any]]:
+    """As a message of Ollama's has them."""
+    return [
+        {"function": {"name": call["name"], "arguments": dict(call.get("arguments", {}))}}
+        for call in calls
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, cast
@@ -12,6 +13,7 @@ import msgspec
 from evenhand.core.encoding import decode, encode
 from evenhand.report.grid import row_case
 from evenhand.report.outcome import UNSURE
+from evenhand.report.preferences import SIGN
 from evenhand.report.triggers import TRIGGERING
 from evenhand.scorers.triggers import MEASURES
 from evenhand.store.opened import readable
@@ -32,7 +34,8 @@ class _Error(msgspec.Struct, gc=False):
 
 
 _NONE = msgspec.Raw(b"{}")
-_UNSURE, _TRIGGERS = warning_sign(UNSURE), metric_sign(MEASURES)
+_JUDGED = re.compile(b"|".join(map(re.escape, (warning_sign(UNSURE), metric_sign(SIGN)))))
+_TRIGGERS = metric_sign(MEASURES)
 _TRIGGERING = metric_sign(TRIGGERING)
 
 
@@ -86,7 +89,7 @@ class Part(NamedTuple):
         text: What is searched of its trials, one after the other.
         starts: Where each begins in it.
         places: Their places in the plan.
-        unsure: The places of those with a judgement of low confidence.
+        judged: The places of those with a judgement of low confidence or a preference.
         triggers: The places of those of trigger tests.
     """
 
@@ -94,7 +97,7 @@ class Part(NamedTuple):
     text: bytes
     starts: Sequence[int]
     places: Sequence[int]
-    unsure: Sequence[int]
+    judged: Sequence[int]
     triggers: Sequence[int]
 
 
@@ -144,7 +147,7 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int], numbered: Mapping[str,
     numbers: list[tuple[Any, ...]] = []
     texts: list[bytes] = []
     starts: list[int] = []
-    unsure: list[int] = []
+    judged: list[int] = []
     triggers: list[int] = []
     named: list[Row] = []
     failing: list[Sequence[str]] = []
@@ -166,8 +169,8 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int], numbered: Mapping[str,
         for outcome in trial.outcomes:
             if outcome.reason:
                 told.append(outcome.reason)
-            if outcome.metadata != _NONE and _UNSURE in bytes(outcome.metadata):
-                unsure.append(trial.index)
+            if outcome.metadata != _NONE and _JUDGED.search(bytes(outcome.metadata)):
+                judged.append(trial.index)
             if outcome.named != _NONE and _TRIGGERS in bytes(outcome.named):
                 triggers.append(trial.index)
             state = outcome.outcome
@@ -214,7 +217,7 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int], numbered: Mapping[str,
     index = cast("Sequence[int]", columns["index"])
     columns["outcome"] = "".join(columns["outcome"])
     block = Block(rows=named, failing=failing, metrics=_metrics(scores), **columns)
-    return Part(_line(block), b"".join(texts), starts, index, unsure, triggers)
+    return Part(_line(block), b"".join(texts), starts, index, judged, triggers)
 
 
 def _metrics(scores: Sequence[dict[str, float]]) -> dict[str, list[float | None]]:

@@ -48,7 +48,7 @@ class Pass:
         self._starts = array("Q")
         self._places = array("Q")
         self._end = 0
-        self._unsure, self._triggers = array("Q"), array("Q")
+        self._judged, self._triggers = array("Q"), array("Q")
         self._files = tempfile.TemporaryFile(buffering=0), tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (for as long as this lives)
         for file in self._files:
             weakref.finalize(self, file.close)
@@ -78,7 +78,7 @@ class Pass:
             StoreError: The run file cannot be read.
         """
         self._wait()
-        return Marked(*(sorted(set(each)) for each in (self._unsure, self._triggers)))
+        return Marked(*(sorted(set(each)) for each in (self._judged, self._triggers)))
 
     def search(self, text: str, *, blind: bool = False) -> list[int]:
         """The places in the plan of the trials in which this text stands, whatever its case. Waits for the pass.
@@ -200,7 +200,7 @@ class Pass:
         self._starts.extend([self._end + start for start in part.starts])
         self._places.extend(part.places)
         self._end += len(part.text)
-        self._unsure.extend(part.unsure)
+        self._judged.extend(part.judged)
         self._triggers.extend(part.triggers)
         _write(self._files[0].fileno(), part.line)
         with self._more:

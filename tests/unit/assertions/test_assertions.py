@@ -377,7 +377,7 @@ def test_an_unknown_type_gets_the_nearest_and_a_known_one_a_way_round():
     assert unknown_type("not-contians")[1].startswith("Did you mean 'not-contains'?")
     assert unknown_type("not-pi")[0] == "assertion type 'not-pi' is not run here"
     assert "llm-rubric" in unknown_type("search-rubric")[1]
-    assert "Python" in unknown_type("ruby")[1]
+    assert "Python" in unknown_type("agent-rubric")[1]
     assert "is not known" in unknown_type("zzzzzz")[0]
     assert split("not-equals") == ("equals", True)
     assert split("equals") == ("equals", False)

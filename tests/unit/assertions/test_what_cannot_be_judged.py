@@ -323,3 +323,19 @@ def test_a_file_of_a_later_python_says_which_python_this_is(tmp_path: Path, fake
     (problem,) = plan.broken
     version = ".".join(map(str, sys.version_info[:2]))
     assert f"This is Python {version}" in problem.hint
+
+
+def test_a_judge_that_cannot_be_had_is_said_once_for_each_assertion(
+    tmp_path: Path, fake: FakeProvider
+) -> None:
+    """Wherever it is named, and never with a second message that there is no model."""
+    nobody = {"type": "llm-rubric", "value": "x", "provider": "nobody:x"}
+    moderated = {"type": "moderation", "provider": "replicate:meta/llama"}
+    tests = [{"vars": {"x": "1"}, "assert": [item]} for item in (nobody, nobody, moderated)]
+    plan = planned(tmp_path, fake, tests=[fine(), *tests])
+    told = [str(problem) for problem in plan.broken]
+    assert sum("'nobody:x' is not known" in problem for problem in told) == 2, told
+    assert sum("something else than moderation" in problem for problem in told) == 1, told
+    assert not any("has no model" in problem for problem in told), told
+    trials = ran(tmp_path, plan)
+    assert [trial.outcome for trial in trials] == ["pass", "error", "error", "error"]

@@ -26,10 +26,11 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import check
 from evenhand.engine import door
 from evenhand.engine.door import Settings
+from evenhand.providers.catalog import create
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder
 from evenhand.store.runfile import RunFile
-from evenhand.testing import Scripted, example, example_of
+from evenhand.testing import FakeProvider, Rule, Script, Scripted, example, example_of
 
 
 class Says:
@@ -441,3 +442,25 @@ async def test_cases_with_the_same_question_and_no_cache_are_asked_each(tmp_path
 
 def _at_once(self: Any, error: Any, *_: Any) -> float | None:
     return 0.0 if error.retryable else None
+
+
+async def test_what_a_prompt_asks_for_as_json_is_read_as_json_whoever_reads_it(tmp_path: Path):
+    """`response_format` of a prompt, as in a model's config: the output is the object, also when a run is resumed."""
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}
+    with FakeProvider(Script([Rule(reply={"legs": 4})])) as fake:
+        model = create("openai:chat:gpt-5-mini", env=fake.env(), base=tmp_path)
+
+        async def body(trial: Trial) -> object:
+            asked = trial.model(model, "subject")
+            plain = await asked.generate(Prompt.of("Legs?"))
+            read = await asked.generate(Prompt.of("Legs?", response_format=form))
+            again = await asked.generate(Prompt.of("Legs?"))
+            return [plain.output, read.output, again.output]
+
+        with await run(example(1, body, providers=(model,)), tmp_path) as found:
+            (trial,) = trials(found)
+        for _ in range(2):  # the second time all is in the cache
+            with await run(example(1, body, providers=(model,)), tmp_path) as found:
+                (trial,) = trials(found)
+            assert trial.error is None
+            assert trial.output == ['{"legs": 4}', {"legs": 4}, '{"legs": 4}']

@@ -410,9 +410,9 @@ def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
             "'not-contains'",
         ),
         (
-            {"assert": [{"type": "ruby", "value": "x"}]},
-            "'ruby' is not run here",
-            "A Python or JavaScript assertion",
+            {"assert": [{"type": "pi", "value": "x"}]},
+            "'pi' is not run here",
+            "llm-rubric asks the same",
         ),
         ({"assert": [{"type": "contains"}]}, "has no value", "value:"),
         ({"assert": [{"value": "x"}]}, "an assertion has no type", "type:"),

@@ -286,6 +286,141 @@ def test_answers_of_ollama_are_read():
     assert shown.output == "Thinking: Hm\n\nYes"
 
 
+# llama.cpp
+
+
+def test_a_llama_cpp_server_is_asked_for_a_completion():
+    """By its own API, at its own address; the name says nothing to it."""
+    plain = made("llama")
+    assert plain.url == "http://localhost:8080/completion"
+    assert sent(plain) == {"prompt": "Hello", "n_predict": 512}
+    named = made("llama:mine", {"LLAMA_BASE_URL": "http://box:1/"}, temperature=0, n_predict=7)
+    assert (named.url, named.id) == ("http://box:1/completion", "llama:mine")
+    assert sent(named) == {"prompt": "Hello", "n_predict": 7, "temperature": 0}
+    assert not key_missing(plain)
+
+
+def test_answers_of_llama_cpp_are_read():
+    """Text, what was read and written, and whether it was cut off; an answer may tell nothing but its text."""
+    counts = {"tokens_evaluated": 3, "tokens_predicted": 2}
+    reply = read("llama", {"content": "Yes", "stop_type": "limit", **counts})
+    assert (reply.text, reply.finish_reason) == ("Yes", "length")
+    assert (reply.usage.tokens_in, reply.usage.tokens_out) == (3, 2)
+    assert read("llama", {"content": "Yes"}).finish_reason == "stop"
+    assert read("llama", {"content": "Y", "stopped_limit": True}).finish_reason == "length"
+
+
+# Vertex AI
+
+PROJECT = {"VERTEX_PROJECT_ID": "shop", "GOOGLE_ACCESS_TOKEN": "a-token"}
+
+
+def test_vertex_is_asked_in_a_project_and_a_region():
+    """With a token in the header, in the words of the model's vendor."""
+    gemini = made("vertex:gemini-2.5-flash", PROJECT, temperature=0)
+    assert gemini.url == (
+        "https://us-central1-aiplatform.googleapis.com/v1/projects/shop/locations/us-central1/"
+        "publishers/google/models/gemini-2.5-flash:generateContent"
+    )
+    assert gemini._headers["authorization"] == "Bearer a-token"
+    assert sent(gemini)["contents"] == [{"role": "user", "parts": [{"text": "Hello"}]}]
+    assert gemini.price is not None
+    env = {**PROJECT, "VERTEX_REGION": "europe-west4"}
+    claude = made("vertex:claude-haiku-4-5", env)
+    assert "/europe-west4/publishers/anthropic/models/claude-haiku-4-5:rawPredict" in (
+        claude.url.replace("locations", "")
+    )
+    body = sent(claude)
+    assert body["anthropic_version"] == "vertex-2023-10-16"
+    assert "model" not in body
+    everywhere = made("vertex:chat:gemini-2.5-flash", PROJECT, region="global", projectId="p")
+    assert everywhere.url.startswith(
+        "https://aiplatform.googleapis.com/v1/projects/p/locations/global/"
+    )
+    vectors = made("vertex:embedding:text-embedding-005", PROJECT)
+    assert vectors.url.endswith("/text-embedding-005:predict")
+    assert sent(vectors) == {"instances": [{"content": "Hello"}]}
+    own = made("google:gemini-2.5-flash", PROJECT, vertexai=True)
+    assert own.url == gemini.url
+
+
+def test_vertex_with_an_api_key_needs_no_project():
+    """As in its express mode: the key in a header, and never in the address."""
+    express = made("vertex:gemini-2.5-flash", {"VERTEX_API_KEY": "a-key"})
+    assert express.url == (
+        "https://aiplatform.googleapis.com/v1/publishers/google/models/"
+        "gemini-2.5-flash:generateContent"
+    )
+    assert express._headers["x-goog-api-key"] == "a-key"
+
+
+async def test_vertex_without_a_token_says_how_to_come_by_one():
+    """Application-default credentials are not read: one message says what to set instead."""
+    provider = made("vertex:gemini-2.5-flash", {"VERTEX_PROJECT_ID": "shop"})
+    assert key_missing(provider) == "GOOGLE_ACCESS_TOKEN"
+    with pytest.raises(AuthError) as caught:
+        await provider.send(provider.request(Prompt.of("x")), CodeHost())
+    assert caught.value.hint == (
+        "Set GOOGLE_ACCESS_TOKEN in the environment, to what `gcloud auth print-access-token` prints."
+    )
+    with pytest.raises(UsageError, match="names no project") as refused:
+        made("vertex:gemini-2.5-flash")
+    assert "VERTEX_PROJECT_ID" in refused.value.hint
+    with pytest.raises(UsageError, match="not spoken to") as other:
+        made("vertex:llama-4", PROJECT)
+    assert "litellm:vertex_ai/llama-4" in other.value.hint
+
+
+# Replicate
+
+
+def test_llama_guard_on_replicate_is_asked_and_read():
+    """The whole text in; `safe`, or the categories that it violates, out."""
+    guard = made("replicate:moderation:meta/llama-guard-4-12b", {"REPLICATE_API_KEY": "k"})
+    assert guard.url == ("https://api.replicate.com/v1/models/meta/llama-guard-4-12b/predictions")
+    assert sent(guard) == {"input": {"prompt": "Hello"}}
+    old = made("replicate:moderation:meta/llama-guard-3-8b:abc")
+    assert old.url == "https://api.replicate.com/v1/predictions"
+    assert sent(old)["version"] == "abc"
+    assert key_missing(old) == "REPLICATE_API_TOKEN"
+    id_ = "replicate:moderation:m/g"
+    assert read(id_, {"status": "succeeded", "output": "safe\n"}).output == {}
+    flagged = read(id_, {"output": ["\n\nunsafe", "\nS1, S10"]})
+    assert flagged.output == {"S1": 1.0, "S10": 1.0}
+    assert read(id_, {"output": "unsafe"}).output == {"unsafe": 1.0}
+    with pytest.raises(BadReply, match="is processing after 60 s"):
+        read(id_, {"status": "processing", "output": None})
+    with pytest.raises(BadReply, match="out of memory"):
+        read(id_, {"status": "failed", "error": "out of memory", "output": None})
+    with pytest.raises(UsageError, match="something else than moderation") as refused:
+        made("replicate:meta/llama")
+    assert "litellm:replicate/meta/llama" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("id_", "reply"),
+    [("vertex:gemini-2.5-flash", "Yes."), ("vertex:claude-haiku", "Yes."), ("llama", "Yes.")],
+)
+async def test_the_fake_provider_answers_as_they_do(id_, reply):
+    """Asked over HTTP, with nothing set but its environment."""
+    with FakeProvider(Script([Rule(match=("Hello",), reply=reply)])) as fake:
+        provider = made(id_, fake.env())
+        answer = await provider.send(provider.request(Prompt.of("Hello")), CodeHost())
+        await provider.close()
+    assert provider.reply(answer.body).text == reply
+
+
+async def test_the_fake_provider_measures_as_they_do():
+    """Vectors of Vertex, and Llama Guard's categories."""
+    with FakeProvider(Script([Rule(path="predictions", reply={"S3": 1})])) as fake:
+        for id_, wanted in (("replicate:moderation:m/g", {"S3": 1.0}), ("vertex:embedding:e", 256)):
+            provider = made(id_, fake.env())
+            answer = await provider.send(provider.request(Prompt.of("Hello")), CodeHost())
+            output = provider.reply(answer.body).output
+            assert wanted in (output, len(cast("Any", output)))
+            await provider.close()
+
+
 # All of them
 
 
@@ -310,6 +445,10 @@ def test_a_compatible_server_is_found_by_its_name(kind):
         ("google:g", {}),
         ("google:g", []),
         ("google:embedding:g", {"embedding": {}}),
+        ("llama", {"error": "x"}),
+        ("llama", {"content": 5}),
+        ("replicate:moderation:m/g", {"output": "perhaps"}),
+        ("replicate:moderation:m/g", {"output": None}),
         ("ollama:chat:m", {"error": "x"}),
         ("ollama:chat:m", {"message": 5}),
         ("ollama:embeddings:m", {"embedding": ["a"]}),

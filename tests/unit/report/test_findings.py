@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 from tests.unit.report.conftest import Make, result
@@ -15,6 +16,7 @@ from evenhand.report.document import document
 from evenhand.report.findings import findings, low_confidence, usage_line, warnings
 from evenhand.report.grid import Grid
 from evenhand.report.markdown import write_markdown
+from evenhand.report.preferences import preferences
 from evenhand.report.triggers import found_by_triggers
 from evenhand.report.words import interval
 from evenhand.stats.interval import wilson
@@ -216,3 +218,56 @@ async def test_runs_without_trigger_tests_say_nothing_of_them(make_run: Make):
     """Whatever somebody writes."""
     run = await make_run([result(0, output='"trigger recall": 1')])
     assert found_by_triggers(run) == []
+
+
+def preferring(index: int, winner: str, case: str = "", **other: Any):
+    """A trial whose output is preferred, or the other one, or neither."""
+    state = {"output": "pass", "other": "fail", "tie": "fail"}[winner]
+    metadata = {"winner": winner, "consistent": True, "orders": [{}, {}]}
+    outcome = Outcome('preferred by "x"', state, float(state == "pass"), metadata=metadata)
+    return result(index, ok=state == "pass", case=case, outcomes=(outcome,), **other)
+
+
+async def test_wins_losses_and_ties_of_a_preference_are_totalled(make_run: Make):
+    """Each share with its interval; repeats of a case are one case."""
+    winners = ["output"] * 6 + ["other"] * 1 + ["tie"] * 3
+    trials = [preferring(i, winner) for i, winner in enumerate(winners)]
+    run = await make_run(trials)
+    (line,) = [line for line in findings(run, Grid(run)) if "preferred" in line]
+    won, lost, tied = (interval(*wilson(n, 10)) for n in (6, 1, 3))
+    assert line.endswith(
+        f'preferred by "x": won 6, 60 % [{won}] · lost 1, 10 % [{lost}] · tied 3, 30 % [{tied}], of 10 pairs'
+    )
+    (row,) = document(run)["preferences"]
+    assert row["name"] == 'preferred by "x"'
+    assert [row[word]["count"] for word in ("won", "lost", "tied")] == [6, 1, 3]
+    assert row["won"]["rate"] == 0.6
+    out = io.StringIO()
+    write_markdown(run, out)
+    assert line in out.getvalue()
+    again = [preferring(i, "output", case="a", repeat=i) for i in range(4)]
+    (one,) = preferences(await make_run([*again, preferring(4, "other", case="b")], repeats=4))
+    assert (one.won.hits, one.won.n) == (4, 5)
+    assert one.won.share is not None
+    assert one.won.share.value == 0.5
+
+
+async def test_a_pair_without_a_verdict_may_have_been_won_lost_or_tied(make_run: Make):
+    """The judge's error, or the model's: each share is open by as much."""
+    failed = Outcome('preferred by "x"', "error", None)
+    trials = [preferring(i, "output") for i in range(6)]
+    trials += [result(6, ok=None, outcomes=(failed,)), result(7, ok=None)]
+    run = await make_run(trials)
+    (one,) = preferences(run)
+    assert (one.won.errors, one.lost.errors, one.tied.errors) == (2, 2, 2)
+    for side, least, most in ((one.won, 0.75, 1), (one.lost, 0, 0.25), (one.tied, 0, 0.25)):
+        assert side.share is not None
+        assert (side.share.least, side.share.most) == (least, most)
+    assert str(one).endswith("of 6 pairs · 2 trials without a verdict")
+
+
+async def test_metadata_that_only_looks_like_a_preference_is_none(make_run: Make):
+    """A user's own `winner`, and text that says the same."""
+    own = Outcome("mine", "pass", 1.0, metadata={"winner": "output", "consistent": True})
+    trials = [result(0, outcomes=(own,)), result(1, output='"consistent": true "winner": "output"')]
+    assert preferences(await make_run(trials)) == []

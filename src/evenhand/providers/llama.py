@@ -1,0 +1,86 @@
+"""The server of llama.cpp: the model that it was started with, asked by its own API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evenhand.core.message import Message, Reply
+from evenhand.core.provider import Price
+from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
+from evenhand.providers.embeddings import looked_up, plain
+from evenhand.providers.openai import bearer
+from evenhand.providers.prices import cost, price_of
+from evenhand.providers.said import said
+from evenhand.providers.usage import counted
+from evenhand.providers.wanted import Wanted
+
+HOME = "http://localhost:8080"
+_NAMES = (
+    "n_predict temperature top_k top_p min_p typical_p n_keep stop repeat_penalty repeat_last_n penalize_nl "
+    "presence_penalty frequency_penalty mirostat mirostat_tau mirostat_eta seed ignore_eos logit_bias grammar "
+    "json_schema cache_prompt".split()
+)
+_LONGEST = 512
+"""Tokens of an answer where the config does not say, as in promptfoo."""
+
+
+def make(wanted: Wanted) -> ChatProvider:
+    """`llama`, or `llama:<name>`: a server has one model, so the name is only a label.
+
+    Its address is `config.apiBaseUrl` or LLAMA_BASE_URL.
+    """
+    base = wanted.setting("apiBaseUrl", "LLAMA_BASE_URL") or HOME
+    return ChatProvider(
+        id=wanted.id,
+        label=wanted.label or wanted.id,
+        model=wanted.rest,
+        url=f"{base.rstrip('/')}/completion",
+        key=wanted.setting("apiKey"),
+        dialect=DIALECT,
+        config=wanted.config,
+        price=price_of("", wanted.rest, wanted.config),
+        timeout_s=seconds(wanted.config, wanted.id),
+    )
+
+
+def _messages(messages: Sequence[Message]) -> dict[str, Any]:
+    return {"prompt": plain(messages)}
+
+
+def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    del model  # the server has one
+    settings = passed_on(config, {name: name for name in _NAMES})
+    if config.get("max_tokens") is not None:
+        settings.setdefault("n_predict", config["max_tokens"])
+    return {"n_predict": _LONGEST, **settings, **(config.get("passthrough") or {})}
+
+
+def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
+    del parsed
+    answer, written = looked_up(body, lambda answer: answer["content"], "completion")
+    cut = answer.get("stop_type") == "limit" or answer.get("stopped_limit") is True
+    reason = "length" if cut else "stop"
+    text = said(written if isinstance(written, str) else None, reason, "content")
+    usage = counted(answer, "tokens_evaluated", "tokens_predicted", at="")
+    model = answer.get("model")
+    return Reply(
+        text=text,
+        output=text,
+        usage=usage,
+        cost_usd=cost(price, usage),
+        model=model if isinstance(model, str) else "",
+        finish_reason=reason,
+    )
+
+
+DIALECT = Dialect(
+    vendor="llama",
+    version="",
+    headers=bearer,
+    messages=_messages,
+    settings=_settings,
+    read=_read,
+    limits=("n_predict",),
+    chats=False,
+)

@@ -1,0 +1,147 @@
+"""Questions that the user's own Ruby answers: a function in a file, or a few lines, run by the Ruby of the machine.
+
+Each call is a process of its own, started with the file, the function and its arguments as JSON on its standard input.
+It ends with all that it started when it takes too long. What it returns is read as that of a Python function.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import CodeError
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score
+from evenhand.core.secrets import shown
+from evenhand.scorers.code import verdict_of
+from evenhand.scorers.text import quoted
+
+DEFAULT = "get_assert"
+_GRADER = Path(__file__).with_name("ruby_grader.rb")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A function of Ruby.
+
+    Attributes:
+        file: Its file; where there is code, the place that errors name.
+        function: Its name, or `Class.method`.
+        ruby: The program that runs it.
+        folder: Where it is run.
+        code: The lines of its body, whose last value is what it returns; None where it is in the file.
+    """
+
+    file: Path
+    function: str
+    ruby: str
+    folder: Path
+    code: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What people read."""
+        return self.file.name if self.code is not None else f"{self.file.name}:{self.function}"
+
+
+@dataclass(frozen=True, slots=True)
+class RubyVerdict:
+    """A Ruby function of (output, context) passes the output.
+
+    Attributes:
+        context: Makes the second argument.
+        threshold: A score from here on passes.
+        negated: What passes fails, and the other way round. An error stays an error.
+    """
+
+    source: Source
+    context: Callable[[], Mapping[str, Any]] = field(repr=False)
+    threshold: float | None = None
+    negated: bool = False
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        result = await called(trial, self.source, output, self.context())
+        return verdict_of(result, self.threshold, self.source.name, negated=self.negated)
+
+    def __str__(self) -> str:
+        source = self.source
+        if source.code is not None:
+            lines = (line.strip() for line in source.code.splitlines())
+            label = quoted(next((line for line in lines if line), ""))
+        else:
+            label = source.file.name if source.function == DEFAULT else source.name
+        return f"{'not-' if self.negated else ''}ruby {label}"
+
+
+def problem(source: Source) -> tuple[str, str] | None:
+    """What is wrong, as far as can be seen before it runs, and what to do; None for nothing."""
+    if source.code is None and not source.file.is_file():
+        return f"{source.file.name} does not exist", f"Looked in {source.file.parent}."
+    if shutil.which(source.ruby) is None:
+        return (
+            f"{source.name} needs Ruby, and there is no '{source.ruby}' here",
+            "Install Ruby, or name the program in config.rubyExecutable or PROMPTFOO_RUBY.",
+        )
+    return None
+
+
+async def called(
+    trial: Trial, source: Source, output: object, context: Mapping[str, Any]
+) -> object:
+    """What a Ruby function returns for the output and the context: any JSON.
+
+    Raises:
+        CodeError: It cannot be run, raised, took too long, or returned something that is not JSON.
+    """
+    name, ruby = source.name, source.ruby
+    file = source.file if source.code is not None else source.file.absolute()
+    asked = {
+        "file": str(file),
+        "function": source.function,
+        "code": source.code,
+        "arguments": [output, context],
+    }
+    sent = encode(asked, ordered=False)
+    printed, code, errors = await trial.call(_printed, ruby, source.folder, sent, name=name)
+    try:
+        answer: object = decode(printed)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        lines = shown(errors.decode("utf-8", "replace")).strip().splitlines()
+        said = f": {lines[-1]}" if lines else ""
+        raise CodeError(f"{name} gave no answer: {ruby} ended with code {code}{said}")
+    fields = cast("dict[str, object]", answer)
+    if "error" in fields:
+        at = f" ({file.name}:{fields['at']})" if fields.get("at") else ""
+        raise CodeError(f"{name} raised {shown(str(fields['error']))}{at}")
+    return fields.get("value")
+
+
+async def _printed(ruby: str, folder: Path, asked: bytes) -> tuple[bytes, int | None, bytes]:
+    """What the process prints, its exit code and its messages."""
+    process = await asyncio.create_subprocess_exec(
+        ruby,
+        str(_GRADER),
+        cwd=folder,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,  # so that what it starts ends with it
+    )
+    try:
+        out, err = await process.communicate(asked)
+    finally:
+        if process.returncode is None:  # too slow, or nobody waits for it any more
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    return out, process.returncode, err
