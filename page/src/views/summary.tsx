@@ -1,12 +1,11 @@
 /** What a run had to reach, and what its tags and labels came to: of the whole run, as the command line says it. */
-import { useEffect, useState } from "preact/hooks";
-import { problemOf, type Problem } from "../data/problem";
-import type { DataSource, Head, Summary } from "../data/source";
+import type { DataSource, Head } from "../data/source";
 import { Confusions } from "../parts/confusion";
 import { Requirements } from "../parts/requirements";
 import { TagTable } from "../parts/tagtable";
 import { percentWritten } from "../parts/marks";
-import { Trouble, Waiting } from "../parts/told";
+import { Trouble, TroubleLine, Waiting } from "../parts/told";
+import { useSummary } from "../state/summary";
 import { write, type RunState } from "../state/url";
 
 interface Props {
@@ -17,11 +16,11 @@ interface Props {
 
 export function SummaryView({ source, head, state }: Props) {
   const { summary, problem } = useSummary(source, head);
-  if (problem !== undefined) return <Trouble problem={problem} />;
-  if (summary === undefined) return <Waiting>Reading the results…</Waiting>;
+  if (summary === undefined) return problem === undefined ? <Waiting>Reading the results…</Waiting> : <Trouble problem={problem} />;
   const filtered = state.q.trim() !== "" || state.show !== "all";
   return (
     <div class="summary">
+      <TroubleLine problem={problem} />
       {filtered && <p class="note">These numbers are of the whole run. The filter applies to the <a href={write({ ...state, view: "matrix", cell: undefined })}>matrix</a> and the charts.</p>}
       <section aria-labelledby="requirements">
         <h2 id="requirements" class="chart-title">Requirements</h2>
@@ -41,20 +40,4 @@ export function SummaryView({ source, head, state }: Props) {
       )}
     </div>
   );
-}
-
-/** What the run came to; read anew when it has grown. What was read before stays until then. */
-function useSummary(source: DataSource, head: Head): { readonly summary?: Summary; readonly problem?: Problem } {
-  const [found, set] = useState<{ readonly summary?: Summary; readonly problem?: Problem }>({});
-  useEffect(() => {
-    let on = true;
-    source.summary(head.id).then(
-      (summary) => on && set({ summary }),
-      (thrown: unknown) => on && set({ problem: problemOf(thrown) }),
-    );
-    return () => {
-      on = false;
-    };
-  }, [source, head.id, head.seq]);
-  return found;
 }
