@@ -56,9 +56,11 @@ def test_a_measure_is_drawn_over_the_runs_of_one_config(
 
 
 def test_a_report_has_no_history(report: Path, runs: list[str], watch: Any):
-    """One file holds one run: it offers none."""
+    """One file holds one run: it offers none, and says so to whoever has the address."""
     seen = watch(report.as_uri())
     assert seen.page.get_by_role("link", name="History").count() == 0
+    seen.turn(runs[0], view="history")
+    seen.page.get_by_role("heading", name="A report has no history").wait_for()
 
 
 @pytest.mark.parametrize("format_", ["CSV, a row a trial", "JSON", "This page as one file"])

@@ -21,6 +21,8 @@ def test_no_view_is_wider_than_the_screen(served: Any, runs: list[str], watch: A
         {"q": "statsu:fail"},
         {"view": "charts"},
         {"view": "comparison", "base": runs[0]},
+        {"view": "summary"},
+        {"view": "history"},
         {"view": "about"},
         *(
             {"cell": 7, "tab": tab}
