@@ -8,6 +8,7 @@ import type { DataSource, RunSummary } from "./data/source";
 import { startTheme } from "./parts/theme";
 import { Trouble, Waiting } from "./parts/told";
 import { START, useUrl, write } from "./state/url";
+import { Lost } from "./views/lost";
 import { RunPage } from "./views/run";
 import { RunList } from "./views/runs";
 import "./style/tokens.css";
@@ -31,6 +32,7 @@ function TheRun({ source }: { source: DataSource }) {
 
 function Page({ source }: { source: DataSource }) {
   const [state, go] = useUrl();
+  if (state.lost !== "") return <Lost source={source} address={state.lost} />;
   if (state.run === "" && !source.live) return <TheRun source={source} />;
   if (state.run === "") return <RunList source={source} state={state} go={go} />;
   return <RunPage key={state.run} source={source} state={state} go={go} />;

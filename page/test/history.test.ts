@@ -8,7 +8,10 @@ import { Table } from "../src/model/table";
 
 const run = (id: string, created_at: number, more: Partial<RunSummary> = {}): RunSummary =>
   ({ id, created_at, title: "t", source: "/a", problem: "", totals: { trials: 1 }, ...more }) as RunSummary;
-const column = (name: string, least: number | null, means: Record<string, number> = {}): MeasuredColumn => ({ name, least, most: least, low: null, high: null, means });
+const column = (name: string, least: number | null, means: Record<string, number> = {}): MeasuredColumn => ({
+  name, least, most: least, low: null, high: null, partial: false,
+  means: Object.fromEntries(Object.entries(means).map(([of, value]) => [of, { value, low: value - 0.25, high: value + 0.5, n: 9 }])),
+});
 
 test("runs of the same source stand together, oldest first, whatever they are called", () => {
   const runs = [run("3", 3, { title: "renamed" }), run("1", 1), run("2", 2, { source: "/b" }), run("4", 4, { problem: "x" }), run("5", 5, { totals: { trials: 0 } as never })];
@@ -23,12 +26,13 @@ test("a line has a point for each run that has the number, and no other", () => 
   assert.deepEqual(linesOf(found, "passed").map(({ name, points }) => [name, points.map(({ at, least }) => [at, least])]), [["a", [[0, 0.5], [2, 0.75]]]]);
   assert.deepEqual(linesOf(found, "~m").map(({ points }) => points.length), [1]);
   assert.deepEqual(linesOf(found, "constructor"), []);
+  assert.deepEqual(linesOf(found, "~m")[0]!.points, [{ at: 0, least: 2, most: 2, low: 1.75, high: 2.5 }]);
 });
 
-test("an axis holds its values, and shares have theirs", () => {
+test("an axis goes from one round number to another, holds all intervals, and shares have theirs", () => {
   assert.deepEqual(rangeOf(linesOf([[column("a", 0.5)]], "passed"), "passed"), [0, 1]);
   const [low, high] = rangeOf(linesOf([[column("a", 0, { score: 3 })], [column("a", 0, { score: 5 })]], "score"), "score");
-  assert.ok(low < 3 && high > 5 && low >= 0);
+  assert.deepEqual([low, high], [2, 6]);
   const [least, most] = rangeOf(linesOf([[column("a", 0, { score: 0 })]], "score"), "score");
   assert.ok(least < most);
 });

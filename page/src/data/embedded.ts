@@ -3,7 +3,7 @@
  * is needed: the head at once, the cells in chunks.
  */
 import { Problem } from "./problem";
-import type { Block, Cell, Comparison, DataSource, Head, Label, Preview, RunSummary, Sought } from "./source";
+import type { Block, Cell, Comparison, DataSource, Head, Label, Preview, RunSummary, Sought, Summary } from "./source";
 import { trialsWith } from "../model/texts";
 
 /** How much of an output, a reason, a variable is shown in the matrix; the server clips alike. */
@@ -15,8 +15,10 @@ interface Packed {
   readonly runs: readonly RunSummary[];
   readonly head: Head;
   readonly labels: readonly Label[];
+  readonly summary: Summary;
   /** Of a report with a baseline: the run that it is held against, and what is said of the two. */
   readonly baseline_head?: Head;
+  readonly baseline_summary?: Summary;
   readonly comparison?: Comparison;
   /** How many cells are in a chunk. */
   readonly chunk_size: number;
@@ -39,6 +41,13 @@ export class Embedded implements DataSource {
 
   async head(run: string): Promise<Head> {
     return (await this.pack(run)).head;
+  }
+
+  async summary(run: string): Promise<Summary> {
+    const { head, summary, baseline_head, baseline_summary } = await this.packed;
+    if (run === head.id) return summary;
+    if (run === baseline_head?.id && baseline_summary !== undefined) return baseline_summary;
+    throw new Problem("this report holds another run", "`evenhand view` shows all of them.");
   }
 
   async *blocks(run: string): AsyncIterable<Block> {

@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, Cell, Comparison, DataSource, Head, Label, MeasuredColumn, NewLabel, Notes, Preview, Remarks, RunSummary, Sought } from "./source";
+import type { Block, Call, Cell, Comparison, DataSource, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, Preview, Remarks, RunSummary, Sought, Summary } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -19,6 +19,10 @@ export class Http implements DataSource {
 
   notes(run: string): Promise<Notes> {
     return get(`${at(run)}/notes`);
+  }
+
+  summary(run: string): Promise<Summary> {
+    return get(`${at(run)}/summary`);
   }
 
   async *blocks(run: string): AsyncIterable<Block> {
@@ -65,8 +69,9 @@ export class Http implements DataSource {
     return get(`${at(run)}/measures`);
   }
 
-  exported(run: string, format: string, where: string, baseline: string): string {
-    return `${at(run)}/export?${new URLSearchParams({ format, ...(where === "" ? {} : { where }), ...(baseline === "" ? {} : { baseline }) })}`;
+  exported(run: string, { format, where, hide, baseline }: Exported): string {
+    const values = Object.entries({ format, where, hide: hide.join(","), baseline }).filter(([, value]) => value !== "");
+    return `${at(run)}/export?${new URLSearchParams(values)}`;
   }
 
   async remark(run: string, said: Remarks): Promise<void> {

@@ -338,6 +338,77 @@ export interface Comparison {
   readonly questions: readonly Question[];
 }
 
+/** What is required of one column, held against what it came to. */
+export interface Requirement {
+  /** Empty for the share of trials that pass. */
+  readonly metric: string;
+  /** null: no column measured it. */
+  readonly column: string | null;
+  readonly state: "kept" | "missed" | "open";
+  readonly shares: boolean;
+  /** The mean, between the ends where errors leave it; null where nothing is known. */
+  readonly least: number | null;
+  readonly most: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly at_least: number | null;
+  readonly at_most: number | null;
+  readonly words: RequirementWords;
+}
+
+/** The numbers of it as the command line writes them; `why` is empty for a sure verdict. */
+export interface RequirementWords {
+  readonly value: string;
+  readonly interval: string;
+  readonly wanted: string;
+  readonly why: string;
+}
+
+export interface ColumnRate {
+  readonly column: string;
+  readonly passed: number;
+  readonly trials: number;
+  readonly rate: RateInterval | null;
+}
+
+export interface TagRates {
+  readonly tag: string;
+  readonly columns: readonly ColumnRate[];
+}
+
+/** A label that was expected: how many of its trials were answered with each of the answers, and with one that is not listed. */
+export interface LabelRow {
+  readonly label: string;
+  readonly answered: readonly number[];
+  readonly elsewhere: number;
+  readonly precision: RateInterval | null;
+  readonly recall: RateInterval | null;
+}
+
+/** What one column made of the labels; `answers` has null for what is no label. */
+export interface Confusion {
+  readonly column: string;
+  readonly errors: number;
+  readonly answers: readonly (string | null)[];
+  readonly labels: readonly LabelRow[];
+  /** Labels that are left out. */
+  readonly more: number;
+}
+
+/** What a run had to reach, and what its tags and labels came to: of the whole run. */
+export interface Summary {
+  readonly requirements: readonly Requirement[];
+  /** Something is required, and not a share of trials that pass. */
+  readonly failures_allowed: boolean;
+  /** The share of trials that has to pass where nothing is required of columns; null otherwise. */
+  readonly pass_rate: number | null;
+  readonly tags: readonly TagRates[];
+  readonly more_tags: number;
+  readonly labels: readonly Confusion[];
+  /** Why something is left out; empty where nothing is. */
+  readonly without: string;
+}
+
 /** One column of a run in a chart over several runs: its rate, and the mean over cases of each number; metrics begin with `~`. */
 export interface MeasuredColumn {
   readonly name: string;
@@ -347,7 +418,9 @@ export interface MeasuredColumn {
   /** The ends of its interval. */
   readonly low: number | null;
   readonly high: number | null;
-  readonly means: Readonly<Record<string, number>>;
+  readonly means: Readonly<Record<string, Interval>>;
+  /** The run is so large that its metrics were not read. */
+  readonly partial: boolean;
 }
 
 /** What is said of a run: an empty title gives it back its own. */
@@ -355,6 +428,16 @@ export interface Remarks {
   readonly title?: string;
   readonly tags?: readonly string[];
   readonly note?: string;
+}
+
+/** What of a run is to be had as a file. */
+export interface Exported {
+  readonly format: string;
+  /** The filter; empty for all trials. */
+  readonly where: string;
+  /** The columns that are left out, by index. */
+  readonly hide: readonly number[];
+  readonly baseline: string;
 }
 
 /** A text to search for, or a regular expression. */
@@ -372,6 +455,8 @@ export interface DataSource {
   head(run: string): Promise<Head>;
   /** Seconds, for a run that has a partial head. Over HTTP: GET /api/runs/{id}/notes. */
   notes?(run: string): Promise<Notes>;
+  /** Requirements, tags, labels. Over HTTP: GET /api/runs/{id}/summary. */
+  summary(run: string): Promise<Summary>;
   /** The run's cells, block by block, in the plan's order. */
   blocks(run: string): AsyncIterable<Block>;
   /** `signal` calls it off when the cells are no longer in sight. */
@@ -384,7 +469,7 @@ export interface DataSource {
   /** What a run came to, column by column. Only where `live`. */
   measures?(run: string): Promise<readonly MeasuredColumn[]>;
   /** Where a run is had as a file; undefined in a page that is one. */
-  exported?(run: string, format: string, where: string, baseline: string): string;
+  exported?(run: string, what: Exported): string;
   /** Says something of a run; an empty value takes it back. Only where `writable`. */
   remark?(run: string, said: Remarks): Promise<void>;
   /** Deletes a run for good. Only where `writable`. */

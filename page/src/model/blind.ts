@@ -1,5 +1,5 @@
 /** What may be asked for while variants and verdicts are hidden: everything else would tell them. */
-import type { Show } from "../state/url";
+import type { Show } from "./shows";
 import type { Problem, Term } from "./query";
 
 /** Fields that say nothing of variants and verdicts; of those with values, which of them. */

@@ -82,7 +82,7 @@ function countByRow({ row, rows }: Table, chosen: Uint8Array, valuesOf: (row: Ro
   for (let i = 0; i < chosen.length; i++) if (chosen[i] === 1) byRow[row[i]!]!++;
   const counts = new Map<string, number>();
   rows.forEach((each, i) => {
-    if (byRow[i]! > 0) for (const value of valuesOf(each)) counts.set(value, (counts.get(value) ?? 0) + byRow[i]!);
+    if (byRow[i]! > 0) for (const value of new Set(valuesOf(each))) counts.set(value, (counts.get(value) ?? 0) + byRow[i]!);
   });
   return counts;
 }

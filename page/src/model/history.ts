@@ -1,7 +1,9 @@
 /** The runs of one config or set, oldest first, and what each column of them came to in one measure. */
 import type { MeasuredColumn, RunSummary } from "../data/source";
+import { roundStep } from "./histogram";
 
 const MOST = 60; // runs in a chart: the newest
+export const TICKS = 4;
 
 export interface Point {
   /** The run's place in the list. */
@@ -48,16 +50,17 @@ function pointOf(column: MeasuredColumn, measure: string, at: number): Point | u
     const { least, most, low, high } = column;
     return least === null || most === null ? undefined : { at, least, most, low, high };
   }
-  const value = Object.hasOwn(column.means, measure) ? column.means[measure]! : undefined;
-  return value === undefined ? undefined : { at, least: value, most: value, low: null, high: null };
+  const mean = Object.hasOwn(column.means, measure) ? column.means[measure]! : undefined;
+  return mean === undefined ? undefined : { at, least: mean.value, most: mean.value, low: mean.low, high: mean.high };
 }
 
-/** From where to where the axis goes: shares from 0 to 1, anything else with some air; a lone value in the middle. */
+/** From where to where the axis goes: shares from 0 to 1, anything else from one round number to another. */
 export function rangeOf(lines: readonly Line[], measure: string): readonly [low: number, high: number] {
   if (measure === "passed") return [0, 1];
-  const values = lines.flatMap(({ points }) => points.map(({ least }) => least));
+  const values = lines.flatMap(({ points }) => points.flatMap(({ least, low, high }) => [least, low ?? least, high ?? least]));
   const [low, high] = [Math.min(...values), Math.max(...values)];
   if (values.length === 0) return [0, 1];
-  const air = (high - low || Math.abs(high) || 1) * 0.1;
-  return [low >= 0 ? Math.max(0, low - air) : low - air, high + air];
+  const step = roundStep((high - low || Math.abs(high) || 1) / TICKS);
+  const [first, last] = [Math.floor(low / step + 1e-9), Math.ceil(high / step - 1e-9)];
+  return [first * step, Math.max(last, first + 1) * step];
 }

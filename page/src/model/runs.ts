@@ -13,6 +13,12 @@ export function shortId(id: string, runs: readonly RunSummary[]): string {
   return id.slice(0, length);
 }
 
+/** When a run began: to the second where another one began in the same minute. */
+export function started(run: RunSummary, runs: readonly RunSummary[]): string {
+  const minute = Math.floor(run.created_at / 60);
+  return when(run.created_at, runs.some((other) => other.id !== run.id && other.problem === "" && Math.floor(other.created_at / 60) === minute));
+}
+
 /** The runs that one can be held against, those that are likest first, newest first in each group. */
 export function baselines(run: RunSummary, runs: readonly RunSummary[]): readonly (readonly [group: string, runs: readonly RunSummary[]])[] {
   const others = runs.filter(({ id, problem }) => id !== run.id && problem === "").sort((a, b) => b.created_at - a.created_at);
@@ -20,9 +26,9 @@ export function baselines(run: RunSummary, runs: readonly RunSummary[]): readonl
   return ["same plan", "same title", "other runs"].map((group, i) => [group, others.filter((other) => likeness(other) === i)] as const).filter(([, of]) => of.length > 0);
 }
 
-/** `88 % · 2026-11-21 15:27 · Science articles · 01M7ZBG41T`. */
+/** `2026-11-21 15:27 · 88 % · Science articles · 01M7ZBG41T`: what tells it from others stands first, for the rest may be cut off. */
 export function runWords(run: RunSummary, runs: readonly RunSummary[]): string {
   const of = rateFrom(run.rate);
   const rate = of === null ? "" : percents(of);
-  return [rate, when(run.created_at), visible(run.title), shortId(run.id, runs)].filter((part) => part !== "").join(" · ");
+  return [started(run, runs), rate, visible(run.title), shortId(run.id, runs)].filter((part) => part !== "").join(" · ");
 }

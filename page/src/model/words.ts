@@ -19,6 +19,11 @@ export function percent(share: number): string {
   return `${whole} %`;
 }
 
+/** A share as it was written: as a percentage in all of its digits. */
+export function percentWritten(share: number): string {
+  return `${Number((share * 100).toPrecision(10))} %`;
+}
+
 /** A share that errors may leave open: as a percentage, or as the two between which it lies. */
 export function percents({ least, most }: Span): string {
   const [low, high] = [percent(least), percent(most)];
@@ -116,12 +121,12 @@ export function mean(of: Mean | null, form: (value: number) => string = number, 
   return `${form(of.value)}${ends(of, form)}, ${of.n < cases ? `n ${grouped(of.n)} of ${grouped(cases)}` : count(of.n, "case")}`;
 }
 
-/** A moment, given in seconds since 1970, as the clock here shows it: `2026-11-21 13:38`. */
-export function when(at: number): string {
+/** A moment, given in seconds since 1970, as the clock here shows it: `2026-11-21 13:38`, with its seconds if need be. */
+export function when(at: number, exact = false): string {
   const date = new Date(at * 1000);
   const two = (part: number): string => String(part).padStart(2, "0");
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}${exact ? `:${two(date.getSeconds())}` : ""}`;
 }
 
 /** Lines as sentences one after the other: a message and its hint. */

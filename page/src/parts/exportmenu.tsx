@@ -2,10 +2,12 @@
 import type { DataSource, Head } from "../data/source";
 import type { Column } from "../model/columns";
 import { asTable } from "../model/copied";
+import { narrowed, SHOW_WORDS } from "../model/shows";
 import type { Table } from "../model/table";
+import type { Selection } from "../state/selection";
 import type { RunState } from "../state/url";
 import { Copy } from "./copy";
-import { count } from "./marks";
+import { count, grouped } from "./marks";
 import { Menu } from "./menu";
 
 const FORMATS: readonly (readonly [format: string, words: string])[] = [
@@ -16,20 +18,30 @@ interface Props {
   readonly source: DataSource;
   readonly head: Head;
   readonly table: Table;
-  readonly order: Int32Array;
+  readonly selection: Selection;
   readonly columns: readonly Column[];
   readonly state: RunState;
 }
 
-export function ExportMenu({ source, head, table, order, columns, state }: Props) {
-  const filtered = state.q.trim() !== "";
+export function ExportMenu({ source, head, table, selection, columns, state }: Props) {
+  const { order, chosen } = selection;
+  const unknown = selection.waiting || selection.failure !== undefined || selection.problems.length > 0;
+  const n = chosen.reduce((sum, each) => sum + each, 0);
+  const by = [
+    ...(state.q.trim() === "" ? [] : ["the filter"]),
+    ...(state.show === "all" ? [] : [`“${SHOW_WORDS[state.show]}”`]),
+    ...(columns.length === head.columns.length ? [] : ["the columns shown"]),
+  ];
+  const hide = head.columns.map(({ index }) => index).filter((index) => !columns.some(({ variant }) => variant.index === index));
+  const address = (format: string): string => source.exported!(head.id, { format, where: narrowed(state.q, state.show), hide, baseline: state.base });
   return (
     <Menu name="Export" title="As a file, or copied">
       {source.exported !== undefined && (
         <fieldset class="facet">
-          <legend>{filtered ? "The trials that the filter chooses" : "The whole run"}</legend>
+          <legend>{by.length === 0 ? `The whole run: ${count(table.size, "trial")}` : unknown ? "The trials that fit" : `${grouped(n)} of ${count(table.size, "trial")}`}</legend>
+          {by.length > 0 && <p class="note">{selection.problems.length > 0 ? "Mend the filter first: nothing is exported while it has a mistake." : `Chosen by ${by.join(", ")}. Other trials of the same cases are left out.`}</p>}
           {FORMATS.map(([format, words]) => (
-            <button key={format} type="button" class="button quiet small menu-link" onClick={() => fetched(source.exported!(head.id, format, state.q, state.base))}>{words}</button>
+            <button key={format} type="button" class="button quiet small menu-link" disabled={unknown || n === 0} onClick={() => fetched(address(format))}>{words}</button>
           ))}
         </fieldset>
       )}

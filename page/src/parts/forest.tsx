@@ -27,7 +27,7 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
   const ends = results.flatMap((of) => [...differenceOf(of), of.low, of.high].filter((end) => end !== null));
   const most = (Math.max(0, ...ends.map(Math.abs)) || 1) * 1.05;
   const narrow = width < 520;
-  const [left, right] = narrow ? [4, 4] : [Math.min(240, width * 0.32), 164];
+  const [left, right] = narrow ? [4, 4] : [Math.min(240, width * 0.32), 186];
   const row = narrow ? ROW + 16 : ROW;
   const x = (value: number): number => left + ((value + most) / (2 * most)) * (width - left - right);
   const names = results.map(columnsSaid);

@@ -14,6 +14,7 @@ const KEYS: readonly Group[] = [
     ["Esc", "close"],
     ["g r", "list of runs"],
     ["g m", "matrix"],
+    ["g s", "summary: requirements, tags, labels"],
     ["g c", "charts"],
     ["g v", "comparison"],
     ["g h", "history: the runs of the same source"],

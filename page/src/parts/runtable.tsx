@@ -2,9 +2,9 @@
 import { useState } from "preact/hooks";
 import type { RunSummary } from "../data/source";
 import { rateFrom } from "../model/rate";
-import { shortId } from "../model/runs";
+import { shortId, started } from "../model/runs";
 import { START, write } from "../state/url";
-import { grouped, interval, money, percents, RateBar, seconds, when } from "./marks";
+import { grouped, interval, money, percents, RateBar, seconds } from "./marks";
 import { shown } from "./text";
 import { Verdict } from "./verdict";
 
@@ -82,12 +82,12 @@ function OneRun({ run, runs, picked, toggle, edit }: { picked: boolean; run: Run
   const repeats = run.repeats > 1 ? ` × ${run.repeats}` : "";
   return (
     <tr class={picked ? "picked" : ""}>
-      <td class="run-pick"><input type="checkbox" checked={picked} onChange={() => toggle(run.id)} aria-label={`Compare ${run.title}`} /></td>
+      <td class="run-pick"><input type="checkbox" checked={picked} onChange={() => toggle(run.id)} aria-label={`Compare ${run.title}, ${started(run, runs)}`} /></td>
       <td class="run-name">
         <a href={write({ ...START, run: run.id })}>{shown(run.title || run.id)}</a>
         {Object.entries(run.tags).map(([name, value]) => <span key={name} class="chip">{shown(`${name}: ${value}`)}</span>)}
         {run.marks.map((mark) => <span key={mark} class="chip run-mark">{shown(mark)}</span>)}
-        <button type="button" class="button quiet small run-edit" title="Rename, tag, note, delete" aria-label={`Edit ${run.title}`} onClick={() => edit(run)}>Edit</button>
+        <button type="button" class="button quiet small run-edit" title="Rename, tag, note, delete" aria-label={`Edit ${run.title}, ${started(run, runs)}`} onClick={() => edit(run)}>Edit</button>
         <span class="muted run-source" title={run.source}><code title={run.id}>{shortId(run.id, runs)}</code> {shown(run.source)}</span>
         {run.note !== "" && <span class="run-note">{shown(run.note)}</span>}
       </td>
@@ -106,7 +106,7 @@ function OneRun({ run, runs, picked, toggle, edit }: { picked: boolean; run: Run
       <td class="n run-size">{grouped(run.cases)} × {grouped(run.variants)}{repeats}</td>
       <td class="n run-cost">{money(run.totals.cost_usd)}</td>
       <td class="n run-took">{run.finished_at === null ? "–" : seconds(run.finished_at - run.created_at)}</td>
-      <td class="n run-date"><time dateTime={new Date(run.created_at * 1000).toISOString()}>{when(run.created_at)}</time></td>
+      <td class="n run-date"><time dateTime={new Date(run.created_at * 1000).toISOString()}>{started(run, runs)}</time></td>
     </tr>
   );
 }

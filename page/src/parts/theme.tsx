@@ -47,8 +47,8 @@ export function ThemeSwitch() {
     set(NEXT[theme]);
   };
   return (
-    <button class="button quiet" type="button" onClick={choose} title="Light, dark, or as the system has it">
-      {WORDS[theme]}{theme === "system" && <span class="topbar-colours"> colours</span>}
+    <button class="button quiet" type="button" onClick={choose} title="Light, dark, or as the system has it (auto)">
+      <span class="topbar-colours">Theme: </span>{WORDS[theme]}
     </button>
   );
 }

@@ -5,19 +5,17 @@ import { OPEN_SHOWS } from "../model/blind";
 import type { Column } from "../model/columns";
 import type { Extra } from "../model/extras";
 import { KEYS, readSort, writeSort, type Sort } from "../model/order";
+import { SHOW_WORDS, SHOWS, type Show } from "../model/shows";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
 import type { Selection } from "../state/selection";
-import { SHOWS, type Go, type RunState, type Show, type Size } from "../state/url";
+import type { Go, RunState, Size } from "../state/url";
 import { BaselineSelect } from "./baselineselect";
 import { FilterBox } from "./filterbox";
 import { Menu } from "./menu";
 import { ColumnPicker } from "./picker";
 
-const SHOW_WORDS: Readonly<Record<Show, string>> = {
-  all: "All cases", failures: "Failures", errors: "Errors", different: "Different outputs", flaky: "Flaky", unlabelled: "Unlabelled",
-};
 const SIZES: readonly (readonly [Size, string])[] = [["s", "Small"], ["m", "Medium"], ["l", "Large"]];
 
 interface Props {

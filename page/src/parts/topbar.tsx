@@ -7,7 +7,7 @@ import { ThemeSwitch } from "./theme";
 interface Props {
   readonly source: DataSource;
   readonly children?: ComponentChildren;
-  readonly help: () => void;
+  readonly help?: () => void;
   /** What is folded on a low screen. */
   readonly tools?: Tools;
 }
@@ -24,7 +24,7 @@ export function TopBar({ source, children, help, tools }: Props) {
           </button>
         )}
         {!source.live && <span class="topbar-note">report in one file</span>}
-        <button class="button quiet topbar-keys" type="button" onClick={help} title="Keys (?)">Keys</button>
+        {help !== undefined && <button class="button quiet topbar-keys" type="button" onClick={help} title="Keys (?)">Keys</button>}
         <ThemeSwitch />
       </span>
     </header>

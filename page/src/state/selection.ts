@@ -6,20 +6,11 @@ import type { Baseline } from "../model/baseline";
 import { blinded, OPEN_SHOWS } from "../model/blind";
 import { keyOf, namesOf, parse, searched, select, usesBaseline, type Context, type Names, type Problem, type Term } from "../model/filter";
 import { ordered, readSort } from "../model/order";
+import { ADDED } from "../model/shows";
 import { notesOn } from "../model/vocabulary";
 import type { Table } from "../model/table";
 import type { Progress } from "./run";
-import type { RunState, Show } from "./url";
-
-/** The display modes, as what they add to the filter. */
-const ADDED: Readonly<Record<Show, string>> = {
-  all: "",
-  failures: "status:fail",
-  errors: "status:error",
-  different: "is:different",
-  flaky: "is:flaky",
-  unlabelled: "-has:label",
-};
+import type { RunState } from "./url";
 
 export interface Selection {
   readonly names: Names;

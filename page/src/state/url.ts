@@ -5,14 +5,16 @@
  */
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { extraOf } from "../model/extras";
+import { SHOWS, type Show } from "../model/shows";
 
-export type View = "matrix" | "charts" | "comparison" | "history" | "about";
-export type Show = "all" | "failures" | "errors" | "different" | "flaky" | "unlabelled";
+export type View = "matrix" | "summary" | "charts" | "comparison" | "history" | "about";
 export type Size = "s" | "m" | "l";
 
 export interface RunState {
   /** The run's id; empty in the list of runs. */
   readonly run: string;
+  /** The address where it means neither; empty for one that does. */
+  readonly lost: string;
   readonly view: View;
   /** The filter; in the list of runs, what is searched for. */
   readonly q: string;
@@ -45,6 +47,7 @@ export type Go = (change: Partial<RunState>, typed?: boolean) => void;
 
 export const START: RunState = {
   run: "",
+  lost: "",
   view: "matrix",
   q: "",
   show: "all",
@@ -61,17 +64,18 @@ export const START: RunState = {
   col: undefined,
 };
 
-const VIEWS: readonly View[] = ["matrix", "charts", "comparison", "history", "about"];
-export const SHOWS: readonly Show[] = ["all", "failures", "errors", "different", "flaky", "unlabelled"];
+const VIEWS: readonly View[] = ["matrix", "summary", "charts", "comparison", "history", "about"];
 const SIZES: readonly Size[] = ["s", "m", "l"];
 
 /** The state that an address's fragment means; what it does not know has its usual value. */
 export function read(fragment: string): RunState {
   const [path = "", query = ""] = fragment.replace(/^#/, "").split(/\?(.*)/s);
   const values = new URLSearchParams(query);
-  const named = /^\/run\/([^/]+)$/.exec(path)?.[1];
+  const named = /^\/run\/([^/]+)\/?$/.exec(path)?.[1];
+  const known = named !== undefined || path === "" || path === "/";
   return {
     run: named === undefined ? "" : decoded(named),
+    lost: known ? "" : fragment.replace(/^#/, ""),
     view: oneOf(VIEWS, values.get("view"), START.view),
     q: values.get("q") ?? "",
     show: oneOf(SHOWS, values.get("show"), START.show),

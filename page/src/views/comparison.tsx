@@ -3,9 +3,10 @@ import { Fragment } from "preact";
 import type { Compared, Comparison, Head, Question, RunSummary } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { asking, questionOf } from "../model/plot";
+import { started } from "../model/runs";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
-import { count, minus, when } from "../model/words";
+import { count, minus } from "../model/words";
 import { BaselineSelect } from "../parts/baselineselect";
 import { Changes, Kinds } from "../parts/changes";
 import { ColumnPair } from "../parts/columnpair";
@@ -43,7 +44,7 @@ export function ComparisonView({ head, table, against, state, go, runs, listed }
         <p class="chart-empty" role="status">Comparing…</p>
       )}
       {comparison !== undefined && baseline !== undefined && (
-        <Runs head={head} table={table} comparison={comparison} baseline={baseline} state={state} go={go} />
+        <Runs head={head} table={table} comparison={comparison} baseline={baseline} state={state} go={go} runs={runs} />
       )}
     </div>
   );
@@ -60,9 +61,10 @@ interface RunsProps {
   baseline: Baseline;
   state: RunState;
   go: Go;
+  runs: readonly RunSummary[];
 }
 
-function Runs({ head, table, comparison, baseline, state, go }: RunsProps) {
+function Runs({ head, table, comparison, baseline, state, go, runs }: RunsProps) {
   const { questions } = comparison;
   const question = questionOf(state.plot, questions);
   const results = inOrder(question?.results ?? []);
@@ -71,7 +73,7 @@ function Runs({ head, table, comparison, baseline, state, go }: RunsProps) {
     <>
       <section aria-labelledby="verdicts">
         <h2 id="verdicts" class="chart-title">Is it better than the baseline?</h2>
-        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${when(comparison.baseline.created_at)}: each column on the cases that both have.`}</p>
+        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${started(comparison.baseline, runs)}: each column on the cases that both have.`}</p>
         {question === undefined || results.length === 0 ? <p class="chart-empty">No column of the two belongs to another.</p> : (
           <>
             <Asked questions={questions} question={question} plot={state.plot} go={go} />
@@ -98,7 +100,7 @@ function Runs({ head, table, comparison, baseline, state, go }: RunsProps) {
       <div class="chart-grid">
         <section aria-labelledby="differences">
           <h2 id="differences" class="chart-title">Differences</h2>
-          <p class="chart-said">Now less before: the mean over the cases that both runs have, and its 95 % interval, an arrow where it goes on.</p>
+          <p class="chart-said">Now minus before: the mean difference over the cases that both runs have, with its 95 % interval. An arrow means that it goes on beyond the drawing.</p>
           <div class="forests">
             {metrics.map((metric) => <Forest key={metric} metric={metric} results={results.filter((each) => each.metric === metric)} />)}
           </div>
@@ -167,7 +169,7 @@ function tally(results: readonly Compared[]): string {
 }
 
 function counted(results: readonly Compared[], verdicts: readonly string[]): string {
-  return verdicts.map((word) => [results.filter(({ verdict }) => verdict === word).length, word] as const)
+  return verdicts.map((word) => [results.filter(({ verdict }) => verdict === word).length, word.startsWith("no ") ? `with ${word}` : word] as const)
     .filter(([n]) => n > 0).map(([n, word]) => `${n} ${word}`).join(", ");
 }
 

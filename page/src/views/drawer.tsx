@@ -37,6 +37,10 @@ export interface DrawerProps {
   /** A note is to be written. */
   readonly noting: boolean;
   readonly note: (noting: boolean) => void;
+  /** Says for a while why a key did nothing. */
+  readonly say: (text: string) => void;
+  /** A baseline is being read. */
+  readonly awaited: boolean;
 }
 
 export function Drawer(p: DrawerProps) {
@@ -125,21 +129,21 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   const forms = formsOf(cell, before.there, neighbours);
   const form = forms.find((each) => each === chosen) ?? usualForm(cell);
   const choose = (next: Form): void => go({ tab: next === usualForm(cell) ? "" : `output.${next}` });
-  const turn = (to: Form) => () => {
-    if (!forms.includes(to)) return false;
+  const turn = (to: "diff" | "baseline") => () => {
+    if (!forms.includes(to)) return p.say(missing(to, p));
+    p.say("");
     choose(form === to && (tab === "" || tab === "output") ? usualForm(cell) : to);
-    return true;
   };
   const trials = trial < 0 ? [] : table.cell(table.row[trial]!, table.variant[trial]!);
   const repeat = (step: number) => () => {
     const next = trials[trials.indexOf(trial) + step];
     if (next !== undefined) go({ cell: table.index[next]! });
   };
-  const beside = (): boolean => {
+  const beside = (): void => {
     const at = neighbours.findIndex(({ variant }) => chosen === `variant-${variant}`);
     const next = neighbours[at + 1];
     choose(next === undefined ? usualForm(cell) : `variant-${next.variant}`);
-    return neighbours.length > 0;
+    p.say(neighbours.length > 0 ? "" : p.blind ? "While you label blind, no other column is shown." : "No other column answered this case.");
   };
   useKeys({ c: beside, d: turn("diff"), b: turn("baseline"), "[": repeat(-1), "]": repeat(1) });
   useLabelKeys(labels, () => p.note(true), source.writable);
@@ -178,6 +182,14 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
 }
 
 const NONE: readonly Neighbour[] = [];
+
+/** Why an output cannot be held against something. */
+function missing(form: "diff" | "baseline", { baseline, awaited, blind }: DrawerProps): string {
+  if (form === "diff") return "This case has no expected output that the answer could be compared with.";
+  if (awaited) return "The baseline is still being read.";
+  if (baseline !== undefined) return blind ? "While you label blind, the baseline is not shown." : "The baseline has no trial of this case, column and repeat.";
+  return "No baseline is chosen. Choose one above the matrix, or in the comparison.";
+}
 
 /** What the other columns answered to the same case, in the same repeat where they have it. */
 function neighboursOf(head: Head, table: Table, trial: number): readonly Neighbour[] {

@@ -2,9 +2,11 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { DataSource, Head, MeasuredColumn, RunSummary } from "../data/source";
-import { linesOf, measuresIn, rangeOf, runsLike, type Line, type Point } from "../model/history";
+import { ticks } from "../model/histogram";
+import { linesOf, measuresIn, rangeOf, runsLike, TICKS, type Line, type Point } from "../model/history";
+import { started } from "../model/runs";
 import { visible } from "../model/visible";
-import { count, interval, number, percents, seconds, when } from "../parts/marks";
+import { count, interval, number, percents, seconds } from "../parts/marks";
 import { shown } from "../parts/text";
 import { Told, TroubleLine, Waiting } from "../parts/told";
 import { useMedia } from "../state/media";
@@ -19,6 +21,7 @@ interface Props {
 }
 
 const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 56, 16, 12, 34];
+const AIR = 20; // beside the first and the last run
 const COLOURS = 7;
 
 export function History({ source, head, runs, state, go }: Props) {
@@ -28,6 +31,8 @@ export function History({ source, head, runs, state, go }: Props) {
   const measures = measuresIn(found.flatMap((each) => (each === undefined ? [] : [each])));
   const measure = measures.includes(key) ? key : "passed";
   const lines = linesOf(found, measure);
+  const unread = found.filter((columns) => columns?.some(({ partial }) => partial) === true);
+  if (source.measures === undefined) return <Told title="A report has no history"><p>It holds one run. <code>evenhand view</code> draws a measure over all runs of a config.</p></Told>;
   if (alike.length === 0) return runs.length === 0 ? <Waiting>Reading the runs…</Waiting> : <Told title="Nothing to draw yet"><p>A run is drawn here once it has results.</p></Told>;
   return (
     <div class="history">
@@ -43,12 +48,13 @@ export function History({ source, head, runs, state, go }: Props) {
       <TroubleLine problem={problem} />
       {found.some((each) => each === undefined) && problem === undefined && <p class="note" role="status">Reading the runs…</p>}
       {alike.length === 1 && <p class="note">This is its only run so far. The next one will stand beside it.</p>}
+      {unread.length > 0 && <p class="note">{`The metrics of ${count(unread.length, "run")} are not drawn: a run of more than 200,000 trials would take long to read. Its pass rate, score and latency are.`}</p>}
       <Chart lines={lines} runs={alike} measure={measure} own={head.id} />
       <ul class="history-legend">
         {lines.map(({ name }, i) => <li key={name}><span class={`history-key history-${(i % COLOURS) + 1}`} />{shown(name)}</li>)}
       </ul>
       <Numbers lines={lines} runs={alike} measure={measure} />
-      <p class="chart-said">Every case counts once in a run. Runs may differ in their cases and columns: the comparison of two of them says what a change did.</p>
+      <p class="chart-said">Every case counts once in a run; a line through a point is its 95 % interval. Runs may differ in their cases and columns: the comparison of two of them says what a change did.</p>
     </div>
   );
 }
@@ -57,35 +63,36 @@ function Chart({ lines, runs, measure, own }: { lines: readonly Line[]; runs: re
   const narrow = useMedia("(max-width: 700px)");
   const [width, labels] = narrow ? [400, 3] : [960, 6];
   const [low, high] = rangeOf(lines, measure);
-  const x = (at: number): number => (runs.length === 1 ? (width + LEFT - RIGHT) / 2 : LEFT + ((width - LEFT - RIGHT) * at) / (runs.length - 1));
+  const [first, last] = [LEFT + AIR, width - RIGHT - AIR];
+  /** A run's place, and of each of its points, beside each other so that their intervals can be told apart. */
+  const place = (at: number): number => (runs.length === 1 ? (first + last) / 2 : first + ((last - first) * at) / (runs.length - 1));
+  const apart = Math.min(7, (2 * AIR) / lines.length, (last - first) / runs.length / (lines.length + 1));
+  const x = (at: number, line: number): number => place(at) + (line - (lines.length - 1) / 2) * apart;
   const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (high - low));
   const middle = ({ least, most }: Point): number => y((least + most) / 2);
   const every = Math.ceil(runs.length / labels);
   return (
     <svg class="chart-svg history-svg" viewBox={`0 0 ${width} ${HEIGHT}`} role="group" aria-label={`${named(measure)} over ${count(runs.length, "run")}`}>
       <g class="axis" aria-hidden="true">
-        {[0, 0.25, 0.5, 0.75, 1].map((part) => {
-          const value = low + (high - low) * part;
-          return (
-            <g key={part}>
-              <line x1={LEFT} x2={width - RIGHT} y1={y(value)} y2={y(value)} />
-              <text x={LEFT - 8} y={y(value) + 4} text-anchor="end">{formOf(measure)(value)}</text>
-            </g>
-          );
-        })}
-        {runs.map((run, at) => at % every === 0 && <text key={run.id} x={x(at)} y={HEIGHT - 12} text-anchor={at === runs.length - 1 && at > 0 ? "end" : at === 0 ? "start" : "middle"}>{when(run.created_at).slice(5)}</text>)}
+        {ticks(low, high, TICKS).map((value) => (
+          <g key={value}>
+            <line x1={LEFT} x2={width - RIGHT} y1={y(value)} y2={y(value)} />
+            <text x={LEFT - 8} y={y(value) + 4} text-anchor="end">{formOf(measure)(value)}</text>
+          </g>
+        ))}
+        {runs.map((run, at) => at % every === 0 && <text key={run.id} x={place(at)} y={HEIGHT - 12} text-anchor={at === runs.length - 1 && at > 0 ? "end" : at === 0 ? "start" : "middle"}>{started(run, runs).slice(5)}</text>)}
       </g>
       {lines.map(({ name, points }, i) => (
         <g key={name} class={`history-${(i % COLOURS) + 1}`}>
-          <polyline class="history-line" points={points.map((point) => `${x(point.at)},${middle(point)}`).join(" ")} />
+          <polyline class="history-line" points={points.map((point) => `${x(point.at, i)},${middle(point)}`).join(" ")} />
           {points.map((point) => {
             const run = runs[point.at]!;
             return (
-              <a key={point.at} href={write({ ...START, run: run.id })} aria-label={visible(`${run.title}, ${when(run.created_at)}, ${name}: ${told(point, measure)}`)}>
-                <title>{visible(`${run.title} · ${when(run.created_at)}\n${name}: ${told(point, measure)}${run.marks.length > 0 ? `\n${run.marks.join(", ")}` : ""}${run.note === "" ? "" : `\n${run.note}`}`)}</title>
-                {point.low !== null && point.high !== null && <line class="history-reach" x1={x(point.at)} x2={x(point.at)} y1={y(point.low)} y2={y(point.high)} />}
-                {point.most > point.least && <line class="history-open" x1={x(point.at)} x2={x(point.at)} y1={y(point.least)} y2={y(point.most)} />}
-                <circle class="history-point" cx={x(point.at)} cy={middle(point)} r={run.id === own ? 7 : 5} />
+              <a key={point.at} href={write({ ...START, run: run.id })} aria-label={visible(`${run.title}, ${started(run, runs)}, ${name}: ${told(point, measure)}`)}>
+                <title>{visible(`${run.title} · ${started(run, runs)}\n${name}: ${told(point, measure)}${run.marks.length > 0 ? `\n${run.marks.join(", ")}` : ""}${run.note === "" ? "" : `\n${run.note}`}`)}</title>
+                {point.low !== null && point.high !== null && <line class="history-reach" x1={x(point.at, i)} x2={x(point.at, i)} y1={y(point.low)} y2={y(point.high)} />}
+                {point.most > point.least && <line class="history-open" x1={x(point.at, i)} x2={x(point.at, i)} y1={y(point.least)} y2={y(point.most)} />}
+                <circle class="history-point" cx={x(point.at, i)} cy={middle(point)} r={run.id === own ? 7 : 5} />
               </a>
             );
           })}
@@ -106,7 +113,7 @@ function Numbers({ lines, runs, measure }: { lines: readonly Line[]; runs: reado
             {runs.map((run, at) => (
               <tr key={run.id}>
                 <th scope="row"><a href={write({ ...START, run: run.id })}>{shown(run.title || run.id)}</a></th>
-                <td>{when(run.created_at)}</td>
+                <td>{started(run, runs)}</td>
                 {lines.map(({ name, points }) => {
                   const point = points.find((each) => each.at === at);
                   return <td key={name}>{point === undefined ? "–" : told(point, measure)}</td>;
@@ -130,9 +137,9 @@ function formOf(measure: string): (value: number) => string {
 }
 
 function told({ least, most, low, high }: Point, measure: string): string {
-  if (measure !== "passed") return formOf(measure)(least);
-  const reach = low === null || high === null ? "" : ` [${interval(low, high)}]`;
-  return `${percents({ least, most })}${reach}`;
+  const form = formOf(measure);
+  const reach = low === null || high === null ? "" : ` [${measure === "passed" ? interval(low, high) : `${form(low)}–${form(high)}`}]`;
+  return `${measure === "passed" ? percents({ least, most }) : form(least)}${reach}`;
 }
 
 /** What each run came to; undefined while it is read. A run that has not changed is asked for once. */

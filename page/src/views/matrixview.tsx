@@ -70,7 +70,7 @@ export function MatrixView(p: Props) {
       <Toolbar
         head={head} table={table} state={state} go={go} columns={all} extras={extras} selection={selection} summaries={p.summaries} runs={p.runs}
         compared={p.baseline !== undefined} unfolded={unfolded} unfold={unfold} narrow={narrow}
-        exports={!state.blind && p.progress.done && <ExportMenu source={p.source} head={head} table={table} order={order} columns={seen} state={state} />}
+        exports={!state.blind && p.progress.done && <ExportMenu source={p.source} head={head} table={table} selection={selection} columns={seen} state={state} />}
         facets={!wide && !state.blind ? <Menu name="Facets">{panel}</Menu> : null}
       />
       {narrow && seen.length > 1 && (

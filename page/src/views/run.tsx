@@ -7,6 +7,7 @@ import type { Table } from "../model/table";
 import { visible } from "../model/visible";
 import { useAuthor } from "../parts/author";
 import { Help } from "../parts/help";
+import { Hint, useHint } from "../parts/hint";
 import { useKeys } from "../parts/keyboard";
 import { RunTitle, RunTotals } from "../parts/runheader";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
@@ -25,6 +26,7 @@ import { ComparisonView } from "./comparison";
 import { Drawer } from "./drawer";
 import { History } from "./history";
 import { MatrixView } from "./matrixview";
+import { SummaryView } from "./summary";
 
 interface Props {
   readonly source: DataSource;
@@ -45,6 +47,7 @@ export function RunPage({ source, state, go }: Props) {
     },
     "g r": () => (source.live ? go({ ...START }) : false),
     "g m": () => go({ view: "matrix" }),
+    "g s": () => go({ view: "summary" }),
     "g c": () => go({ view: "charts" }),
     "g v": () => go({ view: "comparison" }),
     "g h": () => (source.live ? go({ view: "history" }) : false),
@@ -80,6 +83,13 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   const [author, name] = useAuthor("me");
   const [noting, note] = useState(false);
   const opened = useOpened(head.id);
+  const [hint, say] = useHint();
+  const first = (what: string) => (): boolean => {
+    if (state.cell !== undefined || state.view !== "matrix") return false;
+    say(`Open a cell first, with Enter: this key shows ${what}.`);
+    return true;
+  };
+  useKeys({ d: first("how its output differs from what was expected"), b: first("how its output differs from the baseline's"), c: first("its output beside another column's") });
   const [runs, unlisted] = useRuns(source);
   const against = useBaseline(source, head, table, progress.done, state.base);
   const awaited = state.base !== "" && against.baseline === undefined && against.problem === undefined;
@@ -106,6 +116,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
         {hidden && <Hidden state={state} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
+        {!hidden && state.view === "summary" && <SummaryView source={source} head={head} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
         {!hidden && state.view === "history" && <History source={source} head={head} runs={runs} state={state} go={go} />}
         {!hidden && state.view === "about" && <About head={head} />}
@@ -115,16 +126,17 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
         <OpenedContext.Provider value={opened}>
         <Drawer
           source={source} head={head} table={table} index={state.cell} tab={state.tab} blind={state.blind} go={go}
-          labels={labels} author={author} name={name} noting={noting} note={note}
+          labels={labels} author={author} name={name} noting={noting} note={note} say={say} awaited={awaited}
           {...(against.baseline === undefined ? {} : { baseline: against.baseline })}
         />
         </OpenedContext.Provider>
       )}
+      <Hint text={hint} />
     </main>
   );
 }
 
-const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["charts", "Charts"], ["comparison", "Comparison"], ["history", "History"], ["about", "About"]];
+const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["summary", "Summary"], ["charts", "Charts"], ["comparison", "Comparison"], ["history", "History"], ["about", "About"]];
 
 /** In place of a view that is about what is hidden. */
 function Hidden({ state }: { state: RunState }) {

@@ -41,7 +41,7 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
             {run !== undefined && base !== undefined ? (
               <a class="button primary" href={write({ ...START, run: run.id, view: "comparison", base: base.id })}>Compare the two</a>
             ) : (
-              <span class="muted">{picked.length === 1 ? "Choose one more to compare" : "Choose two to compare"}</span>
+              <span class="muted">{picked.length === 1 ? "Tick one more run to compare" : "Tick two runs to compare them"}</span>
             )}
           </span>
         </div>

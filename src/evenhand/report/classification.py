@@ -14,8 +14,8 @@ from evenhand.stats.tallies import Share
 from evenhand.store.measured import MeasuredTrial, measured_trials
 from evenhand.store.runfile import RunFile
 
-OTHER = "other"
-"""An answer that is no label which is ever right."""
+NO_LABEL = "(no label)"
+"""How an answer is called that is no label which is ever right."""
 MOST_TRIALS = 200_000
 MOST_LABELS = 30
 """So many are shown for each column, those with the most cases first."""
@@ -32,14 +32,15 @@ class Classified:
 
     Attributes:
         variant: The column's index.
-        matrix: How many trials that should have been answered with the first label were answered with the second.
+        matrix: How many trials that should have been answered with the first label were answered with the second; None
+            for an answer that is no label which is ever right.
         precision: Of the answers with a label, how many were right.
         recall: Of the cases with a label, how many were answered so.
         errors: Trials in error, which may have been answered with any label.
     """
 
     variant: int
-    matrix: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    matrix: Counter[tuple[str, str | None]] = field(default_factory=Counter[tuple[str, str | None]])
     precision: dict[str, Decisions] = field(default_factory=dict[str, Decisions])
     recall: dict[str, Decisions] = field(default_factory=dict[str, Decisions])
     errors: int = 0
@@ -51,6 +52,12 @@ class Classified:
         for (expected, _), number in self.matrix.items():
             sizes[expected] += number
         return sorted(self.recall, key=lambda label: (-sizes[label], label))
+
+    @property
+    def answers(self) -> list[str | None]:
+        """What was answered: the labels, and None where some answer is no label."""
+        other = any(answered is None for _, answered in self.matrix)
+        return [*self.labels, None] if other else [*self.labels]
 
 
 def classified(run: RunFile) -> list[Classified]:
@@ -88,10 +95,10 @@ def _of(
     for label in right:
         found.precision[label], found.recall[label] = Decisions(), Decisions()
     for case, expected, said in pairs:
-        answered = said if said in right else OTHER
+        answered = said if said in right else None
         found.matrix[expected, answered] += 1
         found.recall[expected].add(case, answered == expected)
-        if answered in right:
+        if answered is not None:
             found.precision[answered].add(case, answered == expected)
     for case, wanted in errors:  # it may have been answered with any label
         for label in right:
@@ -124,7 +131,9 @@ def classification_rows(run: RunFile) -> list[dict[str, Any]]:
             ],
             "matrix": [
                 {"expected": expected, "answered": answered, "trials": number}
-                for (expected, answered), number in sorted(one.matrix.items())
+                for (expected, answered), number in sorted(
+                    one.matrix.items(), key=lambda each: (each[0][0], each[0][1] or "")
+                )
             ],
         }
         for one in classified(run)
@@ -146,7 +155,7 @@ def classification_lines(run: RunFile, names: Sequence[str], width: int) -> list
 def _table(one: Classified, width: int) -> list[str]:
     labels = one.labels
     shown = labels[:MOST_LABELS]
-    across = [*labels, OTHER] if any(a == OTHER for _, a in one.matrix) else labels
+    across = one.answers
     rows = [
         [
             clip(safe(label), NAME),
@@ -156,7 +165,7 @@ def _table(one: Classified, width: int) -> list[str]:
         for label in shown
     ]
     counts = [[f"{one.matrix[label, other]:,}" for other in across] for label in shown]
-    heads = [clip(safe(other), 10) for other in across]
+    heads = [_named(other, 10) for other in across]
     cells = [[row[0], *numbers, *row[1:]] for row, numbers in zip(rows, counts, strict=True)]
     table = [["", *heads, "recall", "precision"], *cells]
     wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
@@ -175,10 +184,12 @@ def _table(one: Classified, width: int) -> list[str]:
 
 
 def _mistakes(one: Classified, label: str) -> str:
-    found = [(n, a) for (e, a), n in one.matrix.items() if e == label and a != label]
-    return ", ".join(
-        f"{clip(safe(a), NAME)} {n:,}" for n, a in sorted(found, key=lambda x: (-x[0], x[1]))
-    )
+    found = [(n, _named(a)) for (e, a), n in one.matrix.items() if e == label and a != label]
+    return ", ".join(f"{name} {n:,}" for n, name in sorted(found, key=lambda x: (-x[0], x[1])))
+
+
+def _named(answered: str | None, width: int = NAME) -> str:
+    return NO_LABEL if answered is None else clip(safe(answered), width)
 
 
 def _share(share: Share | None) -> str:

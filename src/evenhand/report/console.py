@@ -18,7 +18,8 @@ from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
-from evenhand.report.requirements import requirement_lines, verdict_of
+from evenhand.report.requirement_lines import requirement_lines
+from evenhand.report.requirements import verdict_of
 from evenhand.report.words import (
     clip,
     count,

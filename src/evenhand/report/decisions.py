@@ -41,6 +41,11 @@ class Decisions:
         _count(self.most, query, best)
 
     @property
+    def cases(self) -> int:
+        """Of how many queries some decision counts."""
+        return sum(1 for tally in self.most.values() if tally.n)
+
+    @property
     def share(self) -> Share | None:
         """The share that was right, query by query; None where there may be none to tell of."""
         least, most = rate_of(self.least.values()), rate_of(self.most.values())

@@ -13,7 +13,8 @@ from evenhand.report.findings import findings, usage_line, warnings
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.rates import HEADS, rate_cells
-from evenhand.report.requirements import requirement_lines, verdict_of
+from evenhand.report.requirement_lines import requirement_lines
+from evenhand.report.requirements import verdict_of
 from evenhand.report.words import count, money, passed_of, safe, short_id, tokens
 from evenhand.store.runfile import RunFile
 

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import Totals, VerdictWord, verdict
 from evenhand.report.means import known_scale, mean_of
-from evenhand.report.words import count, interval, number, percents, safe
 from evenhand.stats.tallies import Tally, rate_of
 from evenhand.store.measured import Measured, measured
 from evenhand.store.runfile import RunFile
@@ -97,22 +96,6 @@ def held(run: RunFile, totals: Totals | None = None) -> list[Held]:
             columns = {v: sums[one.metric, v] for v in one.variants if (one.metric, v) in sums}
             found += _means(one, columns, missing, tuple(sorted(there)))
     return found
-
-
-def requirement_lines(run: RunFile, names: Sequence[str]) -> list[str]:
-    """What is required and what came of it, a line for each column.
-
-    Args:
-        run: The run.
-        names: What its columns are called.
-    """
-    requirements = run.meta.requirements
-    if not requirements:
-        return []
-    lines = [_line(one, names) for one in held(run)]
-    if all(one.metric != PASSED for one in requirements):
-        lines.append("trials that fail do not count by themselves: no pass_rate is required")
-    return lines
 
 
 def requirement_rows(run: RunFile) -> list[dict[str, Any]]:
@@ -230,57 +213,3 @@ def _state(required: Requirement, least: float | None, most: float | None) -> St
 def _kept(required: Requirement, value: float) -> bool:
     low, high = required.bound.at_least, required.bound.at_most
     return (low is None or value >= low - _CLOSE) and (high is None or value <= high + _CLOSE)
-
-
-_MARKS = {"kept": "✓", "missed": "✗", "open": "!"}
-
-
-def _line(one: Held, names: Sequence[str]) -> str:
-    required = one.requirement
-    what = safe(required.metric) or "passed"
-    wanted = f"wanted {_bound(required)}"
-    if one.variant is None:
-        return f"{_MARKS[one.state]} {what}, {wanted}: {_why_nothing(one)}"
-    name = f"{names[one.variant]}: " if len(names) > 1 else ""
-    text = f"{_MARKS[one.state]} {name}{what} {_value(one)}, {wanted}"
-    if one.state == "open":
-        return f"{text}: {count(one.errors, 'trial')} in error or not run could turn it"
-    if one.sure:
-        return text
-    if one.low is None:
-        return f"{text}; how sure that is, {count(one.cases, 'case')} cannot tell"
-    return (
-        f"{text}; the interval includes the bound: {count(one.cases, 'case')} cannot tell for sure"
-    )
-
-
-def _why_nothing(one: Held) -> str:
-    if one.errors:
-        return f"not known, with {count(one.errors, 'trial')} in error or not run"
-    there = ", ".join(map(safe, one.there[:12])) or "nothing"
-    return f"no trial measured it. What was measured: {there}"
-
-
-def _bound(required: Requirement) -> str:
-    if required.metric != PASSED:
-        return str(required.bound)
-    return f"at least {_share(required.bound.at_least or 0.0)}"
-
-
-def _share(share: float) -> str:
-    """A bound as a percentage, in as many digits as it was written with."""
-    return f"{share * 100:.10g} %"
-
-
-def _value(one: Held) -> str:
-    if one.least is None or one.most is None:
-        return "not known"
-    if one.requirement.metric == PASSED:
-        text = percents(one.least, one.most)
-        ends = "" if one.low is None or one.high is None else f" [{interval(one.low, one.high)}]"
-        return text + ends
-    least, most = number(one.least), number(one.most)
-    text = least if least == most else f"{least}–{most}"
-    if one.low is None or one.high is None:
-        return text
-    return f"{text} [{one.low:.3g}–{one.high:.3g}]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -58,6 +58,7 @@ def narrow(
     query: str,
     baseline: RunFile | None = None,
     *,
+    hidden: Collection[int] = (),
     say: Callable[[QueryProblem], object] = lambda _: None,
 ) -> list[int]:
     """Leaves of a run the trials that a filter chooses: whatever reads it from now on sees no others; their places.
@@ -66,6 +67,7 @@ def narrow(
         run: The run.
         query: The filter.
         baseline: The run that `changed:` and `change` hold it against.
+        hidden: Columns, by index, whose trials are left out besides.
         say: Told what the filter names and the run does not have.
 
     Raises:
@@ -75,19 +77,27 @@ def narrow(
     terms, problems = parse(query, Names.of(variants, baseline=baseline is not None))
     if problems:  # perhaps they are metrics: it takes a look at all trials to know those
         metrics = dict.fromkeys(name for trial in run.trials() for name in trial.named_scores)
-        names = Names.of(variants, list(metrics), baseline=baseline is not None)
-        terms, problems = parse(query, names)
+        known = Names.of(variants, list(metrics), baseline=baseline is not None)
+        terms, problems = parse(query, known)
     if problems:
         raise UsageError("\n".join(map(str, problems)))
     before = None if baseline is None else outcomes_before(run, baseline)
-    vocabulary = Vocabulary(column_names(variants), variants, terms)
+    names = column_names(variants)
+    vocabulary = Vocabulary(names, variants, terms)
     labels = standing(run.labels())
     places = list(
         select(run.trials, variants, terms, labels=labels, before=before, vocabulary=vocabulary)
     )
+    if hidden:
+        left = {trial.index for trial in run.outcomes() if trial.variant in hidden}
+        places = [place for place in places if place not in left]
     for note in vocabulary.notes():
         say(note)
-    run.only(places, f"where {' '.join(query.split())}", by_outcome=by_outcome(terms))
+    why = [f"where {' '.join(query.split())}"] if query.strip() else []
+    why += [f"without {', '.join(name for i, name in enumerate(names) if i in hidden)}"] * bool(
+        hidden
+    )
+    run.only(places, ", ".join(why), by_outcome=by_outcome(terms))
     return places
 
 

@@ -30,7 +30,7 @@ class Label:
 
     Args:
         wanted: The right label.
-        among: All labels that there are; an answer that is none of them is wrong, and told apart as `other`.
+        among: All labels that there are; an answer that is none of them is wrong, and counted as no label.
 
     Raises:
         UsageError: The label is no text, or not among those that there are.

@@ -26,6 +26,7 @@ from evenhand.viewer.compared import comparison
 from evenhand.viewer.head import head
 from evenhand.viewer.page import ICON, static
 from evenhand.viewer.shapes import Head, RunSummary
+from evenhand.viewer.summary import summary
 
 _ENDS = re.compile(r"<(/script|/style|!--)", re.IGNORECASE)
 CHUNK = 50
@@ -51,6 +52,7 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
         "runs": [_summary(top)],
         "head": top,
         "labels": [asdict(label) for label in run.labels()],
+        "summary": summary(run),
         "chunk_size": CHUNK,
     }
     if baseline is not None:
@@ -58,6 +60,7 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
         data["runs"].append(_summary(before))
         data["comparison"] = comparison(run, baseline)
         data["baseline_head"] = before
+        data["baseline_summary"] = summary(baseline)
     line = writer(out)
     line(_start(safe(top.title) or "Evenhand", script, style))
     line(_element("data-head", [encode(data, ordered=False)]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,13 @@ class Exported:
     name: str
 
 
-def exported(path: Path, format_: str, where: str = "", baseline: Path | None = None) -> Exported:
+def exported(
+    path: Path,
+    format_: str,
+    where: str = "",
+    baseline: Path | None = None,
+    hidden: Collection[int] = (),
+) -> Exported:
     """Writes a run into a file of its own.
 
     Args:
@@ -42,6 +49,7 @@ def exported(path: Path, format_: str, where: str = "", baseline: Path | None = 
         format_: One of `FORMATS`.
         where: A filter: only the trials that it chooses.
         baseline: What `changed:` holds it against, and a page shows beside it.
+        hidden: Columns, by index, that are left out.
 
     Raises:
         UsageError: There is no such format, or something is wrong with the filter.
@@ -54,8 +62,8 @@ def exported(path: Path, format_: str, where: str = "", baseline: Path | None = 
     try:
         with RunFile.open(path) as run:
             title = run.meta.title
-            if where.strip():
-                narrow(run, where, before)
+            if where.strip() or hidden:
+                narrow(run, where, before, hidden=hidden)
             to = Path(folder.name, "results")
             export(run, to, format_, page=lambda each, out: write_page(each, out, before))
     except BaseException:

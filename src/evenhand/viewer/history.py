@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from statistics import fmean
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from evenhand.report.grid import column_names
-from evenhand.report.rates import rates
-from evenhand.store.opened import readable
+from evenhand.core.encoding import decode
+from evenhand.report.column_names import column_names
+from evenhand.report.means import Mean, known_scale, mean_of
+from evenhand.report.rates import latencies, rates, scores
+from evenhand.store.measured import Measured
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.listing import FEW
+from evenhand.viewer.shapes import Interval
+
+MOST = 200_000
+"""Trials of a run whose metrics are read: they stand in the results only, of which 100,000 take two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredColumn:
     """One column: its name, what it passed of, and the mean over cases of each number that it has.
 
-    `rate` is None where nothing has a verdict; errors leave it between `least` and `most`. Metrics are left out of runs
-    of more than FEW trials: they take a look at every result.
+    Errors leave the pass rate between `least` and `most`; both are None where nothing has a verdict. With `partial`,
+    the run has more than MOST trials, and its metrics were not read; pass rate, score and latency are there.
     """
 
     name: str
@@ -29,50 +32,92 @@ class Measured:
     most: float | None
     low: float | None
     high: float | None
-    means: Mapping[str, float]
+    means: Mapping[str, Interval]
+    partial: bool
 
 
 class _Named(msgspec.Struct, gc=False):
+    """As much of a result as it takes to read its metrics."""
+
     case: str
     variant: int
-    score: float | None = None
-    latency_s: float | None = None
+    outcome: str
     named_scores: dict[str, float] = {}
 
 
 _named = msgspec.json.Decoder(_Named)
 
 
-def measures(run: RunFile) -> list[Measured]:
-    """Each column's measures, in the order of the columns.
+def measures(run: RunFile) -> list[MeasuredColumn]:
+    """Each column's measures, in the order of the columns. Metrics begin with `~`.
 
     Raises:
         StoreError: The file cannot be read.
     """
-    names = column_names(run.meta.variants)
-    values: list[dict[str, dict[str, list[float]]]] = [{} for _ in names]
-    if run.settled() <= FEW:
-        with readable(run.path):
-            for result in run.results():
-                _note(values, result)
-    return [
-        Measured(
-            name or run.meta.title,
-            found.share and found.share.least,
-            found.share and found.share.most,
-            found.share and found.share.low,
-            found.share and found.share.high,
-            {measure: fmean(map(fmean, cases.values())) for measure, cases in of.items()},
+    partial = run.settled() > MOST
+    metrics = [{} for _ in run.meta.variants] if partial else _metrics(run)
+    found: list[MeasuredColumn] = []
+    for name, rate, score, latency, named in zip(
+        column_names(run.meta.variants),
+        rates(run),
+        scores(run),
+        latencies(run),
+        metrics,
+        strict=True,
+    ):
+        share = rate.share
+        means = {"score": score, "latency": _never_negative(latency), **named}
+        found.append(
+            MeasuredColumn(
+                name or run.meta.title,
+                share and share.least,
+                share and share.most,
+                share and share.low,
+                share and share.high,
+                {
+                    measure: Interval(mean.value, mean.low, mean.high, mean.cases)
+                    for measure, mean in means.items()
+                    if mean is not None
+                },
+                partial,
+            )
         )
-        for name, found, of in zip(names, rates(run), values, strict=True)
+    return found
+
+
+def _never_negative(mean: Mean | None) -> Mean | None:
+    """A mean of times: its interval begins at 0 at the least."""
+    return mean and replace(mean, low=None if mean.low is None else max(0.0, mean.low))
+
+
+def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
+    """For each column the mean of each metric. A trial in error may have come to anything in those that it lacks."""
+    columns: Sequence[dict[str, Measured]] = [{} for _ in run.meta.variants]
+    errors: list[tuple[str, int, frozenset[str]]] = []
+    for result in run.results():
+        try:
+            trial = _named.decode(result)
+        except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
+            trial = msgspec.convert(decode(result), _Named)
+        column = columns[trial.variant]
+        for name, value in trial.named_scores.items():
+            measured = column.get(name)
+            if measured is None:
+                measured = column[name] = Measured()
+            measured.add(trial.case, value)
+        if trial.outcome == "error":
+            errors.append((trial.case, trial.variant, frozenset(trial.named_scores)))
+    for case, variant, there in errors:  # once it is known which metrics there are
+        for name, measured in columns[variant].items():
+            if name not in there:
+                measured.add(case, None)
+    scales = run.scales()
+    return [
+        {
+            f"~{name}": mean_of(
+                of.cases.values(), known_scale(scales.get((variant, name)), of.least, of.most)
+            )
+            for name, of in column.items()
+        }
+        for variant, column in enumerate(columns)
     ]
-
-
-def _note(values: list[dict[str, dict[str, list[float]]]], result: bytes) -> None:
-    """A trial's numbers, by measure and case; every case counts once, however many trials it has."""
-    trial = _named.decode(result)
-    numbers: dict[str, Any] = {"score": trial.score, "latency": trial.latency_s}
-    numbers |= {f"~{name}": number for name, number in trial.named_scores.items()}
-    for measure, number in numbers.items():
-        if number is not None:
-            values[trial.variant].setdefault(measure, {}).setdefault(trial.case, []).append(number)

@@ -33,6 +33,7 @@ from evenhand.viewer.page import FILES
 from evenhand.viewer.passes import Pass, Passes
 from evenhand.viewer.runner import Runner, error_answer
 from evenhand.viewer.shapes import Call, ComparisonShape
+from evenhand.viewer.summary import summary
 
 LONGEST_BODY = 1 << 20
 LONGEST_SEARCH = 10_000
@@ -58,7 +59,8 @@ class Server:
         """Held by what takes much memory for a large run: one at a time."""
         self._compared: dict[tuple[object, ...], bytes] = {}
         self._closing = asyncio.Event()
-        self._noted: dict[Path, tuple[State, bytes]] = {}
+        self._whole: dict[tuple[str, Path], tuple[State, bytes]] = {}
+        """What was worked out of all trials of a run, by what it is: as good as new while the file is the same."""
 
     def app(self) -> web.Application:
         """The application, with every route behind the gate."""
@@ -71,6 +73,7 @@ class Server:
         run = "/api/runs/{run}"
         app.router.add_get(run, self._head)
         app.router.add_get(run + "/notes", self._notes)
+        app.router.add_get(run + "/summary", self._summary)
         app.router.add_get(run + "/blocks", self._blocks)
         app.router.add_get(run + "/previews", self._previews)
         app.router.add_get(run + "/cells/{index}", self._cell)
@@ -141,14 +144,24 @@ class Server:
     async def _notes(self, request: web.Request) -> web.Response:
         path = self._path(request)
         made = await asyncio.to_thread(self._passes.of, path)
-        async with self._large:  # they take the whole file, and memory: once for what it holds now
+        return await self._of_all("notes", path, lambda run: notes(run, made.marked))
+
+    async def _summary(self, request: web.Request) -> web.Response:
+        return await self._of_all("summary", self._path(request), summary)
+
+    async def _measures(self, request: web.Request) -> web.Response:
+        return await self._of_all("measures", self._path(request), measures)
+
+    async def _of_all(
+        self, what: str, path: Path, look: Callable[[RunFile], object]
+    ) -> web.Response:
+        """What takes the whole file, and memory: one at a time, and once for what the file holds now."""
+        async with self._large:
             state = State.of(path)
-            if path not in self._noted or self._noted[path][0] != state:
-                self._noted[path] = (
-                    state,
-                    await self._found(path, lambda run: notes(run, made.marked)),
-                )
-            return _body(self._noted[path][1])
+            known = self._whole.get((what, path))
+            if known is None or known[0] != state:
+                known = self._whole[what, path] = state, await self._found(path, look)
+            return _body(known[1])
 
     async def _blocks(self, request: web.Request) -> web.StreamResponse:
         path = self._path(request)
@@ -227,8 +240,9 @@ class Server:
         path, base = self._path(request), request.query.get("baseline", "")
         baseline = self._runs.path(base) if base else None
         where, format_ = request.query.get("where", ""), request.query.get("format", "")
+        hidden = {_place(text) for text in filter(None, request.query.get("hide", "").split(","))}
         async with self._large:
-            made = await asyncio.to_thread(exported, path, format_, where, baseline)
+            made = await asyncio.to_thread(exported, path, format_, where, baseline, hidden)
         try:
             answer = web.StreamResponse(
                 headers={
@@ -245,9 +259,6 @@ class Server:
             return answer
         finally:
             await asyncio.to_thread(made.folder.cleanup)
-
-    async def _measures(self, request: web.Request) -> web.Response:
-        return await self._told(request, measures)
 
     async def _remark(self, request: web.Request) -> web.Response:
         path, said = self._path(request), await _object(request, "a remark")

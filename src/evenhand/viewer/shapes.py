@@ -253,3 +253,83 @@ class ComparisonShape:
     baseline: RunSummary
     pairs: Sequence[tuple[int, int]]
     questions: Sequence[Question]
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementWords:
+    """A requirement's numbers as the console writes them: `RequirementWords` there."""
+
+    value: str
+    interval: str
+    wanted: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementRow:
+    """What is required of one column, or of all where nothing measured it: `Requirement` there."""
+
+    metric: str
+    column: str | None
+    state: str
+    shares: bool
+    least: float | None
+    most: float | None
+    low: float | None
+    high: float | None
+    at_least: float | None
+    at_most: float | None
+    words: RequirementWords
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRate:
+    """What the cases of a tag came to in one column: `ColumnRate` there."""
+
+    column: str
+    passed: int
+    trials: int
+    rate: Rate | None
+
+
+@dataclass(frozen=True, slots=True)
+class TagRows:
+    """A tag, column by column: `TagRates` there."""
+
+    tag: str
+    columns: Sequence[ColumnRate]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """A label: what its trials were answered with, by the answers of its column: `LabelRow` there."""
+
+    label: str
+    answered: Sequence[int]
+    elsewhere: int
+    precision: Rate | None
+    recall: Rate | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionMatrix:
+    """What one column made of the labels: `Confusion` there."""
+
+    column: str
+    errors: int
+    answers: Sequence[str | None]
+    labels: Sequence[LabelRow]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryShape:
+    """What a run had to reach, and what its tags and labels came to: `Summary` there."""
+
+    requirements: Sequence[RequirementRow]
+    failures_allowed: bool
+    pass_rate: float | None
+    tags: Sequence[TagRows]
+    more_tags: int
+    labels: Sequence[ConfusionMatrix]
+    without: str

@@ -25,6 +25,7 @@ VIEWS: dict[str, dict[str, object]] = {
     "matrix, filtered wrongly": {"q": "statsu:fail"},
     "drawer": {"cell": 0},
     "charts": {"view": "charts"},
+    "summary": {"view": "summary", "q": "tag:billing"},
     "comparison": {"view": "comparison", "base": "0"},
     "history": {"view": "history"},
     "about": {"view": "about"},

@@ -23,6 +23,7 @@ STATES: dict[str, dict[str, object]] = {
     "charts of a metric": {"view": "charts", "plot": "~clarity.0.2"},
     "baseline": {"base": "0", "q": "changed:regressed", "sort": "change"},
     "comparison": {"view": "comparison", "base": "0"},
+    "summary": {"view": "summary"},
     "about": {"view": "about"},
 }
 CONTENT = """() => {

@@ -13,6 +13,7 @@ import pytest
 
 from evenhand.report.rates import rates
 from evenhand.store.runfile import RunFile
+from evenhand.viewer.history import measures
 
 
 def test_a_measure_is_drawn_over_the_runs_of_one_config(
@@ -40,18 +41,26 @@ def test_a_measure_is_drawn_over_the_runs_of_one_config(
         for trial in file.trials():
             if trial.variant == 0 and "clarity" in trial.named_scores:
                 values.setdefault(trial.case, []).append(trial.named_scores["clarity"])
+        (clarity, *_) = [column.means["~clarity"] for column in measures(file)]
     wanted = fmean(map(fmean, values.values()))
     shown = page.locator(".history tbody tr").nth(1).locator("td").nth(1).inner_text()
-    assert float(shown) == pytest.approx(wanted, rel=0.005)
+    value, _, reach = shown.partition(" ")
+    assert float(value) == pytest.approx(wanted, rel=0.005)
+    ends = [float(end) for end in reach.strip("[]").split("–")]
+    assert ends == pytest.approx([clarity.low, clarity.high], rel=0.005)
+    assert ends[0] < wanted < ends[1]
+    assert page.locator(".history-svg .history-reach").count() == 6
     points.first.focus()
     page.keyboard.press("Enter")
     page.wait_for_function("(run) => location.hash.startsWith(`#/run/${run}`)", arg=runs[0])
 
 
 def test_a_report_has_no_history(report: Path, runs: list[str], watch: Any):
-    """One file holds one run: it offers none."""
+    """One file holds one run: it offers none, and says so to whoever has the address."""
     seen = watch(report.as_uri())
     assert seen.page.get_by_role("link", name="History").count() == 0
+    seen.turn(runs[0], view="history")
+    seen.page.get_by_role("heading", name="A report has no history").wait_for()
 
 
 @pytest.mark.parametrize("format_", ["CSV, a row a trial", "JSON", "This page as one file"])
@@ -89,6 +98,36 @@ def test_what_is_exported_is_what_the_command_writes(
         assert json.loads(got) == json.loads(wanted.read_text("utf-8"))
     else:
         assert got == wanted.read_text("utf-8")
+
+
+def test_what_is_exported_is_what_the_menu_says(
+    home: Path, served: Any, runs: list[str], watch: Any, tmp_path: Path
+):
+    """Filter, display mode and hidden columns choose the trials; their number stands above the formats."""
+    seen = watch(served.link, accept_downloads=True)
+    seen.expected.append("download")
+    seen.show(runs[1], q="tag:billing OR tag:returns", show="failures", hide="0")
+    page = seen.page
+    page.locator("summary", has_text="Export").click()
+    page.get_by_text("Chosen by the filter, “Failures”, the columns shown.").wait_for()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="JSON lines", exact=True).click()
+    waiting.value.save_as(tmp_path / "got.jsonl")
+    got = [json.loads(line) for line in (tmp_path / "got.jsonl").read_text("utf-8").splitlines()]
+    with RunFile.open(home / "runs" / f"{runs[1]}.db") as file:
+        wanted = [
+            trial.index
+            for trial in file.trials()
+            if trial.outcome == "fail"
+            and trial.variant != 0
+            and {"billing", "returns"} & {*trial.metadata["tags"]}
+        ]
+    assert [row["index"] for row in got if "index" in row] == wanted
+    assert page.get_by_text(f"{len(wanted)} of 240 trials").count() == 1
+    seen.show(runs[1], q="stauts:fail")
+    page.locator("summary", has_text="Export").click()
+    page.get_by_text("Mend the filter first").wait_for()
+    assert page.get_by_role("button", name="JSON", exact=True).is_disabled()
 
 
 def test_the_shown_cases_are_copied_as_a_table(either: str, runs: list[str], watch: Any):

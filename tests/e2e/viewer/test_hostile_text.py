@@ -207,6 +207,8 @@ def test_text_is_text_in_every_field_and_view(poisoned: Any, link: str, watch: A
         {"size": "l", "md": 1},
         {"view": "charts"},
         {"view": "comparison", "base": poisoned[1][0]},
+        {"view": "summary"},
+        {"view": "history"},
         {"view": "about"},
         {"q": ALL},
         {"q": MARKUP[0]},
@@ -256,7 +258,7 @@ def test_a_very_long_word_does_not_widen_the_page(poisoned: Any, link: str, watc
     """What cannot be broken is broken, or scrolls in its own place."""
     run = poisoned[1][1]
     seen = watch(link)
-    for state in ({}, {"cell": 0}, {"view": "charts"}, {"view": "about"}):
+    for state in ({}, {"cell": 0}, {"view": "charts"}, {"view": "summary"}, {"view": "about"}):
         seen.turn(run, **state)
         wide = seen.page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, state

@@ -106,3 +106,34 @@ def test_rows_come_in_and_labels_stay(slow: Path, serve: Any, watch: Any, tmp_pa
         with RunFile.open(run) as found:
             assert [(label.field, label.value) for label in found.labels()] == [("verdict", "fail")]
             assert found.totals().passed == 12
+
+
+def test_requirements_are_read_again_as_the_run_goes_on(
+    slow: Path, serve: Any, watch: Any, tmp_path: Path
+):
+    """Undecided while most trials have not run, met at the end, on the same page."""
+    home = tmp_path / "home"
+    (home / "runs").mkdir(parents=True)
+    command = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+    with serve(home) as viewer:
+        running = subprocess.Popen(
+            [*command, "run", str(slow), "--at-least", "0.5"],
+            env={"PATH": os.environ["PATH"], "EVENHAND_HOME": str(home)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            seen = watch(viewer.link)
+            page = seen.page
+            page.get_by_role("link", name="a slow run").click(timeout=20_000)
+            page.get_by_text("word-2 it is").first.wait_for()
+            page.get_by_role("link", name="Summary").click()
+            page.locator(".requirement-open").wait_for()
+            page.evaluate("() => { window.same = true; }")
+            (slow / "go").touch()
+            page.locator(".requirement-kept").wait_for(timeout=20_000)
+            assert page.evaluate("() => window.same") is True
+        finally:
+            running.kill()
+            running.wait()
+        seen.close()

@@ -21,6 +21,8 @@ def test_no_view_is_wider_than_the_screen(served: Any, runs: list[str], watch: A
         {"q": "statsu:fail"},
         {"view": "charts"},
         {"view": "comparison", "base": runs[0]},
+        {"view": "summary"},
+        {"view": "history"},
         {"view": "about"},
         *(
             {"cell": 7, "tab": tab}
@@ -58,3 +60,17 @@ def test_everything_can_be_reached_by_touch(served: Any, runs: list[str], watch:
     drawer.wait_for(state="hidden")
     page.get_by_role("navigation").get_by_role("link", name="Charts").tap()
     page.locator(".charts svg").first.wait_for()
+
+
+def test_every_view_and_every_tab_of_a_cell_is_in_sight_on_a_phone(
+    served: Any, runs: list[str], watch: Any
+):
+    """None of them has to be found by scrolling sideways."""
+    seen = watch(served.link, viewport={"width": 390, "height": 844})
+    seen.turn(runs[1])
+    last = seen.page.get_by_role("navigation").get_by_role("link").last.bounding_box()
+    assert last["x"] + last["width"] <= 390
+    seen.turn(runs[1], cell=52)
+    seen.page.get_by_role("tab").first.wait_for()
+    last = seen.page.get_by_role("tab").last.bounding_box()
+    assert last["x"] + last["width"] <= 390

@@ -96,3 +96,23 @@ def test_a_deletion_has_to_name_the_whole_id(own_home: Path, runs: list[str], se
             assert refused.value.code == (403 if origin else 400)
             refused.value.close()
         assert (own_home / "runs" / f"{runs[1]}.db").is_file()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (844, 390), (390, 844)])
+def test_the_list_of_runs_has_room_for_names_on_every_screen(
+    served: Any, watch: Any, width: int, height: int
+):
+    """A name stands on one line, and date, rate and verdict are in sight without scrolling sideways."""
+    seen = watch(served.link, viewport={"width": width, "height": height})
+    page = seen.page
+    row = page.locator(".run-list tbody tr").first
+    name = row.get_by_role("link")
+    lines = (
+        "(at) => at.getBoundingClientRect().height / parseFloat(getComputedStyle(at).lineHeight)"
+    )
+    assert name.evaluate(lines) < 1.5
+    for part in (".run-date", ".run-rate", ".run-verdict"):
+        box = row.locator(part).bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
+    assert page.locator(".list-main").evaluate("(at) => at.scrollWidth - at.clientWidth") <= 0

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand import EvalSet, Run, at_least, run
 from evenhand.core.errors import UsageError
-from evenhand.report.classification import OTHER, classified
+from evenhand.report.classification import classified
 from evenhand.report.console import show
 from evenhand.report.document import document
 from evenhand.report.slices import slices
@@ -45,15 +45,47 @@ def run_of_labels() -> Run:
 
 
 def test_a_confusion_matrix_counts_what_was_taken_for_what(run_of_labels: Run) -> None:
-    """An answer that is no label is `other`; case, spaces and a full stop do not count."""
+    """An answer that is no label stands apart; case, spaces and a full stop do not count."""
     (one,) = classified(run_of_labels)
     assert dict(one.matrix) == {
         ("billing", "billing"): 8,
         ("billing", "shipping"): 2,
         ("shipping", "shipping"): 5,
-        ("shipping", OTHER): 1,
+        ("shipping", None): 1,
     }
     assert one.labels == ["billing", "shipping"]
+
+
+def test_an_answer_that_is_no_label_is_not_taken_for_the_label_other() -> None:
+    """Where `other` is one of the labels, only the answer `other` is right."""
+    answers = [("other", "other"), ("other", "banana"), ("billing", "banana"), ("billing", "other")]
+    evals = EvalSet(
+        "triage",
+        data=[
+            {"id": f"c{i}", "expected": expected, "answer": answer}
+            for i, (expected, answer) in enumerate(answers)
+        ],
+    )
+
+    @evals.eval
+    def labels(case, expect) -> None:
+        expect(case.vars["answer"], Label(case.expected, among=["billing", "other"]))
+
+    with run(evals) as found:
+        (one,) = classified(found)
+        (told,) = document(found)["classification"]
+        out = io.StringIO()
+        show(found, out, width=100)
+    assert dict(one.matrix) == {
+        ("other", "other"): 1,
+        ("other", None): 1,
+        ("billing", None): 1,
+        ("billing", "other"): 1,
+    }
+    assert (one.recall["other"].hits, one.recall["other"].n) == (1, 2)
+    assert (one.precision["other"].hits, one.precision["other"].n) == (1, 2)
+    assert {"expected": "other", "answered": None, "trials": 1} in told["matrix"]
+    assert "billing   other   (no label)" in out.getvalue()
 
 
 def test_precision_and_recall_are_ranges_where_trials_are_in_error(run_of_labels: Run) -> None:
@@ -114,7 +146,7 @@ def test_a_tag_of_all_cases_is_no_slice() -> None:
 
 
 def test_a_label_has_to_be_among_those_there_are() -> None:
-    """An answer among none of them is wrong, and other."""
+    """An answer among none of them is wrong, and no label."""
     with pytest.raises(UsageError, match="'biling' is not among the labels"):
         Label("biling", among=["billing", "shipping"])
     assert Label("billing", among=["Billing"]).score("BILLING").passed

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.report.conftest import Make, result
 
 from evenhand.core.errors import UsageError
+from evenhand.core.variant import Variant
 from evenhand.report.console import show
 from evenhand.report.document import document
 from evenhand.report.export import FORMATS, export
@@ -190,3 +191,25 @@ async def test_nothing_is_concluded_from_trials_that_were_chosen_by_their_outcom
     assert bool(found["warnings"]) is told
     assert bool(head(run).findings) is not told
     assert bool(head(run).warnings) is told
+
+
+async def test_hidden_columns_are_left_out_with_and_without_a_filter(
+    make_run: Make,
+) -> None:
+    """Their trials are in no count, and the title says so; a filter still looks at all columns."""
+    for query, places, title in (
+        ("", [1, 3], "Science · without one"),
+        ("is:different status:pass", [1], "Science · where is:different status:pass, without one"),
+    ):
+        run = await make_run(
+            [
+                result(0, case="a", variant=0, output="x"),
+                result(1, case="a", variant=1, output="y"),
+                result(2, case="b", variant=0, output="z"),
+                result(3, case="b", variant=1, output="z"),
+            ],
+            (Variant(0, "one", "echo"), Variant(1, "two", "echo")),
+        )
+        assert narrow(run, query, hidden={0}) == places
+        assert [trial.index for trial in run.trials()] == places
+        assert run.meta.title == title

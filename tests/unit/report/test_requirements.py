@@ -10,7 +10,8 @@ from evenhand import EvalSet, Run, at_least, at_most, run
 from evenhand.core.errors import UsageError
 from evenhand.report.console import show
 from evenhand.report.document import document
-from evenhand.report.requirements import held, requirement_lines, verdict_of
+from evenhand.report.requirement_lines import requirement_lines
+from evenhand.report.requirements import held, verdict_of
 
 
 def labelled(right: int, wrong: int, broken: int = 0, **how: object) -> Run:

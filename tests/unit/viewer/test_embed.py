@@ -104,6 +104,7 @@ async def test_labels_and_a_comparison_travel_with_it(make_run: Make) -> None:
     assert top["labels"][0]["value"] == "fail"
     assert top["comparison"]["baseline"]["id"] == before.path.stem
     assert top["baseline_head"]["id"] == before.path.stem
+    assert top["summary"]["pass_rate"] == top["baseline_summary"]["pass_rate"] == 1.0
     assert len(top["runs"]) == 2
     assert json.loads(data(page, "data-baseline-blocks"))["outcome"] == "pfpfpfpf"
     assert len(json.loads(data(page, "data-baseline-cells-0"))) == 8

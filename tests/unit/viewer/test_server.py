@@ -291,7 +291,8 @@ async def test_a_large_comparison_is_made_once(
 
 
 @pytest.mark.parametrize(
-    "path", ["", "/notes", "/previews?cells=0", "/cells/0", "/blocks", "/labels"]
+    "path",
+    ["", "/notes", "/previews?cells=0", "/cells/0", "/blocks", "/labels", "/summary", "/measures"],
 )
 async def test_a_run_that_was_deleted_is_none(
     ask: Asking, summaries_run: RunFile, path: str
