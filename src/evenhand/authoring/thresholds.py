@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from evenhand.core.errors import UsageError
+from evenhand.core.traits import label_of, traits_of
 from evenhand.scorers.metric import metric as metric_of
 
 Bounds = tuple[float | None, float | None]
@@ -34,12 +35,16 @@ class Thresholds:
         Args:
             metric: The name under which the number is counted; it goes before the scorer's own.
         """
-        if not self.by_name or not getattr(scorer, "measures", False) or isinstance(scorer, type):
+        if not self.by_name or isinstance(scorer, type):
             return None, None
-        own = str(scorer)  # `rating clarity` is written `rating:clarity`, too
+        traits = traits_of(scorer)
+        if traits.gives != "number":
+            return None, None
+        own = label_of(scorer)  # `rating clarity` is written `rating:clarity`, too
         for name in (metric, own, own.replace(" ", ":")):
             if name in self.by_name:
-                return _bounds(self.by_name[name], _best(own))
+                best = "low" if traits.lower_is_better else _best(own)
+                return _bounds(self.by_name[name], best)
         return None, None
 
     def of(self, metrics: Iterable[Named]) -> tuple[dict[str, float], dict[str, float]]:

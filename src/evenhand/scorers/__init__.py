@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenhand.scorers.custom_judge import CustomJudge as CustomJudge
+    from evenhand.scorers.function import FunctionScorer as FunctionScorer
     from evenhand.scorers.judge_schema import Graded as Graded
     from evenhand.scorers.judge_schema import Judgement as Judgement
     from evenhand.scorers.jury import Jury as Jury
@@ -82,6 +83,7 @@ _HOMES = {
     "Equals": "text",
     "ExactMatch": "wording",
     "Faithfulness": "rag.faithfulness",
+    "FunctionScorer": "function",
     "Graded": "judge_schema",
     "HELPFULNESS": "rubric",
     "Hallucination": "rag.faithfulness",

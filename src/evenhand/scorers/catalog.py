@@ -55,6 +55,13 @@ _PYTHON = (
     Entry("ContainsJson", _CHECK, "a JSON object in it fits the schema", "JSON Schema, optional"),
     Entry("Latency", _CHECK, "the model answered within so many milliseconds", "number"),
     Entry("Cost", _CHECK, "the answer cost at most so many US dollars", "number"),
+    Entry(
+        "FunctionScorer",
+        _CHECK,
+        "a function of yours says so; give the function itself, or this for its opposite",
+        "function",
+        negated="~FunctionScorer(…)",
+    ),
     Entry("Passes", _CHECK, "a judge says that it meets the criteria", "text", _A_JUDGE),
     Entry(
         "Preferred",

@@ -21,6 +21,7 @@ from evenhand.core.errors import AuthError, ConfigError, NothingSelected, UsageE
 from evenhand.core.plan import Selection
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers.text import Contains, Equals
@@ -43,7 +44,7 @@ async def ran(evals: EvalSet, home: Path, **more: Any) -> list[TrialResult]:
 class Number:
     """A scorer that measures, and wants a bound."""
 
-    measures = True
+    traits = Traits(gives="number")
 
     def score(self, output: Any, trial: Any) -> Any:
         from evenhand.core.score import Score

@@ -17,6 +17,7 @@ from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Task
 from evenhand.core.score import Score
 from evenhand.core.secrets import known
+from evenhand.core.traits import label_of
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.assertions.assertion import Assertion, Cell, Make
@@ -58,7 +59,7 @@ class Not:
         return replace(score, value=value, passed=not score.passed)
 
     def __str__(self) -> str:
-        return f"not-{self.scorer}"
+        return f"not-{label_of(self.scorer)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class AfterTransform:
         return score if isinstance(score, Score) else await score
 
     def __str__(self) -> str:
-        return str(self.scorer)
+        return label_of(self.scorer)
 
 
 @dataclass(frozen=True, slots=True)
