@@ -90,7 +90,7 @@ def scorers() -> int:
     _list(listed())
     click.echo("\nIn a config, as the type of an assertion:\n")
     types = list(kinds())
-    _list([Entry(kind.name, kind.group, kind.about, kind.takes) for kind in types])
+    _list([Entry(kind.name, "", kind.group, kind.about, kind.takes) for kind in types])
     unmoved = ", ".join(kind.name for kind in types if kind.negation == "ignored")
     click.echo("\nnot- asks the opposite: not-contains, not-regex, …")
     say_wrapped(f"It changes nothing about these: {unmoved}.")
