@@ -18,12 +18,19 @@ from evenhand.authoring.caseplan import CasePlan, models_for
 from evenhand.core.case import Case, case_id
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, UsageError
 from evenhand.core.expect import Expectation, Scorer, Trial
-from evenhand.core.traits import label_of, traits_of
+from evenhand.core.traits import label_of
 from evenhand.engine.door import Finished, Settings, settle, waiting
 from evenhand.report.scored import Measured, Scored
 from evenhand.scorers.function import ScorerFunction, as_scorer
 from evenhand.scorers.judging import Judge, check_judge
-from evenhand.scorers.metric import Answered, Metric, metric, need_weights
+from evenhand.scorers.metric import (
+    Answered,
+    Metric,
+    metric,
+    need_weights,
+    of_scorer,
+    own_metric,
+)
 from evenhand.scorers.rag.definitions import OURS, check_system, using_definitions
 from evenhand.scorers.rag.material import passages_in
 from evenhand.scorers.rag.similarity import Embedder, UsesEmbedder
@@ -198,17 +205,12 @@ def _own(given: object) -> Metric:
         scorer = as_scorer(given)
     except UsageError as error:
         raise UsageError(f"metrics: {error.message}", hint=error.hint) from None
-    traits, label = traits_of(scorer), label_of(scorer)
-
-    def ask(answered: Answered) -> tuple[Any, Scorer]:
-        return (passages_in(answered.context) if traits.of_contexts else answered.answer), scorer
-
+    own = of_scorer(scorer, label_of(scorer))
     try:
-        known = metric(label)
+        known = own_metric(own.name)
     except UsageError:
-        best = "low" if traits.lower_is_better else "high"
-        return Metric(label, (), ask, best, traits.counted)
-    return replace(known, needs=(), ask=ask, judged=False)
+        known = None
+    return own if known is None else replace(known, needs=(), ask=own.ask, judged=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from evenhand.core.errors import UsageError
 from evenhand.core.traits import label_of, traits_of
-from evenhand.scorers.metric import metric as metric_of
+from evenhand.scorers.metric import own_metric
 
 Bounds = tuple[float | None, float | None]
 """What a number has to reach, and what it may not pass."""
@@ -64,6 +64,9 @@ def _bounds(value: float, best: str) -> Bounds:
 
 def _best(name: str) -> str:
     try:
-        return metric_of(name).best
-    except UsageError:  # one of the user's own: more is better
-        return "high"
+        known = own_metric(name)
+    except UsageError:
+        known = None
+    return (
+        "high" if known is None else known.best
+    )  # one of the user's own says itself that less is better

@@ -53,15 +53,16 @@ def lent_assertions(env: Mapping[str, str], base: Path) -> Lend:
     ) -> Make | None:
         from evenhand.core.errors import UsageError  # noqa: PLC0415 (once there is one)
         from evenhand.promptfoo.assertions.assertion import Assertion, Cell, split  # noqa: PLC0415 (see above)
-        from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of, unknown_type  # noqa: PLC0415 (see above)
+        from evenhand.promptfoo.assertions.kinds import kind_of, type_problem  # noqa: PLC0415 (see above)
         from evenhand.promptfoo.assertions.preparing import prepared  # noqa: PLC0415 (see above)
         from evenhand.promptfoo.assertions.problems import problems  # noqa: PLC0415 (see above)
         from evenhand.registry.judging import default_judge  # noqa: PLC0415 (see above)
         from evenhand.registry.models import Models  # noqa: PLC0415 (see above)
 
         name, negated = split(str(said["type"]))
-        if name not in SUPPORTED:
-            findings.problem(place, *unknown_type(str(said["type"])))
+        unknown = type_problem(str(said["type"]))
+        if unknown is not None:
+            findings.problem(place, *unknown)
             return None
         assertion = Assertion(
             name,

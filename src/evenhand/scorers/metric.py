@@ -17,13 +17,15 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.plugins import SCORERS, Plugin, plugin, plugins
 from evenhand.core.score import Score
 from evenhand.core.traits import traits_of
 from evenhand.metrics.ranking import parse
+from evenhand.scorers.function import as_scorer
 from evenhand.scorers.jury import Judged
 from evenhand.scorers.rag.claims import ENTITIES, REFERENCE_CLAIMS, SUB_QUESTIONS
 from evenhand.scorers.rag.context_precision import ContextPrecision, ContextUtilization
@@ -129,30 +131,74 @@ class Unasked:
 
 
 def metric(name: str) -> Metric:
-    """The metric of this name.
+    """The metric of this name: one of ours, or one that an installed package adds.
 
     Raises:
-        UsageError: There is none; the nearest name is offered.
+        UsageError: There is none; the nearest name is offered. Or the package's cannot be used.
     """
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
         raise UsageError(f"metrics: {name!r} is no name", hint=f"There are: {', '.join(names())}.")
-    found = _TABLE.get(name) or _TABLE.get(name.replace("-", "_").lower())
-    if found is None:
-        found = _cut(name) or _cut(name.replace("-", "_").lower())
+    found = own_metric(name)
     if found is not None:
         return found
+    added = plugin(SCORERS, name)
+    if added is not None:
+        return _added(added)
+    there = [*names(), *plugins(SCORERS)]
+    near = difflib.get_close_matches(name, there, n=1, cutoff=0.5)
+    hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(there)}."
+    raise UsageError(f"metrics: {name!r} is not known", hint=hint)
+
+
+def own_metric(name: str) -> Metric | None:
+    """The metric that we have of this name; None for none.
+
+    Raises:
+        UsageError: It is one of ours, and its cut is no number.
+    """
+    for written in (name, name.replace("-", "_").lower()):
+        found = _TABLE.get(written) or _cut(written)
+        if found is not None:
+            return found
     try:
         ranking = parse(name)
     except ValueError as error:
-        near = difflib.get_close_matches(name, names(), n=1, cutoff=0.5)
-        hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(names())}."
-        what = f"metrics: {error}" if "cut" in str(error) else f"metrics: {name!r} is not known"
-        raise UsageError(what, hint=hint) from None
+        if "cut" in str(error):
+            raise UsageError(
+                f"metrics: {error}", hint=f"There are: {', '.join(names())}."
+            ) from None
+        return None
     return Metric(
         str(ranking),
         ("retrieved", "relevant"),
         lambda answered: (answered.retrieved, Ranked(ranking, answered.relevant)),
     )
+
+
+def _added(added: Plugin) -> Metric:
+    """What a package adds, as a metric: a function, a scorer, or a class of scorers."""
+    given = added.load()
+    try:
+        if not isinstance(given, type):
+            return of_scorer(as_scorer(given, added.name), added.name)
+        kind = cast("Callable[..., Scorer]", given)
+        parameters = inspect.signature(kind).parameters.values()
+        needs = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    except (UsageError, TypeError, ValueError) as error:  # no scorer, or without a signature
+        raise added.broken("cannot be used", error) from error
+    if not hasattr(given, "score") or not MATERIAL.keys() >= set(needs):
+        raise added.broken(f"is no class with a score() that is made of {', '.join(MATERIAL)}")
+    return of_class(added.name, kind, *(_PARTS[name] for name in needs))
+
+
+def of_scorer(scorer: Scorer, name: str) -> Metric:
+    """A scorer that is made already, as a metric. It looks at the answer, or at the passages."""
+    traits = traits_of(scorer)
+
+    def ask(answered: Answered) -> tuple[Any, Scorer]:
+        return (passages_in(answered.context) if traits.of_contexts else answered.answer), scorer
+
+    return Metric(name, (), ask, "low" if traits.lower_is_better else "high", traits.counted)
 
 
 class Weighed(Protocol):
@@ -266,6 +312,14 @@ MATERIAL: Mapping[str, Callable[[Answered], Any]] = {
 }
 """What a scorer's arguments are given, by their names; and what a case's metadata stores, where it does."""
 
+_PARTS = {
+    "question": "question",
+    "reference": "expected",
+    "expected": "expected",
+    "contexts": "context",
+    "source": "context",
+}
+"""The parts of `Answered` that these are made of."""
 _STORED = {name: name for name in (REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS)} | {
     "key_claims": REFERENCE_CLAIMS
 }

@@ -21,7 +21,7 @@ from evenhand.promptfoo.aggregate import verdict_rule
 from evenhand.promptfoo.assertions.assertion import Assertion, Make, split
 from evenhand.promptfoo.assertions.contests import referee
 from evenhand.promptfoo.assertions.kind import Kind
-from evenhand.promptfoo.assertions.kinds import SUPPORTED, kind_of, unknown_type
+from evenhand.promptfoo.assertions.kinds import kind_of, type_problem
 from evenhand.promptfoo.assertions.preparing import prepared, unsettled
 from evenhand.promptfoo.assertions.problems import problems
 from evenhand.promptfoo.config import Config
@@ -167,8 +167,9 @@ class AssertionReader:
             )
             return Expected()
         name, _ = split(written)
-        if name not in SUPPORTED:
-            what, hint = unknown_type(written)
+        wrong = type_problem(written)
+        if wrong is not None:
+            what, hint = wrong
             problem = findings.broken(at("type"), what, hint) if check else None
             make = unsettled(written, ScoreError(what, hint=hint))
             broken = {} if problem is None else {0: problem}
