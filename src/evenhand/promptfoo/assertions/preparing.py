@@ -55,6 +55,8 @@ class Not:
     def _opposite(self, score: Score) -> Score:
         if score.value is None:
             return score
+        if score.passed is None:  # `not None` would pass
+            raise ScoreError(f"{label_of(self.scorer)} gave {score.value:g} without a verdict")
         value = score.value if self.keeps_score else min(1.0, max(0.0, 1.0 - score.value))
         return replace(score, value=value, passed=not score.passed)
 
