@@ -7,6 +7,7 @@ import inspect
 import numbers
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from types import FunctionType
 from typing import Any, Self, cast
 
 from evenhand.core.case import Case
@@ -43,6 +44,7 @@ class FunctionScorer:
     label: str = ""
     traits: Traits = field(default_factory=Traits, kw_only=True)
     negated: bool = field(default=False, kw_only=True)
+    _with_case: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         function: object = self.function
@@ -57,14 +59,14 @@ class FunctionScorer:
                 "a lambda as a scorer needs a label",
                 hint='Write label="…", or use a named function.',
             )
-        _need_output(function, name)
+        object.__setattr__(self, "_with_case", _takes_case(function, name))
         object.__setattr__(self, "label", self.label or name)
         if self.traits == Traits():
             object.__setattr__(self, "traits", _annotated(function))
 
     async def score(self, output: Any, trial: Trial) -> Score:
         call = functools.partial(cast("Callable[..., Any]", self.function), output)
-        if _takes_case(self.function):
+        if self._with_case:
             call = functools.partial(call, case=trial.case)
         score = self._read(await trial.call(call, name=self.label))
         return self._opposite(score) if self.negated else score
@@ -132,30 +134,35 @@ def _name(function: object) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _parameters(function: Any) -> inspect.Signature | None:
+def _takes_case(function: Any, name: str) -> bool:
+    """Whether it is given the case, too.
+
+    Raises:
+        UsageError: It cannot be called with the output alone, or with the output and the case.
+    """
+    if type(function) is FunctionType and _of_one(function):
+        return False
     try:
-        return inspect.signature(function)
+        signature = inspect.signature(function)
     except (TypeError, ValueError):  # one that is not written in Python
-        return None
-
-
-def _takes_case(function: Any) -> bool:
-    signature = _parameters(function)
-    return signature is not None and "case" in signature.parameters
-
-
-def _need_output(function: Any, name: str) -> None:
-    """Refuses a function that cannot be called with the output alone, or with the output and the case."""
-    signature = _parameters(function)
-    if signature is None:
-        return
+        return False
+    case = {"case": None} if "case" in signature.parameters else {}
     try:
-        signature.bind(None, **({"case": None} if "case" in signature.parameters else {}))
+        signature.bind(None, **case)
     except TypeError as error:
         raise UsageError(
             f"{name} as a scorer is given the output, and the case where it has a parameter 'case': {error}",
             hint=f"Write def {name}(output): … or def {name}(output, case): ….",
         ) from None
+    return bool(case)
+
+
+def _of_one(function: FunctionType) -> bool:
+    """Whether it plainly takes one thing, which is the output: most do, and a signature takes its time."""
+    code = function.__code__
+    flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    one = code.co_argcount == 1 and not code.co_kwonlyargcount and not flags
+    return one and code.co_varnames[0] != "case" and not hasattr(function, "__wrapped__")
 
 
 def _is_bool(value: object) -> bool:
