@@ -22,6 +22,7 @@ from evenhand.core.encoding import encode
 from evenhand.core.errors import ProviderError
 from evenhand.core.message import Prompt as Sent
 from evenhand.core.score import Score
+from evenhand.core.traits import Traits
 from evenhand.scorers import CLARITY, Contains, IsJson, Passes, Rating
 from evenhand.testing import Scripted
 
@@ -63,7 +64,7 @@ See [the rules](https://shop.example/rules) and ![a map](https://shop.example/ma
 class Sources:
     """The share of answers that name a source; where there is none to name, the question does not apply."""
 
-    measures = True
+    traits = Traits(gives="number")
 
     def score(self, output: object, trial: object) -> Score:
         del trial

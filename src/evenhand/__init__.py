@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from evenhand.core.lazy import lazily
 
 if TYPE_CHECKING:
     from evenhand.authoring.batch import score_batch as score_batch
@@ -54,12 +55,4 @@ _HOMES = {
     "score_batch_async": "authoring.batch",
 }
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
-
-
-def __getattr__(name: str) -> object:
-    """Imports what is asked for, when it is asked for."""
-    home = _HOMES.get(name)
-    if home is None:
-        msg = f"module 'evenhand' has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"evenhand.{home}"), name)
+__getattr__, __dir__ = lazily(__name__, _HOMES)

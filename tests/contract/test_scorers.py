@@ -50,6 +50,11 @@ def _graded(prompt: Prompt) -> str:
     return ANSWERS.get(prompt.label, '{"reason": "it says so", "pass": true, "score": 0.75}')
 
 
+def has_42(output: Any) -> bool:
+    """A function that is a scorer."""
+    return "42" in str(output)
+
+
 JUDGE = Scripted(_graded)
 ASKED: dict[str, Any] = {"value": "the answer is 42", "judge": JUDGE}
 TRACE: dict[str, Any] = {
@@ -229,6 +234,7 @@ PUBLIC: dict[str, Any] = {
     "Preferred": public.Preferred(over="the answer is 7", criteria="better", judge=WISE),
     "CustomJudge": ToneJudge(judge=WARM),
     "Jury": public.Jury([WISE, "scripted"], of=public.Passes("gives a number")),
+    "FunctionScorer": public.FunctionScorer(has_42),
     "CallsTool": public.CallsTool("search", {"query": "moon"}),
     "CallsTools": public.CallsTools(["search"]),
     "nDCG": public.nDCG({"two": 2, 1: 1}, k=10),

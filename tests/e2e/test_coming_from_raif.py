@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from evenhand import Case, EvalSet, Expect, Message, Model, Rubric, run
 from evenhand.cli.verbs import evenhand
 from evenhand.core.run import TrialResult
+from evenhand.core.traits import traits_of
 from evenhand.report.document import document
 from evenhand.report.findings import warnings
 from evenhand.report.rates import rates
@@ -341,7 +342,7 @@ def test_judges_are_asked_for_reasons_before_verdicts_and_shown_texts_between_ma
     judge = Scripted(("{}",))
 
     def body(expect: Expect) -> None:
-        expect("JUDGED", question, at_least=None if getattr(question, "checks", False) else 0)
+        expect("JUDGED", question, at_least=None if traits_of(question).gives == "verdict" else 0)
 
     ran(tmp_path, body, judge=judge)
     prompt = judge.asked[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, assert_type
+from typing import Any, ClassVar, assert_type
 
 import evenhand
 from evenhand import EvalSet, Expect, Message, Run, compare, run_async
@@ -18,6 +18,7 @@ from evenhand.core.case import Case
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.plan import Plan, Selection
 from evenhand.core.score import Outcome, Score, State, check
+from evenhand.core.traits import Traits, traits_of
 from evenhand.engine.door import Finished, Settings, run
 from evenhand.promptfoo.load import load
 from evenhand.report.batch import BatchReport
@@ -28,6 +29,7 @@ from evenhand.scorers import (
     CallsTools,
     Contains,
     CustomJudge,
+    FunctionScorer,
     Graded,
     Judgement,
     Jury,
@@ -74,6 +76,55 @@ def scorers(trial: Trial, given: Scorer) -> None:
     trial.expect(Expectation("yes!", waiting))
     trial.expect(Expectation("yes!", Wrong()))  # pyright: ignore[reportArgumentType]
     trial.expect(Expectation("yes!", plain, threshold=1))  # pyright: ignore[reportCallIssue]
+
+
+class Lengthy:
+    """A scorer that says what is known of it before it is asked."""
+
+    traits: ClassVar[Traits] = Traits(gives="number", scale=(0, 100), lower_is_better=True)
+
+    def score(self, output: Any, trial: Trial) -> Score:
+        return Score(float(len(str(output))), scale=self.traits.scale)
+
+
+def is_iso_date(output: str) -> bool:
+    """A function is a scorer."""
+    return output.count("-") == 2
+
+
+async def fits(output: str, case: Case) -> Score:
+    """So is one that waits, and one that looks at the case."""
+    return check(output == case.expected)
+
+
+def shouted(output: str) -> str:
+    """This one is none: a text is no answer."""
+    return output.upper()
+
+
+def forgets(output: str) -> None:
+    """Nor is one that returns nothing."""
+
+
+async def functions(expect: Expect) -> None:
+    """`expect`, `score` and `score_batch` take functions beside scorers."""
+    expect("x", is_iso_date)
+    expect("x", fits, label="fits")
+    expect("x", len, at_most=3)
+    expect("x", lambda output: output == "x", label="is x")
+    expect("x", Lengthy(), at_most=3)
+    expect("x", ~FunctionScorer(is_iso_date))
+    assert_type(await expect.now("x", is_iso_date), Outcome)
+    evenhand.score(answer="x", metrics=["token_f1", is_iso_date, fits, Lengthy()])
+    evenhand.score_batch([{"answer": "x"}], metrics=[is_iso_date])
+    assert_type(traits_of(Lengthy()), Traits)
+    expect("x", shouted)  # pyright: ignore[reportArgumentType]
+    expect("x", forgets)  # pyright: ignore[reportArgumentType]
+    expect("x", Wrong())  # pyright: ignore[reportArgumentType]
+    expect("x", Shouts)  # pyright: ignore[reportArgumentType]
+    evenhand.score(answer="x", metrics=[shouted])  # pyright: ignore[reportArgumentType]
+    Traits(gives="maybe")  # pyright: ignore[reportArgumentType]
+    Traits(measures=True)  # pyright: ignore[reportCallIssue]
 
 
 def frozen(case: Case, score: Score) -> State:

@@ -81,6 +81,30 @@ def test_good(expect):
     result.stdout.no_fnmatch_line("*\x1b[[]31m3*")
 
 
+def test_a_plain_function_is_a_scorer_in_a_test_too(run: Run):
+    """Sync and async; a number without a bound is an error there as elsewhere."""
+    result = run("""
+def is_short(output: str) -> bool:
+    return len(output) < 9
+
+async def length(output):
+    return len(output)
+
+def test_bot(expect):
+    expect("in 3 days", is_short)
+    expect("in 3 days", length, at_least=9)
+    expect("in 3 days", length)
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "✗ test_bot.py:14  is_short*",
+            "! test_bot.py:16  length: usage: length gave 9 without a verdict, and there is no bound",
+            "✓ test_bot.py:15  length*",
+        ]
+    )
+
+
 def test_a_tests_score_is_the_share_that_passed_and_no_mean_of_raw_numbers(
     run: Run, pytester: pytest.Pytester
 ):
@@ -531,7 +555,8 @@ def test_loading_the_plugin_imports_next_to_nothing():
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
     )
-    assert done.stdout.split() == ["evenhand", "evenhand.pytest_plugin"]
+    lazy = ["evenhand.core", "evenhand.core.lazy"]  # forty lines, and nothing of ours behind them
+    assert done.stdout.split() == ["evenhand", *lazy, "evenhand.pytest_plugin"]
 
 
 def test_workers_of_xdist_keep_a_run_each_and_share_the_cache(run: Run, pytester: pytest.Pytester):

@@ -12,7 +12,8 @@ from importlib import import_module
 
 from evenhand.assertions.assertion import split
 from evenhand.assertions.kind import Kind
-from evenhand.core.errors import ScoreError
+from evenhand.core.errors import ScoreError, UsageError
+from evenhand.core.plugins import ASSERTIONS, Plugin, plugin, plugins
 
 FAMILIES: Mapping[str, str] = {
     "text": "equals contains icontains contains-any contains-all icontains-any icontains-all starts-with regex",
@@ -63,13 +64,31 @@ def kind_of(type_: str) -> Kind:
     """What this type is.
 
     Raises:
-        ScoreError: It is not one of ours.
+        ScoreError: It is not one of ours, nor of an installed package.
+        UsageError: It is a package's, and cannot be used.
     """
     family = _HOMES.get(type_)
-    if family is None:
-        what, hint = unknown_type(type_)
-        raise ScoreError(what, hint=hint)
-    return _family(family)[type_]
+    if family is not None:
+        return _family(family)[type_]
+    added = plugin(ASSERTIONS, type_)
+    if added is not None:
+        return _added(added)
+    what, hint = unknown_type(type_)
+    raise ScoreError(what, hint=hint)
+
+
+def type_problem(written: str) -> tuple[str, str] | None:
+    """Why a type, as written, cannot be run, and what to do; None for one that can."""
+    name, _ = split(written)
+    if name in SUPPORTED:
+        return None
+    try:
+        kind_of(name)
+    except ScoreError:
+        return unknown_type(written)
+    except UsageError as error:  # a package's, and the package is at fault
+        return error.message, error.hint
+    return None
 
 
 @cache
@@ -78,11 +97,18 @@ def _family(name: str) -> Mapping[str, Kind]:
     return {kind.name: kind for kind in module.KINDS}
 
 
+@cache
+def _added(added: Plugin) -> Kind:
+    from evenhand.assertions.added import kind_from  # noqa: PLC0415 (few packages add any)
+
+    return kind_from(added)
+
+
 def unknown_type(type_: str) -> tuple[str, str]:
     """What to say of a type that cannot be run: what is wrong, and what to do."""
     name, _ = split(type_)
     if name in INSTEAD:
         return f"assertion type '{type_}' is not run here", INSTEAD[name]
-    near = difflib.get_close_matches(name, sorted(KNOWN), n=1)
+    near = difflib.get_close_matches(name, sorted({*KNOWN, *plugins(ASSERTIONS)}), n=1)
     guess = f"Did you mean '{'not-' if type_ != name else ''}{near[0]}'? " if near else ""
     return f"assertion type '{type_}' is not known", f"{guess}`evenhand scorers` lists all of them."

@@ -22,6 +22,7 @@ from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Task
 from evenhand.core.score import Score
 from evenhand.core.secrets import known
+from evenhand.core.traits import label_of
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.providers.catalog import key_missing
@@ -57,11 +58,13 @@ class Not:
     def _opposite(self, score: Score) -> Score:
         if score.value is None:
             return score
+        if score.passed is None:  # `not None` would pass
+            raise ScoreError(f"{label_of(self.scorer)} gave {score.value:g} without a verdict")
         value = score.value if self.keeps_score else min(1.0, max(0.0, 1.0 - score.value))
         return replace(score, value=value, passed=not score.passed)
 
     def __str__(self) -> str:
-        return f"not-{self.scorer}"
+        return f"not-{label_of(self.scorer)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class AfterTransform:
         return score if isinstance(score, Score) else await score
 
     def __str__(self) -> str:
-        return str(self.scorer)
+        return label_of(self.scorer)
 
 
 @dataclass(frozen=True, slots=True)

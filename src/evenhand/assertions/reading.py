@@ -13,7 +13,7 @@ from evenhand.assertions.aggregate import verdict_rule
 from evenhand.assertions.assertion import Assertion, Make, split
 from evenhand.assertions.contests import referee
 from evenhand.assertions.kind import Kind
-from evenhand.assertions.kinds import SUPPORTED, kind_of, unknown_type
+from evenhand.assertions.kinds import kind_of, type_problem
 from evenhand.assertions.preparing import prepared, unsettled
 from evenhand.assertions.problems import problems
 from evenhand.core.contest import Referee
@@ -191,8 +191,9 @@ class AssertionReader:
             )
             return Expected()
         name, _ = split(written)
-        if name not in SUPPORTED:
-            what, hint = unknown_type(written)
+        wrong = type_problem(written)
+        if wrong is not None:
+            what, hint = wrong
             problem = findings.broken(at("type"), what, hint) if check else None
             make = unsettled(written, ScoreError(what, hint=hint))
             broken = {} if problem is None else {0: problem}

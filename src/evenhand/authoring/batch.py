@@ -27,6 +27,7 @@ from evenhand.core.score import Outcome, Verdict
 from evenhand.documents.project import project_for
 from evenhand.engine.door import Settings, settle, waiting
 from evenhand.report.batch import BatchReport
+from evenhand.scorers.function import ScorerFunction
 from evenhand.scorers.judging import NAME_A_JUDGE
 from evenhand.scorers.metric import Answered, Metric, need_weights, overall
 from evenhand.scorers.rag.definitions import OURS, check_system, using_definitions
@@ -40,7 +41,7 @@ async def score_batch_async(
     data: Dataset | Iterable[Case | Mapping[str, Any]] | Any,
     pipeline: Callable[..., Any] | Any = None,
     *,
-    metrics: Sequence[str | Scorer] = DEFAULT,
+    metrics: Sequence[str | Scorer | ScorerFunction] = DEFAULT,
     judge: str | Provider | None = None,
     at_least: Bounds = None,
     at_most: Bounds = None,
@@ -64,7 +65,7 @@ async def score_batch_async(
         pipeline: What answers: a function of the question, plain or async, or an object with `query`. A parameter
             called `case` is given the case. It returns a text; (answer, passages); or a dict or object with `answer`,
             `context` and `retrieved`.
-        metrics: Their names, `["faithfulness", "token_f1", "nDCG@10"]`, or scorers.
+        metrics: Their names, `["faithfulness", "token_f1", "nDCG@10"]`, scorers, or functions of the answer.
         judge: Who judges; the project's judge by default.
         at_least: A bound for each metric by name, or one for all of which more is better: a case below it fails.
         at_most: The same for what must not be above; one for all is for those of which less is better.

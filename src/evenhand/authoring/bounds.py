@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from evenhand.core.names import distance
-from evenhand.core.score import Scale
+from evenhand.core.traits import label_of, traits_of
 
 PARAMETERS = ("at_least", "at_most", "label", "weight", "metric")
 """What `expect` takes by name; all else is metadata."""
@@ -66,12 +66,31 @@ def misgiven(at_least: Any, at_most: Any, weight: Any, label: Any, metric: Any) 
     return ""
 
 
+def wrongly_bounded(
+    scorer: object, at_least: float | None, at_most: float | None, *, needed: bool = True
+) -> tuple[str, str]:
+    """What is wrong with a scorer's bounds, or with there being none, and what to do; empty for nothing.
+
+    Args:
+        needed: Whether what gives a number has to have one.
+    """
+    if at_least is None and at_most is None:
+        if needed and traits_of(scorer).gives == "number":
+            hint = "Write at_least= or at_most=."
+            return f"{label_of(scorer)} gives a number, and has no bound", hint
+        return "", ""
+    what, hint = wants_none(scorer)
+    return (what, hint) if what else off_scale(scorer, at_least, at_most)
+
+
 def wants_none(scorer: object) -> tuple[str, str]:
     """What is wrong with a bound on this scorer, and what to do; empty where it may have one."""
-    if getattr(scorer, "checks", False) is not True:
+    if traits_of(scorer).gives != "verdict":
         return "", ""
-    name = scorer.__name__ if isinstance(scorer, type) else scorer
-    return f"{name} is true or false, and has a bound", "Leave at_least= and at_most= out."
+    return (
+        f"{label_of(scorer)} is true or false, and has a bound",
+        "Leave at_least= and at_most= out.",
+    )
 
 
 def off_scale(scorer: object, at_least: float | None, at_most: float | None) -> tuple[str, str]:
@@ -80,11 +99,10 @@ def off_scale(scorer: object, at_least: float | None, at_most: float | None) -> 
     No score can keep them; or they were meant for another scale, as 0.8 on one from 1 to 5. `at_least=0` and an
     `at_most` beyond the end only ask for the number.
     """
-    scale = scale_of(scorer)
+    scale = traits_of(scorer).scale
     if scale is None:
         return "", ""
     low, high = scale
-    name = scorer.__name__ if isinstance(scorer, type) else scorer
     what = ""
     if at_least is not None and at_least > high:
         what = f"at_least is {at_least:g}: no score can keep it"
@@ -94,11 +112,5 @@ def off_scale(scorer: object, at_least: float | None, at_most: float | None) -> 
         what = f"at_least is {at_least:g}: every score keeps it"
     if what:
         hint = f"Write a bound from {low:g} to {high:g}."
-        return f"{name} gives {low:g} to {high:g}, and {what}", hint
+        return f"{label_of(scorer)} gives {low:g} to {high:g}, and {what}", hint
     return "", ""
-
-
-def scale_of(scorer: object) -> Scale | None:
-    """The lowest and the highest score that a scorer can give, as far as it is known before it is asked."""
-    scale = getattr(scorer, "score_scale", None)
-    return scale if isinstance(scale, tuple) else None

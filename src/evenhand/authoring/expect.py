@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TypeVar, cast, overload
 
-from evenhand.authoring.bounds import misgiven, misspelt, off_scale, wants_none
+from evenhand.authoring.bounds import misgiven, misspelt, wrongly_bounded
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
 from evenhand.core.score import Outcome, Score, check
+from evenhand.core.traits import label_of
 from evenhand.engine.place import users_line
+from evenhand.scorers.function import ScorerFunction, as_scorer
 
 J = TypeVar("J")
 
@@ -131,7 +133,7 @@ class Expect(Recorder):
     def __call__(
         self,
         value: Any,
-        scorer: Scorer | str | None = None,
+        scorer: Scorer | ScorerFunction | str | None = None,
         /,
         *,
         at_least: float | None = None,
@@ -145,7 +147,7 @@ class Expect(Recorder):
 
         Args:
             value: A condition, a number, or the output that the scorer looks at. Lists and dicts are copied now.
-            scorer: A scorer; or, for a condition, its label.
+            scorer: A scorer, or a function of the output (and of `case`); or, for a condition, its label.
             at_least: A score below this fails.
             at_most: A score above this fails.
             label: What people read, instead of the scorer's own.
@@ -178,7 +180,7 @@ class Expect(Recorder):
     async def now(
         self,
         value: Any,
-        scorer: Scorer,
+        scorer: Scorer | ScorerFunction,
         /,
         *,
         at_least: float | None = ...,
@@ -192,7 +194,7 @@ class Expect(Recorder):
     async def now(
         self,
         value: Any,
-        scorer: Scorer,
+        scorer: Scorer | ScorerFunction,
         /,
         *,
         at_least: float | None = None,
@@ -215,9 +217,7 @@ class Expect(Recorder):
             value, scorer, at_least, at_most, label, weight, metric, metadata, at_once=True
         )
         outcome = await self.trial.now(expectation)
-        if not hasattr(scorer, "judgement"):
-            return outcome
-        return cast("Asks[object]", scorer).judgement(outcome)
+        return cast("Asks[object]", scorer).judgement(outcome) if _answers(scorer) else outcome
 
     def that(self, label: str, /, **metadata: Any) -> Block:
         """A block that must not raise: an AssertionError in it fails the expectation, anything else is an error.
@@ -231,7 +231,7 @@ class Expect(Recorder):
     def _expectation(
         self,
         value: Any,
-        scorer: Scorer | str | None,
+        given: Scorer | ScorerFunction | str | None,
         at_least: float | None,
         at_most: float | None,
         label: str,
@@ -241,25 +241,33 @@ class Expect(Recorder):
         *,
         at_once: bool = False,
     ) -> Expectation:
-        bounded = at_least is not None or at_most is not None
-        if isinstance(scorer, str):
-            label, scorer = scorer, None
-        answers = at_once and hasattr(scorer, "judgement")  # the eval looks at the answer itself
-        if self._thresholds and scorer is not None and not bounded and not answers:
-            at_least, at_most = self._thresholds.bounds(scorer, metric)
-            bounded = at_least is not None or at_most is not None
+        if isinstance(given, str):
+            label, given = given, None
+        answers = at_once and _answers(given)  # the eval looks at the answer itself
+        scorer: Scorer | None = None
         what, hint = misgiven(at_least, at_most, weight, label, metric), ""
         if not what:
             what, hint = misspelt(metadata)
         if not what:
-            what, hint = _undecided(value, scorer, label, bounded or answers)
-        if not what and scorer is not None:
-            what, hint = off_scale(scorer, at_least, at_most)
+            what, hint = _unfinished(value)
+        if not what and given is not None:
+            try:
+                scorer = as_scorer(given, label)
+                if self._thresholds and at_least is None and at_most is None and not answers:
+                    at_least, at_most = self._thresholds.bounds(scorer, metric)
+                what, hint = wrongly_bounded(scorer, at_least, at_most, needed=not answers)
+            except UsageError as error:
+                what, hint = error.message, error.hint
+        bounded = at_least is not None or at_most is not None
+        if not what and scorer is None:
+            what, hint = _undecided(value, label, bounded)
         if what:
             if inspect.iscoroutine(value):
                 value.close()  # it is told here, and need not be told once more as never awaited
             wrong = UsageError(f"{users_line()}: expect: {what}", hint=hint)
-            asked = Raised(str(label or scorer or "expect"), wrong)
+            asked = Raised(
+                str(label or (label_of(given) if given is not None else "expect")), wrong
+            )
             return Expectation(None, asked, metadata=metadata)
         if scorer is None:
             scorer = Measured(label) if bounded else Stated(label)
@@ -271,22 +279,13 @@ class Expect(Recorder):
         )
 
 
-def _undecided(value: Any, scorer: Scorer | None, label: str, bounded: bool) -> tuple[str, str]:
-    """What keeps an expectation from being decided, and what to do; empty where it can be."""
-    what, hint = _unfinished(value)
-    if what:
-        return what, hint
-    if scorer is not None:
-        if isinstance(scorer, type):
-            return f"{scorer.__name__} is a class", f"Write {scorer.__name__}(…)."
-        if not hasattr(scorer, "score"):
-            return (
-                f"{type(scorer).__name__} {str(scorer)[:60]!r} is no scorer",
-                "`evenhand scorers` lists those that there are.",
-            )
-        if getattr(scorer, "measures", False) and not bounded:
-            return f"{scorer} gives a number, and has no bound", "Write at_least= or at_most=."
-        return wants_none(scorer) if bounded else ("", "")
+def _answers(scorer: object) -> bool:
+    """Whether its answer is more than a score: a judge of the user's own."""
+    return isinstance(scorer, Asks) and not isinstance(scorer, type)
+
+
+def _undecided(value: Any, label: str, bounded: bool) -> tuple[str, str]:
+    """What keeps a condition or a number from being decided, and what to do; empty where it can be."""
     if not label:
         hint = 'Write expect(condition, "what it says").'
         return "a condition or a number needs a label", hint

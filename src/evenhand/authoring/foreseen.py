@@ -17,13 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evenhand.authoring.bounds import misspelt, off_scale, wants_none
+from evenhand.authoring.bounds import misspelt, off_scale, wants_none, wrongly_bounded
 from evenhand.authoring.evalset import GIVEN, Eval, EvalSet
 from evenhand.authoring.models import Models
 from evenhand.authoring.thresholds import Thresholds
-from evenhand.core.errors import AuthError, EvenhandError, Problem
+from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
+from evenhand.core.expect import Asks
 from evenhand.core.reading import reading
+from evenhand.core.traits import traits_of
+from evenhand.scorers.function import FunctionScorer
 from evenhand.scorers.judging import NAME_A_JUDGE
+from evenhand.scorers.jury import Judged
 
 _UNKNOWN = object()
 _NOBODY = ""
@@ -306,6 +310,13 @@ def _expects(node: ast.AST | None, value: ast.AST) -> bool:
 
 def _undecided(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str]:
     """What keeps an expectation from being decided, and what to do; empty where it can be, or who knows."""
+    try:
+        return _misbound(call, known, at_once=at_once)
+    except UsageError as error:  # a function that cannot be a scorer
+        return error.message, error.hint
+
+
+def _misbound(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str]:
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in named or any(isinstance(arg, ast.Starred) for arg in call.args):
         return "", ""
@@ -338,16 +349,14 @@ def _undecided(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str
         return "a condition or a number needs a label", hint
     if len(call.args) == 2:
         scorer = _scorer(call, known)
-        if at_once and hasattr(scorer, "judgement"):  # the eval looks at the answer itself
+        if at_once and isinstance(scorer, Asks):  # the eval looks at the answer itself
             return "", ""
         unknown = (
             isinstance(scorer, type) or "metric" in named
         )  # which threshold of the project is meant
         if known.thresholds and (unknown or known.thresholds.bounds(scorer) != (None, None)):
             return "", ""
-        if scorer is not _UNKNOWN and getattr(scorer, "measures", False) is True:
-            said = scorer.__name__ if isinstance(scorer, type) else scorer
-            return f"{said} gives a number, and has no bound", "Write at_least= or at_most=."
+        return wrongly_bounded(scorer, None, None)
     return "", ""
 
 
@@ -355,8 +364,9 @@ def _scorer(call: ast.Call, known: Known) -> Any:
     """The scorer that is expected of something, or its class where its arguments are not known, or `_UNKNOWN`."""
     scorer = known.quiet(call.args[1])
     if scorer is _UNKNOWN and isinstance(call.args[1], ast.Call):
-        return known.quiet(call.args[1].func)
-    return scorer
+        made = known.quiet(call.args[1].func)
+        return made if isinstance(made, type) else _UNKNOWN  # what a function returns is not known
+    return FunctionScorer(scorer) if inspect.isfunction(scorer) else scorer
 
 
 def _judge(call: ast.Call, known: Known) -> object:
@@ -368,9 +378,7 @@ def _judge(call: ast.Call, known: Known) -> object:
         asked = known.quiet(call.args[1].func)
         if any(keyword.arg in ("judge", None) for keyword in call.args[1].keywords):
             return _UNKNOWN
-    if getattr(asked, "may_ask_nobody", False):  # it hangs on what it is given
-        return _UNKNOWN
-    if not hasattr(asked, "judged_by"):
+    if not isinstance(asked, Judged) or traits_of(asked).may_ask_nobody:
         return _UNKNOWN
     return None if isinstance(asked, type) else asked.judge
 

@@ -18,13 +18,22 @@ from evenhand.authoring.caseplan import case_plan, models_for
 from evenhand.core.case import Case, case_id
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, UsageError
 from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.traits import label_of
 from evenhand.engine.door import Finished, Settings, settle, waiting
 from evenhand.report.scored import Measured, Scored
+from evenhand.scorers.function import ScorerFunction, as_scorer
 from evenhand.scorers.judging import Judge, check_judge
-from evenhand.scorers.metric import Answered, Metric, metric, need_weights
+from evenhand.scorers.metric import (
+    Answered,
+    Metric,
+    metric,
+    need_weights,
+    of_scorer,
+    own_metric,
+)
 from evenhand.scorers.rag.definitions import OURS, check_system, using_definitions
 from evenhand.scorers.rag.material import passages_in
-from evenhand.scorers.rag.similarity import Embedder
+from evenhand.scorers.rag.similarity import Embedder, UsesEmbedder
 from evenhand.store.catalogue import home_for
 from evenhand.store.runfile import RunFile
 
@@ -47,7 +56,7 @@ async def score_async(
     retrieved: Any = None,
     relevant: Any = None,
     metadata: Mapping[str, Any] | None = None,
-    metrics: Sequence[str | Scorer] = DEFAULT,
+    metrics: Sequence[str | Scorer | ScorerFunction] = DEFAULT,
     judge: Judge | None = None,
     weights: Mapping[str, float] | None = None,
     definitions: str = OURS,
@@ -72,7 +81,7 @@ async def score_async(
         retrieved: The ids that were retrieved, best first, for nDCG@k and its like.
         relevant: The ids that are relevant, or grades by id.
         metadata: What a dataset stores for the case: reference_claims, entities, sub_questions.
-        metrics: Names, or scorers.
+        metrics: Names, scorers, or functions of the answer.
         judge: Who judges: a model's id or a provider; by default the project's judge, or EVENHAND_JUDGE.
         weights: What each metric counts in `overall`, by name; all alike by default.
         definitions: Whose definitions: evenhand, ragas, deepeval, eval-ruby or promptfoo.
@@ -127,19 +136,20 @@ score = waiting(score_async)
 """`score_async`, waited for: in a script, in a notebook cell, and inside a running loop too."""
 
 
-def chosen_metrics(metrics: Sequence[str | Scorer]) -> list[Metric]:
+def chosen_metrics(metrics: Sequence[str | Scorer | ScorerFunction]) -> list[Metric]:
     """The metrics that are asked for, each once: by name, or as the scorer that is given.
 
     Raises:
         UsageError: All that is wrong with them.
     """
-    if isinstance(metrics, str) or hasattr(metrics, "score"):
+    if isinstance(metrics, str) or callable(metrics) or hasattr(metrics, "score"):
         metrics = [cast("str | Scorer", metrics)]
     found: dict[str, Metric] = {}
     wrong: list[UsageError] = []
     for one in metrics:
         try:
-            chosen = _own(one) if hasattr(one, "score") else metric(cast("str", one))
+            own = callable(one) or hasattr(one, "score")
+            chosen = _own(one) if own else metric(cast("str", one))
         except UsageError as error:
             wrong.append(error)
         else:
@@ -174,7 +184,7 @@ def expect_metrics(
     least, most = at_least or {}, at_most or {}
     for one in metrics:
         output, scorer = one.asked(answered)
-        if embedder is not None and getattr(scorer, "embedder", embedder) is None:
+        if embedder is not None and isinstance(scorer, UsesEmbedder) and scorer.embedder is None:
             scorer = replace(cast("Any", scorer), embedder=embedder)
         trial.expect(
             Expectation(
@@ -189,23 +199,18 @@ def expect_metrics(
         )
 
 
-def _own(scorer: Any) -> Metric:
-    """A scorer of the user's as a metric. It is told what is given, or else looks at the case."""
-    if isinstance(scorer, type):
-        raise UsageError(
-            f"metrics: {scorer.__name__} is a class", hint=f"Write {scorer.__name__}(…)."
-        )
-    of_contexts = getattr(scorer, "of_contexts", False)
-
-    def ask(answered: Answered) -> tuple[Any, Scorer]:
-        return (passages_in(answered.context) if of_contexts else answered.answer), scorer
-
+def _own(given: object) -> Metric:
+    """A scorer or a function of the user's as a metric. It is told what is given, or else looks at the case."""
     try:
-        known = metric(str(scorer))
+        scorer = as_scorer(given)
+    except UsageError as error:
+        raise UsageError(f"metrics: {error.message}", hint=error.hint) from None
+    own = of_scorer(scorer, label_of(scorer))
+    try:
+        known = own_metric(own.name)
     except UsageError:
-        best = "low" if getattr(scorer, "lower_is_better", False) else "high"
-        return Metric(str(scorer), (), ask, best, getattr(scorer, "counted", True))
-    return replace(known, needs=(), ask=ask, judged=False)
+        known = None
+    return own if known is None else replace(known, needs=(), ask=own.ask, judged=False)
 
 
 @dataclass(frozen=True, slots=True)

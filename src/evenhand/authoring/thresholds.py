@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from evenhand.core.errors import UsageError
-from evenhand.scorers.metric import metric as metric_of
+from evenhand.core.traits import label_of, traits_of
+from evenhand.scorers.metric import own_metric
 
 Bounds = tuple[float | None, float | None]
 """What a number has to reach, and what it may not pass."""
@@ -34,12 +35,16 @@ class Thresholds:
         Args:
             metric: The name under which the number is counted; it goes before the scorer's own.
         """
-        if not self.by_name or not getattr(scorer, "measures", False) or isinstance(scorer, type):
+        if not self.by_name or isinstance(scorer, type):
             return None, None
-        own = str(scorer)  # `rating clarity` is written `rating:clarity`, too
+        traits = traits_of(scorer)
+        if traits.gives != "number":
+            return None, None
+        own = label_of(scorer)  # `rating clarity` is written `rating:clarity`, too
         for name in (metric, own, own.replace(" ", ":")):
             if name in self.by_name:
-                return _bounds(self.by_name[name], _best(own))
+                best = "low" if traits.lower_is_better else _best(own)
+                return _bounds(self.by_name[name], best)
         return None, None
 
     def of(self, metrics: Iterable[Named]) -> tuple[dict[str, float], dict[str, float]]:
@@ -59,6 +64,9 @@ def _bounds(value: float, best: str) -> Bounds:
 
 def _best(name: str) -> str:
     try:
-        return metric_of(name).best
-    except UsageError:  # one of the user's own: more is better
-        return "high"
+        known = own_metric(name)
+    except UsageError:
+        known = None
+    return (
+        "high" if known is None else known.best
+    )  # one of the user's own says itself that less is better

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from evenhand.cli.added import checked
 from evenhand.core.built import is_built, missing
 from evenhand.core.errors import ConfigError
 from evenhand.documents.findings import shown_path
@@ -83,6 +84,7 @@ def doctor(home: Path, env: Mapping[str, str], folder: Path | None = None) -> li
         *_python(),
         *_packages(),
         *_parts(),
+        *_added(),
         *_keys(env),
         *_addresses(env),
         *_project(folder or Path.cwd()),
@@ -125,6 +127,15 @@ def _parts() -> Iterator[Finding]:
         yield Finding("warn", absent.message, absent.hint)
     if not lacking:
         yield Finding("ok", "the viewer's page, Nunjucks and the SQL parsers are there")
+
+
+def _added() -> Iterator[Finding]:
+    """What other packages add. One that is broken stops only the runs that use it."""
+    for one, wrong, hint in checked():
+        if wrong:
+            yield Finding("warn", wrong, hint)
+        else:
+            yield Finding("ok", str(one))
 
 
 def _version(name: str) -> str:

@@ -82,16 +82,20 @@ def doctor() -> int:
 @click.command(short_help="List what can be expected of an output.")
 def scorers() -> int:
     """List what can be expected of an output: in Python, and with the words for it in a config."""
-    from evenhand.assertions.kinds import kinds  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.assertions.kinds import kinds  # noqa: PLC0415 (see above)
+    from evenhand.cli.added import list_added  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.core.plugins import ASSERTIONS, SCORERS  # noqa: PLC0415 (see above)
     from evenhand.scorers.catalog import Entry  # noqa: PLC0415 (see above)
     from evenhand.scorers.catalog import scorers as listed  # noqa: PLC0415 (see above)
 
     click.echo("In Python, from evenhand.scorers:\n")
     _list(listed())
+    list_added(SCORERS, "Added by installed packages, as metrics of score() and score_batch():")
     click.echo("\nIn a config, as the type of an assertion:\n")
     types = list(kinds())
-    _list([Entry(kind.name, kind.group, kind.about, kind.takes) for kind in types])
+    _list([Entry(kind.name, "", kind.group, kind.about, kind.takes) for kind in types])
     unmoved = ", ".join(kind.name for kind in types if kind.negation == "ignored")
+    list_added(ASSERTIONS, "Added by installed packages, as the type of an assertion:")
     click.echo("\nnot- asks the opposite: not-contains, not-regex, …")
     say_wrapped(f"It changes nothing about these: {unmoved}.")
     return PASSED
@@ -113,10 +117,13 @@ def _list(entries: Sequence[Entry]) -> None:
 @click.command(short_help="List what can be asked, and how its id is written.")
 def providers() -> int:
     """List what can be asked, how its id is written, and which variable holds its key."""
-    from evenhand.providers.catalog import KEYS, SCHEMES  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.cli.added import list_added  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.core.plugins import PROVIDERS  # noqa: PLC0415 (see above)
+    from evenhand.providers.catalog import KEYS, SCHEMES  # noqa: PLC0415 (see above)
 
     width = max(map(len, SCHEMES))
     for form, what in SCHEMES.items():
         key = KEYS.get(form.partition(":")[0])
         say_wrapped(f"{form:<{width}}  {what}{f' ({key})' if key else ''}", " " * (width + 2))
+    list_added(PROVIDERS, "Added by installed packages, as the first word of an id:")
     return PASSED

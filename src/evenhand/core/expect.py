@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
 from evenhand.core.score import SHARES, Outcome, Scale, Score, State, Verdict
+from evenhand.core.traits import label_of
 from evenhand.core.variant import Variant
 
 Answer_co = TypeVar("Answer_co", covariant=True)
@@ -94,7 +95,11 @@ class Trial(Host, Protocol):
 
 
 class Scorer(Protocol):
-    """A question asked of an output. `str()` of it is the label that people read."""
+    """A question asked of an output: anything that has `score`.
+
+    What is known of it before it is asked is in its `traits`, where it has some (`evenhand.core.traits`). What people
+    read is its `str`, or else its class with its arguments.
+    """
 
     def score(self, output: Any, trial: Trial) -> Score | Awaitable[Score]:
         """Answers it.
@@ -105,6 +110,7 @@ class Scorer(Protocol):
         ...
 
 
+@runtime_checkable
 class Asks(Scorer, Protocol[Answer_co]):
     """A scorer whose answer is more than a score. `expect.now` gives this answer."""
 
@@ -169,7 +175,7 @@ def outcome_of(expectation: Expectation, score: Score) -> Outcome:
     if value is not None:
         if score.passed is None and not _decided(expectation):
             raise UsageError(
-                f"{expectation.scorer} gave {value:g} without a verdict, and there is no bound",
+                f"{label_of(expectation.scorer)} gave {value:g} without a verdict, and there is no bound",
                 hint="Write at_least= or at_most=, or return a Score that has `passed`.",
             )
         ok = score.passed is not False
@@ -179,7 +185,7 @@ def outcome_of(expectation: Expectation, score: Score) -> Outcome:
             ok, reason = False, _why(reason, f"{value:g}, wanted at most {expectation.at_most:g}")
         state = "pass" if ok else "fail"
     return Outcome(
-        name=expectation.label or str(expectation.scorer),
+        name=expectation.label or label_of(expectation.scorer),
         outcome=state,
         score=value,
         reason=reason,

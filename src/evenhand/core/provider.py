@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from evenhand.core.message import Prompt, Reply, Task
 
@@ -120,6 +120,7 @@ class Host(Protocol):
         ...
 
 
+@runtime_checkable
 class Provider(Protocol):
     """Something that answers prompts: a vendor's API, a function, a program."""
 

@@ -18,6 +18,7 @@ from evenhand.core.errors import (
 from evenhand.core.expect import Expectation, outcome_of
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.core.traits import label_of
 
 ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
 """What a user's function may raise. An interrupt is not its own to raise."""
@@ -36,7 +37,7 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
         value = _number(expectation, value)
         score = replace(score, value=value)
     if value is not None and not math.isfinite(value):
-        raise CodeError(f"{expectation.scorer} gave {value} for a score")
+        raise CodeError(f"{label_of(expectation.scorer)} gave {value} for a score")
     if score.named:
         named = {name: _number(expectation, number) for name, number in score.named.items()}
         score = replace(score, named=named)
@@ -47,13 +48,13 @@ def _number(expectation: Expectation, value: object) -> float:
     """The number as a plain float: NumPy's and others look like one, but cannot be written."""
     if isinstance(value, numbers.Real) and math.isfinite(value):
         return float(value)
-    raise CodeError(f"{expectation.scorer} gave {value!r} for a score")
+    raise CodeError(f"{label_of(expectation.scorer)} gave {value!r} for a score")
 
 
 def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
     """An expectation that could not be settled."""
     return Outcome(
-        name=expectation.label or str(expectation.scorer),
+        name=expectation.label or label_of(expectation.scorer),
         outcome="error",
         score=None,
         reason=first_line(error),

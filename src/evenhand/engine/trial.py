@@ -24,6 +24,7 @@ from evenhand.core.plan import Step
 from evenhand.core.provider import Host, L, Provider
 from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.core.traits import label_of
 from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
 from evenhand.engine.flight import Flight
@@ -524,7 +525,7 @@ def _beside(reply: Reply | None, spent: Spending) -> Mapping[str, Any]:
 
 def too_late(expectation: Expectation) -> CodeError:
     """What to say of an expectation that comes when its trial is settled."""
-    name = expectation.label or str(expectation.scorer)
+    name = expectation.label or label_of(expectation.scorer)
     return CodeError(
         f"expected after the trial had ended: {name}",
         hint=f"Await, or join, what expects before the function returns. {users_line()}".strip(),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.plugins import PROVIDERS, Plugin, plugin, plugins
 from evenhand.core.provider import Provider
 from evenhand.core.secrets import known, redacted
 from evenhand.providers.filling import Fill, plainly_filled
@@ -157,11 +158,33 @@ def create(
     if module == "google" and settings.get("vertexai"):
         module = "vertex"
     nothing = not rest.strip() if colon else kind not in _ALONE
-    if module is None or (nothing and module != "function"):
+    added = plugin(PROVIDERS, kind) if module is None else None
+    if added is None and (module is None or (nothing and module != "function")):
         raise unknown(id)
     # An id is written to results and messages: a key in an address is left out of it, and stays in `rest`.
     wanted = Wanted(str(redacted(id)), kind, rest, label, settings, env, base, fill)
+    if added is not None:
+        return _made(added, wanted)
     return import_module(f"evenhand.providers.{module}").make(wanted)
+
+
+def _made(added: Plugin, wanted: Wanted) -> Provider:
+    """What a package's provider is for this id."""
+    make = added.load()
+    if not callable(make):
+        raise added.broken(f"is {make!r}, not a function of what is wanted")
+    try:
+        provider: object = make(wanted)
+    except (Exception, SystemExit) as error:
+        raise added.broken("cannot be made", error) from error
+    if not isinstance(provider, Provider):
+        raise added.broken(f"is no provider: it made {type(provider).__name__}")
+    return provider
+
+
+def is_ours(kind: str) -> bool:
+    """Whether the first word of an id is ours, so that no package's is asked for."""
+    return kind in _MODULES
 
 
 _UNTIMED = ("echo", "python:", "file:")
@@ -209,6 +232,6 @@ def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)
         return UsageError(f"provider '{id}' is not supported", hint=_REFUSED[kind])
     if kind == "file":
         return UsageError(message, hint="Write file://<file.py>:<function>.")
-    near = difflib.get_close_matches(kind, [*_MODULES, *_BRIDGED], n=1)
+    near = difflib.get_close_matches(kind, [*_MODULES, *_BRIDGED, *plugins(PROVIDERS)], n=1)
     families = "`evenhand providers` lists all of them."
     return UsageError(message, hint=f"Did you mean '{near[0]}'? {families}" if near else families)

@@ -17,6 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.lazy import lazily
 from evenhand.core.message import CallRole
 from evenhand.engine.present import during as role
 from evenhand.providers.app_call import Prices
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from evenhand.recording.transport import Transport as Transport
 
 __all__ = ["AsyncTransport", "Transport", "async_http_client", "http_client", "role"]
+__getattr__, __dir__ = lazily(__name__, {"AsyncTransport": "transport", "Transport": "transport"})
 
 _LIBRARIES = ("httpx2", "httpx")
 _CONNECTIONS = 1000
@@ -75,11 +77,3 @@ def _library() -> Any:
         "a recording client needs httpx2 or httpx, and neither is installed",
         hint="Both SDKs bring one: pip install openai, or pip install anthropic.",
     )
-
-
-def __getattr__(name: str) -> object:
-    """Imports the transports when they are asked for."""
-    if name in ("AsyncTransport", "Transport"):
-        return getattr(importlib.import_module("evenhand.recording.transport"), name)
-    msg = f"module 'evenhand.recording' has no attribute {name!r}"
-    raise AttributeError(msg)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from evenhand.core.lazy import lazily
+from evenhand.scorers.catalog import scorers
 
 if TYPE_CHECKING:
     from evenhand.scorers.custom_judge import CustomJudge as CustomJudge
+    from evenhand.scorers.function import FunctionScorer as FunctionScorer
     from evenhand.scorers.judge_schema import Graded as Graded
     from evenhand.scorers.judge_schema import Judgement as Judgement
     from evenhand.scorers.jury import Jury as Jury
@@ -58,64 +61,13 @@ if TYPE_CHECKING:
     from evenhand.scorers.wording import chrF as chrF
 
 _HOMES = {
+    **{entry.name: entry.home for entry in scorers()},
     "ACCURACY": "rubric",
-    "AnswerRelevance": "rag.relevance",
-    "AveragePrecision": "retrieval",
-    "BLEU": "wording",
     "CLARITY": "rubric",
-    "CallsTool": "tools",
-    "CallsTools": "tools",
-    "Completeness": "rag.relevance",
-    "Contains": "text",
-    "ContainsAll": "text",
-    "ContainsAny": "text",
-    "ContainsJson": "structured",
-    "ContextPrecision": "rag.context_precision",
-    "ContextRecall": "rag.contexts",
-    "ContextRelevance": "rag.contexts",
-    "ContextUtilization": "rag.context_precision",
-    "Correctness": "rag.correctness",
-    "Cost": "limits",
-    "CustomJudge": "custom_judge",
-    "EditDistance": "wording",
-    "EntityRecall": "rag.entities",
-    "Equals": "text",
-    "ExactMatch": "wording",
-    "Faithfulness": "rag.faithfulness",
     "Graded": "judge_schema",
     "HELPFULNESS": "rubric",
-    "Hallucination": "rag.faithfulness",
-    "HitAt": "retrieval",
-    "IsJson": "structured",
     "Judgement": "judge_schema",
-    "Jury": "jury",
-    "Label": "label",
-    "Latency": "limits",
-    "METEOR": "wording",
-    "Matches": "text",
-    "NoiseSensitivity": "rag.noise",
-    "Passes": "passes",
-    "PrecisionAt": "retrieval",
-    "Preferred": "preferred",
-    "ROUGE": "wording",
-    "Rating": "rating",
-    "RecallAt": "retrieval",
-    "ReciprocalRank": "retrieval",
     "Rubric": "rubric",
-    "SemanticSimilarity": "rag.similarity",
-    "StartsWith": "text",
-    "Summarisation": "rag.summarisation",
-    "TokenF1": "wording",
-    "chrF": "wording",
-    "nDCG": "retrieval",
 }
 __all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)  # noqa: PLE0604 (names)
-
-
-def __getattr__(name: str) -> object:
-    """Imports what is asked for, when it is asked for."""
-    home = _HOMES.get(name)
-    if home is None:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"{__name__}.{home}"), name)
+__getattr__, __dir__ = lazily(__name__, _HOMES)

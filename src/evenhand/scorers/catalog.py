@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -12,6 +12,7 @@ class Entry:
 
     Attributes:
         name: The word; in Python, the scorer's class.
+        home: The module that has it, below `evenhand.scorers`; empty for what is not in Python.
         kind: What it looks at.
         description: What it says of an output.
         value: What it is given.
@@ -20,6 +21,7 @@ class Entry:
     """
 
     name: str
+    home: str
     kind: str
     description: str
     value: str = ""
@@ -43,177 +45,234 @@ _A_BOUND = "a bound"
 _BOTH = "a judge, a bound"
 _A_JUDGE = "a judge"
 
+
+def _entries(
+    kind: str, needs: str, *rows: tuple[str, str, str, str], negated: str = ""
+) -> Iterator[Entry]:
+    """Several alike: the name, the module, what it is given, and what it says of an output."""
+    for name, home, value, description in rows:
+        yield Entry(name, home, kind, description, value, needs, negated)
+
+
 _PYTHON = (
-    Entry("Equals", _CHECK, "the output is exactly this", "text, object or list"),
-    Entry("Contains", _CHECK, "the output has this text in it", "text"),
-    Entry("ContainsAny", _CHECK, "the output has one of these texts in it", _LIST),
-    Entry("ContainsAll", _CHECK, "the output has each of these texts in it", _LIST),
-    Entry("StartsWith", _CHECK, "the output begins with this text", "text"),
-    Entry("Label", _CHECK, "the output is this one of some labels", "text"),
-    Entry("Matches", _CHECK, "a JavaScript regular expression matches in the output", "pattern"),
-    Entry("IsJson", _CHECK, "the output is JSON, and fits the schema", "JSON Schema, optional"),
-    Entry("ContainsJson", _CHECK, "a JSON object in it fits the schema", "JSON Schema, optional"),
-    Entry("Latency", _CHECK, "the model answered within so many milliseconds", "number"),
-    Entry("Cost", _CHECK, "the answer cost at most so many US dollars", "number"),
-    Entry("Passes", _CHECK, "a judge says that it meets the criteria", "text", _A_JUDGE),
-    Entry(
-        "Preferred",
+    *_entries(
         _CHECK,
-        "a judge prefers it to another output, in both orders",
-        "over=, criteria=",
+        "",
+        ("Equals", "text", "text, object or list", "the output is exactly this"),
+        ("Contains", "text", "text", "the output has this text in it"),
+        ("ContainsAny", "text", _LIST, "the output has one of these texts in it"),
+        ("ContainsAll", "text", _LIST, "the output has each of these texts in it"),
+        ("StartsWith", "text", "text", "the output begins with this text"),
+        ("Label", "label", "text", "the output is this one of some labels"),
+        ("Matches", "text", "pattern", "a JavaScript regular expression matches in the output"),
+        (
+            "IsJson",
+            "structured",
+            "JSON Schema, optional",
+            "the output is JSON, and fits the schema",
+        ),
+        (
+            "ContainsJson",
+            "structured",
+            "JSON Schema, optional",
+            "a JSON object in it fits the schema",
+        ),
+        ("Latency", "limits", "number", "the model answered within so many milliseconds"),
+        ("Cost", "limits", "number", "the answer cost at most so many US dollars"),
+    ),
+    *_entries(
+        _CHECK,
+        "",
+        (
+            "FunctionScorer",
+            "function",
+            "function",
+            "a function of yours says so; give the function itself, or this for its opposite",
+        ),
+        negated="~FunctionScorer(…)",
+    ),
+    *_entries(
+        _CHECK,
         _A_JUDGE,
+        ("Passes", "passes", "text", "a judge says that it meets the criteria"),
+        (
+            "Preferred",
+            "preferred",
+            "over=, criteria=",
+            "a judge prefers it to another output, in both orders",
+        ),
     ),
-    Entry("Rating", _MEASURE, "a judge's score by a rubric", "Rubric or text", "a judge, a bound"),
-    Entry(
-        "Faithfulness", _RAG, "which share of its claims the contexts support", "contexts", _BOTH
-    ),
-    Entry(
-        "Hallucination", _RAG, "which share they do not support; less is better", "contexts", _BOTH
-    ),
-    Entry("AnswerRelevance", _RAG, "which share of it is about the question", "question", _BOTH),
-    Entry(
-        "Completeness", _RAG, "which share of the question's parts it answers", "question", _BOTH
-    ),
-    Entry("Correctness", _RAG, "Fβ over its claims and the reference's", "reference", _BOTH),
-    Entry(
-        "NoiseSensitivity",
-        _RAG,
-        "which share of its claims is wrong and comes from the contexts; less is better",
-        "contexts, reference=",
+    *_entries(
+        _MEASURE,
         _BOTH,
+        ("Rating", "rating", "Rubric or text", "a judge's score by a rubric"),
     ),
-    Entry("ContextUtilization", _RAG, "which share of the contexts it uses", "contexts", _BOTH),
-    Entry(
-        "Summarisation",
+    *_entries(
         _RAG,
-        "a summary's faithfulness, its coverage of key claims, or its compression",
-        "source, of=",
         _BOTH,
+        (
+            "Faithfulness",
+            "rag.faithfulness",
+            "contexts",
+            "which share of its claims the contexts support",
+        ),
+        (
+            "Hallucination",
+            "rag.faithfulness",
+            "contexts",
+            "which share they do not support; less is better",
+        ),
+        ("AnswerRelevance", "rag.relevance", "question", "which share of it is about the question"),
+        (
+            "Completeness",
+            "rag.relevance",
+            "question",
+            "which share of the question's parts it answers",
+        ),
+        ("Correctness", "rag.correctness", "reference", "Fβ over its claims and the reference's"),
+        (
+            "NoiseSensitivity",
+            "rag.noise",
+            "contexts, reference=",
+            "which share of its claims is wrong and comes from the contexts; less is better",
+        ),
+        (
+            "ContextUtilization",
+            "rag.context_precision",
+            "contexts",
+            "which share of the contexts it uses",
+        ),
+        (
+            "Summarisation",
+            "rag.summarisation",
+            "source, of=",
+            "a summary's faithfulness, its coverage of key claims, or its compression",
+        ),
     ),
-    Entry(
-        "SemanticSimilarity",
+    *_entries(
         _RAG,
-        "the cosine of its embedding and the reference's",
-        "reference, embedder=",
         "an embedder, a bound",
+        (
+            "SemanticSimilarity",
+            "rag.similarity",
+            "reference, embedder=",
+            "the cosine of its embedding and the reference's",
+        ),
     ),
-    Entry(
-        "ContextRecall",
+    *_entries(
         _RETRIEVED,
-        "which share of the reference's claims they support",
-        "reference",
         _BOTH,
+        (
+            "ContextRecall",
+            "rag.contexts",
+            "reference",
+            "which share of the reference's claims they support",
+        ),
+        (
+            "ContextPrecision",
+            "rag.context_precision",
+            "reference, k=",
+            "how many of the first k are useful; with ranked=, average precision",
+        ),
+        (
+            "ContextRelevance",
+            "rag.contexts",
+            "question",
+            "which share of their text bears on the question",
+        ),
+        (
+            "EntityRecall",
+            "rag.entities",
+            "reference, entities=",
+            "which share of the reference's entities stands in them",
+        ),
     ),
-    Entry(
-        "ContextPrecision",
-        _RETRIEVED,
-        "how many of the first k are useful; with ranked=, average precision",
-        "reference, k=",
-        _BOTH,
-    ),
-    Entry(
-        "ContextRelevance",
-        _RETRIEVED,
-        "which share of their text bears on the question",
-        "question",
-        _BOTH,
-    ),
-    Entry(
-        "EntityRecall",
-        _RETRIEVED,
-        "which share of the reference's entities stands in them",
-        "reference, entities=",
-        _BOTH,
-    ),
-    Entry("nDCG", _RANKING, "how near the order comes to the best one: nDCG@k", _IDS, _A_BOUND),
-    Entry("PrecisionAt", _RANKING, "which share of the first k is relevant: P@k", _IDS, _A_BOUND),
-    Entry(
-        "RecallAt",
+    *_entries(
         _RANKING,
-        "which share of what is relevant is among the first k: R@k",
-        _IDS,
         _A_BOUND,
+        ("nDCG", "retrieval", _IDS, "how near the order comes to the best one: nDCG@k"),
+        ("PrecisionAt", "retrieval", _IDS, "which share of the first k is relevant: P@k"),
+        (
+            "RecallAt",
+            "retrieval",
+            _IDS,
+            "which share of what is relevant is among the first k: R@k",
+        ),
+        ("HitAt", "retrieval", _IDS, "1 where something relevant is among the first k: hit@k"),
+        (
+            "ReciprocalRank",
+            "retrieval",
+            _IDS,
+            "1 divided by the rank of the first that is relevant: RR",
+        ),
+        (
+            "AveragePrecision",
+            "retrieval",
+            _IDS,
+            "precision at each relevant rank, over all relevant: AP",
+        ),
     ),
-    Entry(
-        "HitAt", _RANKING, "1 where something relevant is among the first k: hit@k", _IDS, _A_BOUND
-    ),
-    Entry(
-        "ReciprocalRank",
-        _RANKING,
-        "1 divided by the rank of the first that is relevant: RR",
-        _IDS,
-        _A_BOUND,
-    ),
-    Entry(
-        "AveragePrecision",
-        _RANKING,
-        "precision at each relevant rank, over all relevant: AP",
-        _IDS,
-        _A_BOUND,
-    ),
-    Entry(
-        "ExactMatch", _WORDING, "1 where its words are those of a reference", _REFERENCES, _A_BOUND
-    ),
-    Entry("TokenF1", _WORDING, "F1 of the words shared with a reference", _REFERENCES, _A_BOUND),
-    Entry(
-        "ROUGE",
+    *_entries(
         _WORDING,
-        "F1 of words, pairs, or the longest subsequence shared",
-        _REFERENCES,
         _A_BOUND,
+        ("ExactMatch", "wording", _REFERENCES, "1 where its words are those of a reference"),
+        ("TokenF1", "wording", _REFERENCES, "F1 of the words shared with a reference"),
+        ("ROUGE", "wording", _REFERENCES, "F1 of words, pairs, or the longest subsequence shared"),
+        ("BLEU", "wording", _REFERENCES, "sentence BLEU as sacrebleu has it, from 0 to 1"),
+        (
+            "chrF",
+            "wording",
+            _REFERENCES,
+            "n-grams of characters shared with a reference, from 0 to 1",
+        ),
+        (
+            "METEOR",
+            "wording",
+            _REFERENCES,
+            "how well its words align with a reference's, by form and stem",
+        ),
+        ("EditDistance", "wording", _REFERENCES, "characters to change to get a reference"),
     ),
-    Entry(
-        "BLEU", _WORDING, "sentence BLEU as sacrebleu has it, from 0 to 1", _REFERENCES, _A_BOUND
-    ),
-    Entry(
-        "chrF",
-        _WORDING,
-        "n-grams of characters shared with a reference, from 0 to 1",
-        _REFERENCES,
-        _A_BOUND,
-    ),
-    Entry(
-        "METEOR",
-        _WORDING,
-        "how well its words align with a reference's, by form and stem",
-        _REFERENCES,
-        _A_BOUND,
-    ),
-    Entry(
-        "EditDistance",
-        _WORDING,
-        "characters to change to get a reference",
-        _REFERENCES,
-        _A_BOUND,
-    ),
-    Entry(
-        "CustomJudge",
+    *_entries(
         _MEASURE,
-        "a judge of your own; a verdict of its own needs no bound",
-        "your class",
-        "a judge, a bound",
+        _BOTH,
+        (
+            "CustomJudge",
+            "custom_judge",
+            "your class",
+            "a judge of your own; a verdict of its own needs no bound",
+        ),
     ),
-    Entry(
-        "Jury",
+    *_entries(
         _MEASURE,
-        "several judges' vote, or the mean of their scores; a vote needs no bound",
-        "judges, of=",
         "judges",
+        (
+            "Jury",
+            "jury",
+            "judges, of=",
+            "several judges' vote, or the mean of their scores; a vote needs no bound",
+        ),
     ),
-    Entry(
-        "CallsTool",
+    *_entries(
         _TOOL,
-        "the reply calls this tool, with these arguments",
-        "name, arguments",
         "a reply that lists its calls",
-        "~CallsTool(…)",
+        (
+            "CallsTool",
+            "tools",
+            "name, arguments",
+            "the reply calls this tool, with these arguments",
+        ),
+        negated="~CallsTool(…)",
     ),
-    Entry(
-        "CallsTools",
+    *_entries(
         _TOOL,
-        "the reply calls these tools, in any order, exactly, or among others",
-        "list of names or CallsTool",
         "a reply that lists its calls",
+        (
+            "CallsTools",
+            "tools",
+            "list of names or CallsTool",
+            "the reply calls these tools, in any order, exactly, or among others",
+        ),
     ),
 )
 

@@ -39,7 +39,8 @@ from typing import (
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message
-from evenhand.core.score import Outcome, Scale, Score
+from evenhand.core.score import Outcome, Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.judge_prompt import conversation, fenced, judge_prompt, mark_of
 from evenhand.scorers.judge_reply import the_object
 from evenhand.scorers.judge_schema import Graded, comes_to_one, grades_of, read_judgement, schema_of
@@ -69,17 +70,15 @@ class CustomJudge(Generic[S]):
 
     Attributes:
         version: Of your words; kept with each answer. Change it when you change them.
-        measures: Whether an answer comes to a number, so that a bound decides. Known from the schema, or from what your
-            `overall` says that it returns.
+        traits: Whether an answer comes to a number, so that a bound decides, and on which scale. Known from the schema,
+            or from what your `overall` says that it returns.
         judge: Who judges; the set's judge by default.
         unsure_below: Where the schema has a field `confidence`: one below this is warned of.
     """
 
     version: ClassVar[str] = "1"
     schema: ClassVar[type]
-    measures: ClassVar[bool] = False
-    counted: ClassVar[bool] = False  # on scales of their own
-    score_scale: ClassVar[Scale | None] = None
+    traits: ClassVar[Traits] = Traits(counted=False)  # on scales of their own
 
     judge: Judge | None = field(default=None, repr=False)
     unsure_below: float = UNSURE
@@ -99,12 +98,11 @@ class CustomJudge(Generic[S]):
         if cls.overall is CustomJudge.overall and not comes_to_one(cls.schema):
             raise _unclear(cls)
         if cls.overall is CustomJudge.overall:
-            cls.measures = bool(grades_of(cls.schema))
             scales = set(grades_of(cls.schema).values())
-            cls.score_scale = scales.pop() if len(scales) == 1 else None
+            number, scale = bool(scales), scales.pop() if len(scales) == 1 else None
         else:
-            cls.score_scale = None
-            cls.measures = cls.overall.__annotations__.get("return") in _NUMBERS
+            number, scale = cls.overall.__annotations__.get("return") in _NUMBERS, None
+        cls.traits = Traits(gives="number" if number else "either", scale=scale, counted=False)
         dataclass(kw_only=True, eq=False)(cls)
 
     def messages(self, output: str) -> Sequence[Message]:
@@ -169,7 +167,7 @@ class CustomJudge(Generic[S]):
         graded = [(name, g) for name, g in _fields(judgement) if isinstance(g, Graded)]
         named = {name: float(g.score) for name, g in graded}
         passed = overall if isinstance(overall, bool) else None
-        scale = self.score_scale if passed is None else None
+        scale = self.traits.scale if passed is None else None
         reason = _reason(judgement, graded)
         return Score(float(overall), passed, reason, metadata, named, scale=scale)
 

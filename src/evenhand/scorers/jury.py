@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from evenhand.core.errors import JudgeError, ProviderError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
+from evenhand.core.traits import Traits, label_of, traits_of
 from evenhand.scorers.given import need_list
 from evenhand.scorers.judging import Judge, check_judge, side_by_side
 
 
+@runtime_checkable
 class Judged(Protocol):
     """A question that a judge answers: `Passes`, `Rating`, `Preferred`, or a `CustomJudge`."""
 
@@ -49,7 +51,7 @@ class Jury:
 
     def __post_init__(self) -> None:
         need_list("Jury", self.judges, "Write Jury([one, another], of=…).")
-        if isinstance(self.of, type) or not hasattr(self.of, "judged_by"):
+        if isinstance(self.of, type) or not isinstance(self.of, Judged):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
             raise UsageError(
                 f"Jury: no judge answers {self.of!r}",
                 hint="Write of=Passes(…), Rating(…), Preferred(…) or a CustomJudge of yours.",
@@ -63,24 +65,15 @@ class Jury:
             check_judge(judge)
         if self.of.judge is not None:
             raise UsageError(
-                f"Jury: {self.of} has a judge of its own",
+                f"Jury: {label_of(self.of)} has a judge of its own",
                 hint="Leave its judge= out: the jury judges.",
             )
 
     @property
-    def measures(self) -> bool:
-        """Whether a bound decides: where it does for the question."""
-        return bool(getattr(self.of, "measures", False))
-
-    @property
-    def counted(self) -> bool:
-        """Whether it is from 0 to 1: where the question is."""
-        return bool(getattr(self.of, "counted", True))
-
-    @property
-    def checks(self) -> bool:
-        """Whether it is true or false, and takes no bound: where the question is."""
-        return bool(getattr(self.of, "checks", False))
+    def traits(self) -> Traits:
+        """Those of the question; a mean or a share of votes need not be on its scale."""
+        of = traits_of(self.of)
+        return Traits(gives=of.gives, counted=of.counted, lower_is_better=of.lower_is_better)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         answers = await side_by_side(
@@ -131,7 +124,7 @@ class Jury:
         return Score(fmean(values), passed, reason, metadata, _means(scores))
 
     def __str__(self) -> str:
-        return f"jury of {len(self.judges)}: {self.of}"
+        return f"jury of {len(self.judges)}: {label_of(self.of)}"
 
 
 async def _answer(

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.scorers.given import need_text
 from evenhand.scorers.text import text_of
 
@@ -36,7 +37,7 @@ class Label:
         UsageError: The label is no text, or not among those that there are.
     """
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
 
     wanted: str
     among: Sequence[str] = field(default=(), kw_only=True)

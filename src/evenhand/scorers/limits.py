@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.scorers.given import need_number
 
 
@@ -15,7 +16,7 @@ from evenhand.scorers.given import need_number
 class Latency:
     """The model answered within so many milliseconds. For a reply from the cache, the original call counts."""
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     at_most_ms: float
 
     def __post_init__(self) -> None:
@@ -39,7 +40,7 @@ class Latency:
 class Cost:
     """The model's answer cost at most so many US dollars. For a reply from the cache, the original call counts."""
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     at_most_usd: float
 
     def __post_init__(self) -> None:

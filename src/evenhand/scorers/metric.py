@@ -1,23 +1,43 @@
-"""Metrics by name, `nDCG@10`, `token_f1`: what each needs to know of an answer, and the scorer that measures it.
+"""Metrics by name, `faithfulness`, `nDCG@10`: what each needs to know of an answer, and the scorer that measures it.
 
 The one table of names behind `score` and `score_batch`. A metric whose material is missing does not apply.
-Those that ask a judge are in `rag.named`.
+
+How this works: a scorer's class says what it measures by its traits, and what it measures by through its arguments. One
+that is called `contexts` is given the passages, `reference` the right answer, and so on; so a name, a class and what it
+cannot do without are all that there is to write down, for ours and for those of packages alike.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, cast
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.plugins import SCORERS, Plugin, plugin, plugins
 from evenhand.core.score import Score
+from evenhand.core.traits import traits_of
 from evenhand.metrics.ranking import parse
-from evenhand.scorers.rag.named import named, rag_names
+from evenhand.scorers.function import as_scorer
+from evenhand.scorers.jury import Judged
+from evenhand.scorers.rag.claims import ENTITIES, REFERENCE_CLAIMS, SUB_QUESTIONS
+from evenhand.scorers.rag.context_precision import ContextPrecision, ContextUtilization
+from evenhand.scorers.rag.contexts import ContextRecall, ContextRelevance
+from evenhand.scorers.rag.correctness import Correctness
+from evenhand.scorers.rag.entities import EntityRecall
+from evenhand.scorers.rag.faithfulness import Faithfulness, Hallucination
+from evenhand.scorers.rag.material import passages_in, reference_in, text_in
+from evenhand.scorers.rag.noise import NoiseSensitivity
+from evenhand.scorers.rag.relevance import AnswerRelevance, Completeness
+from evenhand.scorers.rag.similarity import SemanticSimilarity
+from evenhand.scorers.rag.summarisation import PARTS, Summarisation
 from evenhand.scorers.retrieval import Ranked
 from evenhand.scorers.wording import WORDINGS, Wording
 
@@ -111,33 +131,74 @@ class Unasked:
 
 
 def metric(name: str) -> Metric:
-    """The metric of this name.
+    """The metric of this name: one of ours, or one that an installed package adds.
 
     Raises:
-        UsageError: There is none; the nearest name is offered.
+        UsageError: There is none; the nearest name is offered. Or the package's cannot be used.
     """
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
         raise UsageError(f"metrics: {name!r} is no name", hint=f"There are: {', '.join(names())}.")
-    found = _TABLE.get(name) or _TABLE.get(name.replace("-", "_").lower())
+    found = own_metric(name)
     if found is not None:
         return found
-    judged = named(name) or named(name.replace("-", "_").lower())
-    if judged is not None:
-        return Metric(
-            judged.name, judged.needs, judged.ask, judged.best, judged.counted, judged.judged
-        )
+    added = plugin(SCORERS, name)
+    if added is not None:
+        return _added(added)
+    there = [*names(), *plugins(SCORERS)]
+    near = difflib.get_close_matches(name, there, n=1, cutoff=0.5)
+    hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(there)}."
+    raise UsageError(f"metrics: {name!r} is not known", hint=hint)
+
+
+def own_metric(name: str) -> Metric | None:
+    """The metric that we have of this name; None for none.
+
+    Raises:
+        UsageError: It is one of ours, and its cut is no number.
+    """
+    for written in (name, name.replace("-", "_").lower()):
+        found = _TABLE.get(written) or _cut(written)
+        if found is not None:
+            return found
     try:
         ranking = parse(name)
     except ValueError as error:
-        near = difflib.get_close_matches(name, names(), n=1, cutoff=0.5)
-        hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(names())}."
-        what = f"metrics: {error}" if "cut" in str(error) else f"metrics: {name!r} is not known"
-        raise UsageError(what, hint=hint) from None
+        if "cut" in str(error):
+            raise UsageError(
+                f"metrics: {error}", hint=f"There are: {', '.join(names())}."
+            ) from None
+        return None
     return Metric(
         str(ranking),
         ("retrieved", "relevant"),
         lambda answered: (answered.retrieved, Ranked(ranking, answered.relevant)),
     )
+
+
+def _added(added: Plugin) -> Metric:
+    """What a package adds, as a metric: a function, a scorer, or a class of scorers."""
+    given = added.load()
+    try:
+        if not isinstance(given, type):
+            return of_scorer(as_scorer(given, added.name), added.name)
+        kind = cast("Callable[..., Scorer]", given)
+        parameters = inspect.signature(kind).parameters.values()
+        needs = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    except (UsageError, TypeError, ValueError) as error:  # no scorer, or without a signature
+        raise added.broken("cannot be used", error) from error
+    if not hasattr(given, "score") or not MATERIAL.keys() >= set(needs):
+        raise added.broken(f"is no class with a score() that is made of {', '.join(MATERIAL)}")
+    return of_class(added.name, kind, *(_PARTS[name] for name in needs))
+
+
+def of_scorer(scorer: Scorer, name: str) -> Metric:
+    """A scorer that is made already, as a metric. It looks at the answer, or at the passages."""
+    traits = traits_of(scorer)
+
+    def ask(answered: Answered) -> tuple[Any, Scorer]:
+        return (passages_in(answered.context) if traits.of_contexts else answered.answer), scorer
+
+    return Metric(name, (), ask, "low" if traits.lower_is_better else "high", traits.counted)
 
 
 class Weighed(Protocol):
@@ -218,7 +279,74 @@ def need_weights(weights: Mapping[str, float] | None, metrics: Sequence[Weighed]
 
 def names() -> list[str]:
     """All names that there are; those about rankings take any cut."""
-    return [*rag_names(), *_TABLE, "P@5", "R@5", "hit@5", "RR", "AP", "nDCG@10", "nDCG_exp@10"]
+    return [*_TABLE, "P@5", "R@5", "hit@5", "RR", "AP", "nDCG@10", "nDCG_exp@10"]
+
+
+def of_class(
+    name: str, kind: Callable[..., Scorer], *needs: str, judged: bool | None = None, **fixed: Any
+) -> Metric:
+    """A class of scorers as a metric: it is given what its arguments ask for.
+
+    Args:
+        needs: The parts of `Answered` that it cannot do without.
+        judged: Whether a judge is asked; by default where the class has one.
+        fixed: Arguments that are always the same.
+    """
+    traits = traits_of(kind)
+
+    def ask(answered: Answered) -> tuple[Any, Scorer]:
+        output = passages_in(answered.context) if traits.of_contexts else answered.answer
+        return output, kind(**_arguments(kind, answered), **fixed)
+
+    best = "low" if traits.lower_is_better else "high"
+    asks = isinstance(kind, Judged) if judged is None else judged
+    return Metric(name, needs, ask, best, traits.counted, asks)
+
+
+MATERIAL: Mapping[str, Callable[[Answered], Any]] = {
+    "question": lambda answered: text_in(answered.question),
+    "reference": lambda answered: reference_in(answered.expected),
+    "expected": lambda answered: answered.expected,
+    "contexts": lambda answered: passages_in(answered.context),
+    "source": lambda answered: passages_in(answered.context),
+}
+"""What a scorer's arguments are given, by their names; and what a case's metadata stores, where it does."""
+
+_PARTS = {
+    "question": "question",
+    "reference": "expected",
+    "expected": "expected",
+    "contexts": "context",
+    "source": "context",
+}
+"""The parts of `Answered` that these are made of."""
+_STORED = {name: name for name in (REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS)} | {
+    "key_claims": REFERENCE_CLAIMS
+}
+
+
+def _arguments(kind: Callable[..., Scorer], answered: Answered) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in _parameters(kind):
+        if name in MATERIAL:
+            found[name] = MATERIAL[name](answered)
+        elif name in _STORED and _STORED[name] in answered.metadata:
+            found[name] = answered.metadata[_STORED[name]]
+    return found
+
+
+@functools.cache
+def _parameters(kind: Callable[..., Scorer]) -> tuple[str, ...]:
+    return tuple(inspect.signature(kind).parameters)
+
+
+def _cut(name: str) -> Metric | None:
+    """Precision among the first k passages."""
+    found = _AT.fullmatch(name)
+    if found is None:
+        return None
+    ranked = found[1] != "context_precision"
+    return of_class(name, ContextPrecision, "context", ranked=ranked, k=int(found[2]))
 
 
 def _wording(name: str) -> Metric:
@@ -239,4 +367,30 @@ def _nothing(name: str, value: Any) -> bool:
     )
 
 
-_TABLE: dict[str, Metric] = {name: _wording(name) for name in WORDINGS}
+_AT = re.compile(r"(context_(?:average_)?precision)@([1-9]\d{0,5})")
+_ANSWERED = ("answer", "context")
+_NOISE = (*_ANSWERED, "expected")
+_TABLE: dict[str, Metric] = {
+    one.name: one
+    for one in (
+        of_class("faithfulness", Faithfulness, *_ANSWERED),
+        of_class("hallucination", Hallucination, *_ANSWERED),
+        of_class("answer_relevance", AnswerRelevance, "answer", "question"),
+        of_class("completeness", Completeness, "answer"),
+        of_class("correctness", Correctness, "answer"),
+        of_class("context_precision", ContextPrecision, "context"),
+        of_class("context_average_precision", ContextPrecision, "context", ranked=True),
+        of_class("context_recall", ContextRecall, "context"),
+        of_class("context_relevance", ContextRelevance, "context", "question"),
+        of_class("context_utilization", ContextUtilization, *_ANSWERED),
+        of_class("noise_sensitivity", NoiseSensitivity, *_NOISE),
+        of_class("noise_sensitivity:irrelevant", NoiseSensitivity, *_NOISE, passages="irrelevant"),
+        of_class("entity_recall", EntityRecall, "context"),
+        *(of_class(f"summarisation:{part}", Summarisation, *_ANSWERED, of=part) for part in PARTS),
+        of_class("semantic_similarity", SemanticSimilarity, "answer", "expected"),
+        *map(_wording, WORDINGS),
+    )
+}
+_TABLE["summarisation:compression"] = replace(
+    _TABLE["summarisation:compression"], best="low", counted=False, judged=False
+)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.given import need_mapping, need_number, need_text
 from evenhand.scorers.judge_prompt import fenced, judge_prompt, mark_of
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, yes_or_no
@@ -50,7 +51,7 @@ class Passes(AsksJudge):
         UsageError: There are no criteria, an example is not one, or the judge is none.
     """
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     criteria: str
     strict: bool = field(default=False, kw_only=True)
     examples: Sequence[Mapping[str, Any]] = field(default=(), kw_only=True, hash=False)

@@ -14,6 +14,7 @@ from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.core.score import Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.given import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
@@ -56,7 +57,7 @@ class Preferred(AsksJudge):
         UsageError: There are no criteria, nothing to compare with, no such rule for ties, or the judge is none.
     """
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
 
     over: Any
     criteria: str

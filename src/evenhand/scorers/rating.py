@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import Scale, Score
+from evenhand.core.score import Score
+from evenhand.core.traits import Traits, TraitsOf
 from evenhand.scorers.given import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, number, reasoning_of, the_object
@@ -42,8 +43,9 @@ class Rating(AsksJudge):
         UsageError: It is no rubric, its text is empty, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
-    counted: ClassVar[bool] = False  # on the rubric's scale, not from 0 to 1
+    traits: ClassVar[TraitsOf[Rating]] = TraitsOf(
+        Traits(gives="number", counted=False), lambda rating: rating.own_traits
+    )
 
     rubric: Rubric | str
     context: str = field(default="", kw_only=True)
@@ -95,13 +97,13 @@ class Rating(AsksJudge):
             "scale": list(rubric.scale),
             **kept(reply, model, version, confidence, self.unsure_below, text),
         }
-        return Score(found, None, reasoning, metadata, scale=self.score_scale)
+        return Score(found, None, reasoning, metadata, scale=self.traits.scale)
 
     @property
-    def score_scale(self) -> Scale:
-        """The lowest and the highest score of the rubric."""
-        low, high = self._rubric.scale
-        return float(low), float(high)
+    def own_traits(self) -> Traits:
+        """On the rubric's scale."""
+        low, high = self._rubric.scale  # its own, not from 0 to 1
+        return Traits(gives="number", scale=(float(low), float(high)), counted=False)
 
     @property
     def _rubric(self) -> Rubric:

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, cast
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import SHARES, Scale, Score
+from evenhand.core.score import SHARES, Score
+from evenhand.core.traits import Traits
 from evenhand.metrics.ranking import Kind, RankMetric, Relevant, Retrieved
 
 _MOST = 1000.0
@@ -34,8 +35,7 @@ class Ranked:
         UsageError: What is relevant is a bare text, or a grade is no number.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
 
     metric: RankMetric
     relevant: Relevant = field(repr=False)

@@ -12,6 +12,7 @@ from evenhand.core.encoding import encode
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.scorers.found_json import objects_in
 from evenhand.scorers.given import need_mapping
 from evenhand.scorers.text import quoted, text_of
@@ -49,7 +50,7 @@ class _Validator(Protocol):
 class IsJson:
     """The whole output is JSON, and fits the schema where one is given (draft 7 unless the schema says)."""
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     schema: str | Mapping[str, Any] = field(default="", hash=False)
 
     def __post_init__(self) -> None:
@@ -82,7 +83,7 @@ class ContainsJson:
     that was cut off at the end of the output is closed. Lists are not looked for by themselves.
     """
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     schema: str | Mapping[str, Any] = field(default="", hash=False)
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ from evenhand.core.encoding import decode
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.scorers.given import need_text, texts
 from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
 
@@ -73,7 +74,7 @@ class Equals:
     Nothing is trimmed and case counts.
     """
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     wanted: object
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
@@ -104,7 +105,7 @@ class Equals:
 class Contains:
     """The output has this text somewhere in it."""
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     wanted: str
     ignore_case: bool = False
 
@@ -130,7 +131,7 @@ class Contains:
 class ContainsAny:
     """The output has at least one of these texts in it. Of no texts it has none."""
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     wanted: Sequence[str]
     ignore_case: bool = False
 
@@ -154,7 +155,7 @@ class ContainsAny:
 class ContainsAll:
     """The output has each of these texts in it. Of no texts it has all."""
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     wanted: Sequence[str]
     ignore_case: bool = False
 
@@ -178,7 +179,7 @@ class ContainsAll:
 class StartsWith:
     """The output begins with this text; case counts."""
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     wanted: str
 
     def __post_init__(self) -> None:
@@ -202,7 +203,7 @@ class StartsWith:
 class Matches:
     """The output has something in it that this pattern, a JavaScript regular expression, matches."""
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     pattern: str
 
     def __post_init__(self) -> None:

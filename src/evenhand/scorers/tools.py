@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, cast, get_args
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.scorers.given import need_list, need_text
 from evenhand.scorers.invocations import Invocation, invocations, named, said, shown
 from evenhand.scorers.text import quoted, same
@@ -40,7 +41,7 @@ class CallsTool:
         negated: The question turned round; see `~`.
     """
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     name: str
     arguments: Arguments | None = None
     exact: bool = False
@@ -114,7 +115,7 @@ class CallsTools:
             `subset`: these, and perhaps others, in any order.
     """
 
-    checks: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="verdict")
     wanted: Sequence[str | CallsTool]
     order: Order = "any"
 

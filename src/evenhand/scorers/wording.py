@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import SHARES, Scale, Score
+from evenhand.core.score import SHARES, Score
+from evenhand.core.traits import Traits
 from evenhand.metrics import text as measures_of_text
 from evenhand.metrics.meteor import meteor
 from evenhand.metrics.overlap import edit_distance
@@ -63,8 +64,7 @@ class Wording:
         UsageError: There is no such number, a reference is no text, or the library that measures it is missing.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
 
     name: str
     references: Sequence[str] | str = field(repr=False)
@@ -161,7 +161,7 @@ class EditDistance(Wording):
     """edit_distance: the fewest characters to insert, delete or replace to get a reference. 0 is best: at_most."""
 
     __slots__ = ()
-    score_scale: ClassVar[Scale | None] = None
+    traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
 
     def __init__(self, references: Sequence[str] | str) -> None:
         super().__init__("edit_distance", references)

@@ -6,29 +6,21 @@ made by hand, and the promises that every model, scorer and store has to keep.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from evenhand.testing.contracts import check_model, check_scorer, check_store
-    from evenhand.testing.ledger import Ledger
-    from evenhand.testing.plan import example, example_of
-    from evenhand.testing.script import Rule, Script
-    from evenhand.testing.scripted import Scripted
-    from evenhand.testing.server import FakeProvider
+from evenhand.core.lazy import lazily
 
-__all__ = [
-    "FakeProvider",
-    "Ledger",
-    "Rule",
-    "Script",
-    "Scripted",
-    "check_model",
-    "check_scorer",
-    "check_store",
-    "example",
-    "example_of",
-]
+if TYPE_CHECKING:
+    from evenhand.testing.contracts import check_model as check_model
+    from evenhand.testing.contracts import check_scorer as check_scorer
+    from evenhand.testing.contracts import check_store as check_store
+    from evenhand.testing.ledger import Ledger as Ledger
+    from evenhand.testing.plan import example as example
+    from evenhand.testing.plan import example_of as example_of
+    from evenhand.testing.script import Rule as Rule
+    from evenhand.testing.script import Script as Script
+    from evenhand.testing.scripted import Scripted as Scripted
+    from evenhand.testing.server import FakeProvider as FakeProvider
 
 _HOMES = {
     "FakeProvider": "server",
@@ -42,12 +34,5 @@ _HOMES = {
     "example": "plan",
     "example_of": "plan",
 }
-
-
-def __getattr__(name: str) -> object:
-    """Imports what is asked for, when it is asked for."""
-    home = _HOMES.get(name)
-    if home is None:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"{__name__}.{home}"), name)
+__all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)  # noqa: PLE0604 (names)
+__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -21,6 +21,7 @@ from evenhand.core.message import Prompt
 from evenhand.core.provider import Host, Provider
 from evenhand.core.run import CallEnd, CallStart, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Score
+from evenhand.core.traits import label_of
 from evenhand.core.variant import Variant
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
@@ -63,13 +64,13 @@ async def check_scorer(scorer: Scorer, output: Any, trial: Trial) -> Score:
 
     It has a label of one line, gives the same finite score twice, and leaves the output as it was.
     """
-    label = str(scorer)
+    label = label_of(scorer)
     _promise(bool(label) and len(label.splitlines()) == 1, "the label is one line")
     before = copy.deepcopy(output)
     first, second = await _scored(scorer, output, trial), await _scored(scorer, output, trial)
     same = output == before or repr(output) == repr(before)  # NaN equals nothing
     _promise(same, "the output is left as it was")
-    _promise(str(scorer) == label, "the label stays the same")
+    _promise(label_of(scorer) == label, "the label stays the same")
     numbers = (first.value, *first.named.values())
     _promise(
         all(n is None or math.isfinite(n) for n in numbers), "scores are finite numbers, or none"

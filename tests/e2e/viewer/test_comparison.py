@@ -13,6 +13,7 @@ import pytest
 from evenhand import Case, Dataset, EvalSet, Expect, Model, Prompt, compare, run
 from evenhand.core.errors import ProviderError
 from evenhand.core.score import Score
+from evenhand.core.traits import Traits
 from evenhand.testing import Scripted
 
 LINES = ".verdicts .verdict"
@@ -23,7 +24,7 @@ LONG = "structured and rather long, answers in order"
 class Halves:
     """Half a point for each word of an answer, up to 1; nothing for none."""
 
-    measures = True
+    traits = Traits(gives="number")
 
     def score(self, output: object, trial: object) -> Score:
         del trial

@@ -16,7 +16,7 @@ from evenhand.assertions.preparing import Not, prepared
 from evenhand.assertions.problems import problems
 from evenhand.assertions.values import comma_list
 from evenhand.core.case import Case
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.message import Reply, Usage
 from evenhand.core.plan import Step
 from evenhand.core.run import TrialResult
@@ -204,6 +204,19 @@ async def test_what_did_not_apply_stays_so_under_not():
     """The opposite of no answer is no answer."""
     score = Not(Silent()).score("x", None)
     assert score.value is None
+
+
+async def test_a_number_without_a_verdict_has_no_opposite():
+    """`not None` would pass whatever the number is."""
+    with pytest.raises(ScoreError, match="Number gave 3 without a verdict"):
+        Not(Number()).score("x", None)
+
+
+class Number:
+    """A scorer that only measures."""
+
+    def score(self, output, trial):
+        return Score(3.0)
 
 
 class Silent:

@@ -16,11 +16,13 @@ from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import plan_of
 from evenhand.authoring.prompt import Prompt
 from evenhand.authoring.running import run
+from evenhand.authoring.scoring import score_async
 from evenhand.core.case import Case
 from evenhand.core.errors import AuthError, ConfigError, NothingSelected, TemplateError, UsageError
 from evenhand.core.plan import Plan, Selection
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers.text import Contains, Equals
@@ -43,7 +45,7 @@ async def ran(evals: EvalSet, home: Path, **more: Any) -> list[TrialResult]:
 class Number:
     """A scorer that measures, and wants a bound."""
 
-    measures = True
+    traits = Traits(gives="number")
 
     def score(self, output: Any, trial: Any) -> Any:
         from evenhand.core.score import Score
@@ -164,6 +166,40 @@ async def test_an_expectation_with_nothing_to_decide_by_is_an_error_and_ends_not
     assert (wrong.outcome, wrong.error, after.outcome) == ("error", "usage", "pass")
     assert says in wrong.reason
     assert "test_evalsets.py:" in wrong.reason
+
+
+async def test_a_number_of_a_scorer_of_ones_own_without_a_bound_never_passes(tmp_path: Path):
+    """Whoever wrote it, recorded or settled at once; with a bound it is decided, and `score` only measures."""
+
+    class Length:
+        def score(self, output: Any, trial: Any) -> Score:
+            return Score(float(len(output)))
+
+    class Waits:
+        async def score(self, output: Any, trial: Any) -> Score:
+            return Score(1.0)
+
+    evals = EvalSet("numbers")
+
+    @evals.eval
+    async def asks(expect):
+        expect("hello", Length())
+        expect("hello", Waits())
+        await expect.now("hello", Length())
+        expect("hello", Length(), at_most=5)
+
+    (trial,) = await ran(evals, tmp_path)
+    assert [(o.name, o.outcome) for o in trial.outcomes] == [
+        ("Length", "error"),
+        ("Waits", "error"),
+        ("Length", "error"),
+        ("Length", "pass"),
+    ]
+    assert trial.outcome == "error"
+    assert trial.outcomes[0].reason == "Length gave 5 without a verdict, and there is no bound"
+    assert trial.outcomes[0].hint.startswith("Write at_least= or at_most=")
+    found = await score_async(answer="hello", metrics=[Length()], home=tmp_path)
+    assert found["Length"].value == 5.0
 
 
 async def test_fixtures_are_made_for_each_trial_and_torn_down_whatever_happened(tmp_path: Path):

@@ -14,6 +14,7 @@ from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import ConfigError
 from evenhand.core.run import TrialResult
+from evenhand.core.traits import traits_of
 from evenhand.documents.project import project_for
 from evenhand.engine import door
 from evenhand.engine.door import Settings
@@ -48,7 +49,7 @@ def a_set(folder: Path, scorer: Any, **more: Any) -> EvalSet:
 
     @evals.eval
     def only(expect: Any) -> None:
-        expect("please", scorer, at_least=None if getattr(scorer, "checks", False) else 0)
+        expect("please", scorer, at_least=None if traits_of(scorer).gives == "verdict" else 0)
 
     return evals
 

@@ -7,6 +7,7 @@ import pytest
 import evenhand.scorers as public
 from evenhand.core.errors import ScoreError
 from evenhand.core.message import Reply
+from evenhand.core.traits import traits_of
 from evenhand.scorers.catalog import scorers
 from evenhand.scorers.limits import Cost, Latency
 
@@ -58,6 +59,6 @@ def test_the_catalog_lists_every_public_scorer_and_what_it_needs():
         kind = there[entry.name]
         judges = hasattr(kind, "judged_by") or entry.name == "Jury"
         assert ("judge" in entry.needs) == judges, entry.name
-        if getattr(kind, "measures", False) is True:
+        if traits_of(kind).gives == "number":
             assert "a bound" in entry.needs
         assert bool(entry.negated) == hasattr(kind, "__invert__")

@@ -184,11 +184,11 @@ class Yes(CustomJudge[Everything]):
 
 def test_a_judge_that_grades_wants_a_bound_and_one_that_decides_wants_none():
     """A number alone would pass whatever it is."""
-    assert [kind.measures for kind in (SummaryJudge, EverythingJudge, OwnJudge, Yes)] == [
-        True,
-        False,
-        True,
-        False,
+    assert [kind.traits.gives for kind in (SummaryJudge, EverythingJudge, OwnJudge, Yes)] == [
+        "number",
+        "either",
+        "number",
+        "either",
     ]
 
 

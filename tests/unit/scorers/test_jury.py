@@ -88,7 +88,7 @@ async def test_a_judge_without_a_verdict_counts_only_where_it_could_matter(judge
 async def test_of_scores_it_is_the_mean(judged):
     """With how far they lie apart."""
     jury = Jury(scores(3, 4, 5), of=Rating(CLARITY))
-    assert jury.measures
+    assert jury.traits.gives == "number"
     outcome = await judged(jury, at_least=4)
     assert (outcome.outcome, outcome.score) == ("pass", 4.0)
     assert (outcome.metadata["spread"], outcome.metadata["deviation"]) == (2.0, 1.0)

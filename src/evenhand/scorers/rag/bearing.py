@@ -7,6 +7,7 @@ from typing import Protocol
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.traits import label_of
 from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Asked, Support
@@ -26,7 +27,7 @@ def retrieved(scorer: object, output: object) -> tuple[str, ...]:
     """
     if isinstance(output, str):
         raise ScoreError(
-            f"{scorer} looks at the retrieved passages, and this is one text",
+            f"{label_of(scorer)} looks at the retrieved passages, and this is one text",
             hint=f"Write expect(pages, {type(scorer).__name__}(…)), with a list of them.",
         )
     return passages_in(output)

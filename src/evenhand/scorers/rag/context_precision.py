@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import SHARES, Scale, Score
+from evenhand.core.score import SHARES, Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.bearing import bearing_of, retrieved
@@ -48,9 +49,7 @@ class ContextPrecision(AsksJudge):
         UsageError: The reference is no text, k or `relevant` is no number from 1, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
-    of_contexts: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, of_contexts=True)
     metric: ClassVar[str] = "context_precision"
 
     reference: str | None = None
@@ -125,8 +124,7 @@ class ContextUtilization(AsksJudge):
         UsageError: The contexts are no list of texts, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
     metric: ClassVar[str] = "context_utilization"
 
     contexts: Contexts = field(default=None, hash=False)

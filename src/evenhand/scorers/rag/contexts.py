@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
-from evenhand.core.score import SHARES, Scale, Score
+from evenhand.core.score import SHARES, Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.bearing import bearing_of, retrieved
@@ -38,9 +39,7 @@ class ContextRecall(AsksJudge):
         UsageError: The reference is no text, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
-    of_contexts: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, of_contexts=True)
     metric: ClassVar[str] = "context_recall"
 
     reference: str | None = None
@@ -97,9 +96,7 @@ class ContextRelevance(AsksJudge):
         UsageError: The question is no text, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
-    of_contexts: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, of_contexts=True)
     metric: ClassVar[str] = "context_relevance"
 
     question: str | None = None

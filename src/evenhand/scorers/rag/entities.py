@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
-from evenhand.core.score import SHARES, Scale, Score
+from evenhand.core.score import SHARES, Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.bearing import retrieved
@@ -38,10 +39,9 @@ class EntityRecall(AsksJudge):
         UsageError: The reference is no text, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
-    of_contexts: ClassVar[bool] = True
-    may_ask_nobody: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(
+        gives="number", scale=SHARES, of_contexts=True, may_ask_nobody=True
+    )
     metric: ClassVar[str] = "entity_recall"
 
     reference: str | None = None

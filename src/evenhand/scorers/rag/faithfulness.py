@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
-from evenhand.core.score import SHARES, Scale, Score
+from evenhand.core.score import SHARES, Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Statements, Support
@@ -27,8 +28,7 @@ from evenhand.scorers.rag.verdicts import Group
 class _OfClaims(AsksJudge):
     """What both are counted from: how the contexts stand to the answer's claims."""
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
     metric: ClassVar[str]
 
     contexts: Contexts = field(default=None, hash=False)
@@ -113,7 +113,7 @@ class Hallucination(_OfClaims):
         UsageError: The contexts are no list of texts, or the judge is none.
     """
 
-    lower_is_better: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, lower_is_better=True)
     metric: ClassVar[str] = "hallucination"
 
     async def score(self, output: Any, trial: Trial) -> Score:

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import SHARES, Scale, Score
+from evenhand.core.score import SHARES, Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.agreement import agreement
 from evenhand.scorers.rag.analysis import Analysis
@@ -47,9 +48,7 @@ class NoiseSensitivity(AsksJudge):
         UsageError: The contexts are no list of texts, `passages` is neither, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
-    lower_is_better: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, lower_is_better=True)
     metric: ClassVar[str] = "noise_sensitivity"
 
     contexts: Contexts = field(default=None, hash=False)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
-from evenhand.core.score import SHARES, Scale, Score
+from evenhand.core.score import SHARES, Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import SUB_QUESTIONS, sub_questions_in
@@ -42,8 +43,7 @@ class AnswerRelevance(AsksJudge):
         UsageError: The question is no text, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
     metric: ClassVar[str] = "answer_relevance"
 
     question: str | None = None
@@ -107,8 +107,7 @@ class Completeness(AsksJudge):
         UsageError: The question is no text, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
     metric: ClassVar[str] = "completeness"
 
     question: str | None = None

@@ -7,12 +7,13 @@ import math
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.rag.counted import asked_by, nothing
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.material import answer_in, need_optional_text, reference_of
@@ -28,6 +29,15 @@ class Embeds(Protocol):
 
 Embedder = str | Provider | Embeds
 """Who makes embeddings: a model's id, a provider, or anything with `embed(texts)`."""
+
+
+@runtime_checkable
+class UsesEmbedder(Protocol):
+    """A scorer that has embeddings made: a dataclass with a field `embedder`; None for whoever the run names."""
+
+    @property
+    def embedder(self) -> Embedder | None: ...
+
 
 _NAME_ONE = "Give anything that has embed(texts) and returns one vector for each text: embedder=…"
 
@@ -47,7 +57,7 @@ class SemanticSimilarity:
         UsageError: The reference is no text.
     """
 
-    measures: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="number", counted=False)
     metric: ClassVar[str] = "semantic_similarity"
 
     reference: str | None = None

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.score import SHARES, Scale, Score
+from evenhand.core.score import SHARES, Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.counted import asked_by, nothing, proportion, these
@@ -41,9 +42,7 @@ class Summarisation(AsksJudge):
         UsageError: The source is no text, `of` is no number of a summary, or the judge is none.
     """
 
-    measures: ClassVar[bool] = True
-    score_scale: ClassVar[Scale | None] = SHARES
-    may_ask_nobody: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, may_ask_nobody=True)
     metric: ClassVar[str] = "summarisation"
 
     source: Contexts = field(default=None, hash=False)
@@ -62,11 +61,6 @@ class Summarisation(AsksJudge):
             raise UsageError(
                 f"Summarisation: of is {self.of!r}", hint=f"There are: {', '.join(PARTS)}."
             )
-
-    @property
-    def lower_is_better(self) -> bool:
-        """Whether less is better: of compression."""
-        return self.of == "compression"
 
     async def score(self, output: Any, trial: Trial) -> Score:
         summary, source = answer_in(output), contexts_of(self.source, trial)

@@ -1,0 +1,129 @@
+"""Assertion types that installed packages add: a function of the output, or a class of scorers made of the value.
+
+`not-`, `weight`, `metric`, `transform` and `threshold` are ours: what a package adds only scores.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.kind import Kind, Negation, Wrong
+from evenhand.core.errors import EvenhandError, ScoreError, UsageError
+from evenhand.core.expect import Scorer, Trial
+from evenhand.core.plugins import Plugin
+from evenhand.core.score import SHARES, Score
+from evenhand.core.traits import Traits, label_of, traits_of
+from evenhand.scorers.function import FunctionScorer, as_scorer
+
+_WRITE_ONE = "Write threshold: … beside the type."
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A scorer and the assertion's threshold, which decides where the scorer does not."""
+
+    scorer: Scorer
+    threshold: float | None
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        found: Any = self.scorer.score(output, trial)
+        score: Any = await found if inspect.isawaitable(found) else found
+        if not isinstance(score, Score):
+            raise ScoreError(f"{self} gave {type(score).__name__}, not a Score")
+        if score.value is None:
+            return score
+        bound, passed, reason = self.threshold, score.passed, score.reason
+        if bound is None and passed is None:
+            raise ScoreError(
+                f"{self} gave {score.value:g} without a verdict, and there is no threshold",
+                hint=_WRITE_ONE,
+            )
+        if bound is not None:
+            low = traits_of(self.scorer).lower_is_better
+            kept = score.value <= bound if low else score.value >= bound
+            if not kept:
+                wanted = f"{score.value:g}, wanted at {'most' if low else 'least'} {bound:g}"
+                reason = f"{wanted}: {reason}" if reason else wanted
+            passed = kept and passed is not False
+        return Score(
+            score.value, passed, reason, score.metadata, score.named, score.parts, score.scale
+        )
+
+    def __str__(self) -> str:
+        return label_of(self.scorer)
+
+
+def kind_from(added: Plugin) -> Kind:
+    """The assertion type that a package adds.
+
+    Raises:
+        UsageError: It cannot be imported, or is no scorer.
+    """
+    given = added.load()
+    if not callable(given) or (isinstance(given, type) and not hasattr(given, "score")):
+        raise added.broken("is neither a function of the output nor a class with a score()")
+
+    def make(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+        del cell
+        try:
+            scorer = _scorer(given, added.name, value)
+        except EvenhandError as error:
+            raise ScoreError(error.message, hint=error.hint) from error
+        except Exception as error:  # the package's own code
+            broken = added.broken(f"cannot be made of the value {value!r}", error)
+            raise ScoreError(broken.message, hint=broken.hint) from error
+        return Bounded(scorer, assertion.threshold)
+
+    try:
+        traits = traits_of(given if isinstance(given, type) else _function(given, added.name, None))
+    except UsageError as error:
+        raise added.broken("cannot be used", error) from error
+    about = (inspect.getdoc(given) or "").partition("\n")[0]
+    return Kind(
+        added.name,
+        f"from the package {added.package}",
+        about or added.place,
+        make,
+        optional=True,
+        negation=_negation(traits),
+        check=functools.partial(_check, traits),
+    )
+
+
+def _scorer(given: Callable[..., Any], name: str, value: Any) -> Scorer:
+    if isinstance(given, type):
+        return as_scorer(given(value) if inspect.signature(given).parameters else given())
+    return _function(given, name, value)
+
+
+def _function(given: Callable[..., Any], name: str, value: Any) -> FunctionScorer:
+    function = functools.partial(given, value=value) if _takes_value(given) else given
+    label = name if value is None else f"{name} {value!r}"
+    return FunctionScorer(cast("Any", function), label)
+
+
+def _takes_value(function: Callable[..., Any]) -> bool:
+    try:
+        return "value" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _negation(traits: Traits) -> Negation:
+    """A share or a verdict has an opposite; of any other number only the verdict has."""
+    return "kept" if traits.gives == "number" and traits.scale != SHARES else "opposite"
+
+
+def _check(traits: Traits, assertion: Assertion) -> Wrong:
+    bound = cast("object", assertion.threshold)  # as written
+    if bound is None:
+        if traits.gives != "number":
+            return ()
+        return [(f"'{assertion.written}' gives a number, and has no threshold", _WRITE_ONE)]
+    number = isinstance(bound, (int, float)) and not isinstance(bound, bool)
+    return () if number else [(f"threshold is {bound!r}, not a number", "")]

@@ -1,0 +1,105 @@
+"""What installed packages add: scorers, assertion types and providers, found by their entry points.
+
+How this works: a package names what it has under one of the groups below, as `importlib.metadata` reads them. They are
+looked up only for a name that is none of ours, and imported only when that name is used: who uses none pays nothing,
+and a package that cannot be imported breaks only the runs that ask for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evenhand.core.errors import EvenhandError, UsageError
+
+SCORERS = "evenhand.scorers"
+ASSERTIONS = "evenhand.assertions"
+PROVIDERS = "evenhand.providers"
+GROUPS: Mapping[str, str] = {
+    SCORERS: "scorer",
+    ASSERTIONS: "assertion type",
+    PROVIDERS: "provider",
+}
+"""The groups, and what one of them is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One thing that a package adds.
+
+    Attributes:
+        group: Which kind of thing.
+        name: The word that users write.
+        package: Who adds it.
+        version: The package's.
+        place: Where it is, `module:attribute`.
+    """
+
+    group: str
+    name: str
+    package: str
+    version: str
+    place: str
+
+    def load(self) -> object:
+        """What the entry point names, imported.
+
+        Raises:
+            UsageError: It cannot be imported.
+        """
+        from importlib.metadata import EntryPoint  # noqa: PLC0415 (costs time, and few need it)
+
+        try:
+            return EntryPoint(self.name, self.place, self.group).load()
+        except (Exception, SystemExit) as error:
+            raise self.broken("cannot be loaded", error) from error
+
+    def broken(self, what: str, error: BaseException | None = None) -> UsageError:
+        """What to say of it where it cannot be used."""
+        if isinstance(error, EvenhandError):
+            return UsageError(f"{self}: {error.message}", hint=error.hint)
+        why = "" if error is None else f": {type(error).__name__}: {error}"
+        return UsageError(
+            f"{self} {what}{why}",
+            hint=f"Mend, upgrade or uninstall the package: pip uninstall {self.package}",
+        )
+
+    def __str__(self) -> str:
+        return f"{GROUPS[self.group]} '{self.name}' of the package {self.package} {self.version}"
+
+
+def plugins(group: str) -> Mapping[str, tuple[Plugin, ...]]:
+    """What installed packages add to a group, by name: one for each package that has the name."""
+    return _installed(group, tuple(sys.path))
+
+
+def plugin(group: str, name: str) -> Plugin | None:
+    """The one of this name; None for none.
+
+    Raises:
+        UsageError: Several packages have it.
+    """
+    found = plugins(group).get(name, ())
+    if len(found) > 1:
+        packages = " and ".join(one.package for one in found)
+        raise UsageError(
+            f"{GROUPS[group]} '{name}' is in several packages: {packages}",
+            hint="Uninstall all but one of them.",
+        )
+    return found[0] if found else None
+
+
+@functools.lru_cache(maxsize=16)
+def _installed(group: str, path: tuple[str, ...]) -> Mapping[str, tuple[Plugin, ...]]:
+    """Looked up once for a search path: a package that is installed meanwhile is seen by the next process."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 (costs time, and few need it)
+
+    del path
+    found: dict[str, dict[str, Plugin]] = {}
+    for point in entry_points(group=group):
+        package, version = (point.dist.name, point.dist.version) if point.dist else ("", "")
+        one = Plugin(group, point.name, package, version, point.value)
+        found.setdefault(point.name, {}).setdefault(package, one)
+    return {name: tuple(one[p] for p in sorted(one)) for name, one in sorted(found.items())}

@@ -1,0 +1,103 @@
+"""What is known of a scorer before it is asked: its traits, and its label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from evenhand.core.errors import UsageError
+from evenhand.core.score import Scale
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is known of a scorer before it is asked: `traits: ClassVar[Traits] = Traits(gives="number")`.
+
+    None of it is needed: without it, what a score comes to is seen when there is one.
+
+    Attributes:
+        gives: `number`, which needs a bound; `verdict`, which takes none; `either`, which is seen when it was asked.
+        scale: The lowest and the highest score there can be; None where that is not known before.
+        lower_is_better: Less is better.
+        counted: It is from 0 to 1, and can take part in an overall number.
+        of_contexts: It looks at the retrieved passages, not at the answer.
+        may_ask_nobody: It has a judge, and it depends on its arguments and on the case whether the judge is asked.
+    """
+
+    gives: Literal["number", "verdict", "either"] = "either"
+    scale: Scale | None = None
+    lower_is_better: bool = False
+    counted: bool = True
+    of_contexts: bool = False
+    may_ask_nobody: bool = False
+
+
+UNTOLD = Traits()
+"""The traits of a scorer that has none."""
+
+
+class TraitsOf(Generic[S]):
+    """Traits that depend on the scorer's arguments: those of the class, and how an instance comes to its own."""
+
+    def __init__(self, of_class: Traits, of_one: Callable[[S], Traits]) -> None:
+        self._of_class = of_class
+        self._of_one = of_one
+
+    def __get__(self, scorer: S | None, kind: type | None = None) -> Traits:
+        return self._of_class if scorer is None else self._of_one(scorer)
+
+
+def traits_of(scorer: object) -> Traits:
+    """The traits of a scorer, or of a class of scorers whose arguments are not known yet.
+
+    Raises:
+        UsageError: Its `traits` are no Traits.
+    """
+    traits = getattr(scorer, "traits", UNTOLD)
+    if isinstance(traits, Traits):
+        return traits
+    if isinstance(scorer, type):  # a property, which only an instance answers
+        return UNTOLD
+    raise UsageError(
+        f"{label_of(scorer)}: traits is {traits!r}, not Traits",
+        hint='Write traits: ClassVar[Traits] = Traits(gives="number").',
+    )
+
+
+def label_of(scorer: object) -> str:
+    """What people read for a scorer: its own `str`; without one, its class and what it was made of.
+
+    >>> from evenhand.core.score import Score
+    >>> @dataclass
+    ... class Length:
+    ...     most: int
+    >>> label_of(Length(60))
+    'Length(most=60)'
+    """
+    kind = type(scorer)
+    if isinstance(scorer, type):
+        return scorer.__name__
+    if kind.__str__ is not object.__str__:
+        try:
+            return str(scorer) or kind.__name__
+        except Exception:  # noqa: BLE001 (a user's __str__ may raise; the scorer can still be asked)
+            return kind.__name__
+    if not is_dataclass(scorer):
+        return kind.__name__
+    given = [f"{f.name}={_short(getattr(scorer, f.name, None))}" for f in fields(scorer) if f.repr]
+    return f"{kind.__name__}({', '.join(given)})" if given else kind.__name__
+
+
+def _short(value: Any) -> str:
+    """An argument in a label: one line, and not more of it than tells it from another."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 (a user's __repr__ may raise)
+        return "…"
+    if text.startswith("<"):
+        return type(value).__name__
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else f"{text[:39]}…"
