@@ -40,7 +40,7 @@ _CATEGORIES = {
     "E": ("differButFactual", "it differs in nothing that matters for the facts"),
 }
 _LETTERS = re.compile(r"(?<!\w)\(?([A-E])\)", re.IGNORECASE)
-_BRACKETED = re.compile(r"(?<!\w)\(([A-E])\)")
+_AT_THE_END = re.compile(r":[\s*_]*\(([A-E])\)\W*\Z")
 _LETTER = re.compile(
     r"(?:\A\W*?|\b(?:answer|category|choice|option|verdict)(?:\s+(?:is|was|would\s+be)|\s*:)[\s:*]*)"
     r"\(?([A-E])\)",
@@ -114,8 +114,8 @@ def _category(text: str, *, anywhere: bool) -> tuple[str, str]:
     """The category that a reply names, and its reason: as JSON, or as `(A) because …`.
 
     Args:
-        anywhere: The first letter with a bracket counts, wherever it stands; otherwise it may be the only one in
-            brackets, or stand first or after `answer is` and the like.
+        anywhere: The first letter with a bracket counts, wherever it stands; otherwise it stands
+            first, after `answer is` and the like, or after a colon at the end.
 
     Raises:
         JudgeError: It names none, or several.
@@ -134,7 +134,7 @@ def _category(text: str, *, anywhere: bool) -> tuple[str, str]:
         if first is None:
             raise JudgeError(f"the judge named no category: {shown(text)}")
         return first[1].upper(), text[first.end() :].strip() or text.strip()
-    match = _LETTER.search(text) or _BRACKETED.search(text)
+    match = _LETTER.search(text) or _AT_THE_END.search(text)
     named = {letter.upper() for letter in _LETTERS.findall(text)}
     if match is None or len(named | {match[1].upper()}) > 1:
         which = f"the categories {', '.join(sorted(named))}" if len(named) > 1 else "no category"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,9 +13,6 @@ from evenhand.cli.completing import complete_paths
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
@@ -29,15 +27,18 @@ def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
     with its file, line and column; so is what would come out otherwise in promptfoo. Nothing is sent.
     """
     from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.report.precedent import precedent_of  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import home_for  # noqa: PLC0415 (see above)
 
     plan = asked_for(paths, said).plan(prepare=False)
     if plan.broken:
         raise ConfigError(plan.broken)
     estimates = plan.estimate()
+    precedent = None if estimates else precedent_of(plan, home_for(Path(plan.source)))
     if as_json:
         from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)
 
-        row = {**estimate_row(plan, estimates), "differences": plan.differences()}
+        row = {**estimate_row(plan, estimates, precedent), "differences": plan.differences()}
         click.echo(encode(row).decode())
         return 0
     shown = "" if paths in ((), (".",)) else shlex.join(paths)
@@ -45,7 +46,7 @@ def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
         tell(line)
     for line in _told(plan.differences()):
         tell(line)
-    for line in estimate_lines(plan, estimates, shown):
+    for line in estimate_lines(plan, estimates, shown, precedent):
         click.echo(line)
     return 0
 

@@ -18,6 +18,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
+from evenhand.report.precedent import Precedent
 from evenhand.report.requirement_lines import requirement_lines
 from evenhand.report.requirements import verdict_of
 from evenhand.report.words import (
@@ -189,9 +190,28 @@ def list_lines(found: Iterable[Listed]) -> list[str]:
     return lines or ["there are no runs yet: `evenhand run` makes one"]
 
 
-def estimate_lines(plan: Plan, estimates: Sequence[CallEstimate], path: str = "") -> list[str]:
-    """What a run of a plan would ask, and what it may cost. `path` is how the user named it."""
+def estimate_lines(
+    plan: Plan,
+    estimates: Sequence[CallEstimate],
+    path: str = "",
+    precedent: Precedent | None = None,
+) -> list[str]:
+    """What a run of a plan would ask, and what it may cost.
+
+    Args:
+        path: How the user named it.
+        precedent: An earlier run, where the calls are not known before they are made.
+    """
     lines = [heading(plan), ""]
+    bound = "at most"
+    if not estimates and precedent is not None:
+        estimates, bound = precedent.estimates, "about"
+        settled = count(precedent.trials, "trial")
+        lines.append(
+            f"  going by run {precedent.run} ({settled}):"
+            if estimates
+            else f"  run {precedent.run} made no calls"
+        )
     for estimate in estimates:
         tokens = (
             f"about {estimate.tokens_in:,} tokens in"
@@ -201,14 +221,14 @@ def estimate_lines(plan: Plan, estimates: Sequence[CallEstimate], path: str = ""
         cost = (
             "price not known"
             if estimate.cost_usd is None
-            else f"at most {money(estimate.cost_usd)}"
+            else f"{bound} {money(estimate.cost_usd)}"
         )
         lines.append(
             f"  {estimate.role:<8} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}"
         )
-    if not estimates:
+    if not estimates and precedent is None:
         lines.append(
-            "  what evals ask is known when they have run: their calls are not counted here"
+            "  an eval's calls are known once it has run: after the first run, check goes by it"
         )
     lines += [
         "",
@@ -244,8 +264,13 @@ def listed_json(found: Iterable[Listed]) -> Iterator[str]:
         yield json_text(row)
 
 
-def estimate_row(plan: Plan, estimates: Sequence[CallEstimate]) -> dict[str, Any]:
-    """The same for programs."""
+def estimate_row(
+    plan: Plan, estimates: Sequence[CallEstimate], precedent: Precedent | None = None
+) -> dict[str, Any]:
+    """The same for programs. Costs that go by an earlier run are expected, and no bounds."""
+    by_run = precedent is not None and not estimates
+    if precedent is not None and not estimates:
+        estimates = precedent.estimates
     return {
         "schema": "evenhand.check/1",
         "title": plan.title,
@@ -261,10 +286,12 @@ def estimate_row(plan: Plan, estimates: Sequence[CallEstimate]) -> dict[str, Any
                 "role": e.role,
                 "calls": e.calls,
                 "tokens_in": e.tokens_in or None,
-                "cost_bound_usd": e.cost_usd,
+                "cost_bound_usd": None if by_run else e.cost_usd,
+                "cost_expected_usd": e.cost_usd if by_run else None,
             }
             for e in estimates
         ],
+        "going_by": precedent.run if by_run and precedent is not None else None,
         "hints": [
             {"file": h.file, "line": h.line, "column": h.column, "what": h.what, "hint": h.hint}
             for h in plan.hints

@@ -185,7 +185,7 @@ def test_a_variable_called_input_is_the_input_of_a_prompt_of_ones_own(
 def test_a_category_of_facts_is_read_where_promptfoo_reads_it(
     tmp_path: Path, prompt: str | None, reply: str, passed: bool
 ) -> None:
-    """In the user's own words the first letter with a bracket; in ours one that stands alone."""
+    """In the user's own words the first letter with a bracket; in ours one that is said to be the answer."""
     with FakeProvider(Script([Rule(reply=reply)])) as at:
         test = {"assert": [{"type": "factuality", "value": "x"}]}
         trials = ran(tmp_path, at, prompt, test)

@@ -1,0 +1,61 @@
+"""What an earlier run of the same plan asked and cost: for plans whose calls are known only when they have run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.errors import StoreError
+from evenhand.core.plan import CallEstimate, Plan
+from evenhand.store.catalogue import paths
+from evenhand.store.counted import Usage
+from evenhand.store.runfile import RunFile
+
+LOOKED_AT = 100
+"""Runs, newest first, among which an earlier one is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precedent:
+    """An earlier run, and what a plan would ask and cost if its trials were like those.
+
+    Attributes:
+        run: The run's id.
+        trials: How many of its trials were settled.
+        estimates: The calls of the whole plan. A cost is what to expect, not a bound; it leaves the cache out.
+    """
+
+    run: str
+    trials: int
+    estimates: tuple[CallEstimate, ...]
+
+
+def precedent_of(plan: Plan, home: Path) -> Precedent | None:
+    """The latest run of the plan's file or folder and title that settled a trial; None where there is none.
+
+    Args:
+        home: Where runs are kept.
+    """
+    for path in paths(home)[:LOOKED_AT]:
+        try:
+            with RunFile.open(path) as run:
+                if (run.meta.title, run.meta.source) != (plan.title, plan.source):
+                    continue
+                trials = run.totals().trials
+                if trials:
+                    estimates = tuple(_scaled(run.usage(), plan.size / trials))
+                    return Precedent(run.meta.id, trials, estimates)
+        except StoreError:
+            continue
+    return None
+
+
+def _scaled(usage: list[Usage], times: float) -> Iterator[CallEstimate]:
+    for one in usage:
+        cost, paid = one.cost_usd, one.calls - one.cached
+        if cost is not None:
+            # What the cache answered would have cost as much as what was paid for; of nothing paid, nothing is known.
+            cost = cost / paid * one.calls * times if paid else None
+        calls, tokens = round(one.calls * times), round(one.tokens_in * times)
+        yield CallEstimate(one.model, one.role, calls, tokens, cost)
