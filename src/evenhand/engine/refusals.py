@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 
 SHEDDING = 0.1
-"""The share of its calls that any vendor may refuse in a short while: a burst of refusals has to exceed it."""
+"""The share of its calls that any vendor may refuse: holding all others back for less costs more than it saves."""
 SPREAD = 3.5
 """By so many standard deviations: one burst in some thousand is an accident."""
-LASTING = 0.03
-"""The share that it may refuse in the long run."""
 LONG_RUN = 100
 """Calls that are a long run."""
 LEAST_REFUSED = 5
@@ -69,10 +67,7 @@ class Refusals:
         """Whether more calls are refused than shedding explains."""
         share = min(1.0, max(SHEDDING, 2 * self.shed))
         expected = share * self._sent
-        if self._refused >= expected + SPREAD * math.sqrt(expected * (1 - share)) + 1:
-            return True
-        lasting = max(LASTING, 2 * self.shed) * self._sent
-        return self._sent >= LONG_RUN and self._refused > lasting and self._refused >= LEAST_REFUSED
+        return self._refused >= expected + SPREAD * math.sqrt(expected * (1 - share)) + 1
 
     def begin_holding(self) -> None:
         """Counts apart what is sent while calls are held back."""
