@@ -32,6 +32,9 @@ OTHERS = {
     "http, https": "http",
     "webhook:<address>": "webhook:{url}/answer",
     "echo": "echo",
+    "vertex:<model>": "vertex:gemini-2.5-flash",
+    "vertex:embedding:<model>": "vertex:embedding:text-embedding-005",
+    "replicate:moderation:<owner>/<model>": "replicate:moderation:meta/llama-guard-3-8b",
 }
 """Ids that do not follow from how they are written."""
 

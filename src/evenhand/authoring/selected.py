@@ -8,7 +8,7 @@ from pathlib import Path
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.core.case import Case
 from evenhand.core.plan import Selection
-from evenhand.core.selecting import condition_of, pattern_of, says, taken
+from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 
 
@@ -30,22 +30,13 @@ def cases_of(evals: EvalSet, selection: Selection) -> Sequence[Case]:
     Raises:
         UsageError: The selection says something that cannot be read.
     """
-    conditions = [condition_of(text) for text in selection.metadata]
-    text = pattern_of("--filter", selection.filter)
-    pattern = pattern_of("--filter-pattern", selection.pattern)
+    selector = Selector(selection)
     cases: Sequence[Case] = (Case(evals.name),)
     if evals.data is not None:
         cases = evals.data  # not as a list: it may be larger than memory
-    if conditions or text or pattern or selection.only is not None:
-        cases = [
-            case
-            for case in cases
-            if all(says(_metadata(case), key, value) for key, value in conditions)
-            and (selection.only is None or case.id in selection.only)
-            and (text is None or any(text.search(str(part)) for part in _texts(case)))
-            and (pattern is None or pattern.search(str(case)))
-        ]
-    return taken(cases, selection)
+    if selector.by_words:
+        cases = [case for case in cases if _taken(selector, case)]
+    return selector.placed(cases)
 
 
 def column_left(selection: Selection) -> Callable[[Variant], bool]:
@@ -54,22 +45,15 @@ def column_left(selection: Selection) -> Callable[[Variant], bool]:
     Raises:
         UsageError: The selection says what is no regular expression.
     """
-    said = pattern_of("--filter-prompts", selection.prompts)
-    named = pattern_of("--filter-providers", selection.models)
-
-    def left(variant: Variant) -> bool:
-        models = (variant.model, variant.provider_id)
-        return (said is None or bool(said.search(variant.prompt))) and (
-            named is None or any(map(named.search, models))
-        )
-
-    return left
+    selector = Selector(selection)
+    return lambda variant: (
+        selector.takes_prompt(variant.prompt)
+        and selector.takes_model(variant.model, variant.provider_id)
+    )
 
 
-def _texts(case: Case) -> tuple[object, ...]:
-    return (case.id, case.description, case.input or "", *case.vars.values())
-
-
-def _metadata(case: Case) -> dict[str, object]:
-    """What conditions go by: the tags, too, where the metadata has no other."""
-    return {"tags": tuple(case.tags), **case.metadata}
+def _taken(selector: Selector, case: Case) -> bool:
+    # Conditions go by the tags, too, where the metadata has no other.
+    metadata = {"tags": tuple(case.tags), **case.metadata}
+    values = (case.id, case.input or "", *case.vars.values())
+    return selector.takes(lambda: (case.id,), str(case), values, metadata)

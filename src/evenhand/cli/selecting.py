@@ -59,7 +59,7 @@ _WHICH = (
         "first",
         type=Number(ROWS),
         metavar="N",
-        help="Only the first N tests.",
+        help="Only the first N cases of each eval set, prompt or config.",
     ),
     click.option(
         "--sample",

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import EvenhandError, NothingSelected
 from evenhand.core.plan import Plan, Selection, refuse_if_nothing_is_left
+from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings
 from evenhand.promptfoo.around import Around
@@ -30,7 +31,7 @@ from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.prompts import AnyPrompt
 from evenhand.promptfoo.reader import TestReader
 from evenhand.promptfoo.row import Source
-from evenhand.promptfoo.selected import Selected, selected_columns
+from evenhand.promptfoo.selected import selected_columns
 from evenhand.promptfoo.sources import Listed, read_sources
 from evenhand.promptfoo.step import Pair
 from evenhand.promptfoo.survey import look_at, surveyed
@@ -115,9 +116,9 @@ def read_folder(
         "providers": [name for c in all_columns for name in (c.provider.id, c.provider.label)],
     }
     pairs = _pairs(prompts, columns, config, findings)
-    selected = Selected(selection)
-    survey = surveyed(reader, pairs, selected, selection.repeats or config.repeats, findings)
-    if not findings.problems and not survey.tests and not selected.narrows:
+    selector = Selector(selection)
+    survey = surveyed(reader, pairs, selector, selection.repeats or config.repeats, findings)
+    if not findings.problems and not survey.tests and not selector.narrows:
         findings.problem(
             config.at("tests"), "there are no tests", "The files that it names hold none."
         )
@@ -126,7 +127,7 @@ def read_folder(
     look_at(survey, pairs, config, findings)
     if not survey.cases:
         raise NothingSelected(
-            f"the selection leaves none of {survey.tests} tests", hint=f"It was: {selected.words}."
+            f"the selection leaves none of {survey.tests} tests", hint=f"It was: {selector.words}."
         )
     return Folder(
         config,
@@ -136,7 +137,7 @@ def read_folder(
         models,
         sources,
         reader,
-        selected,
+        selector,
         survey,
         findings.hints,
         sorted(findings.broken_parts),

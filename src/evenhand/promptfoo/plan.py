@@ -14,6 +14,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import Problem
 from evenhand.core.plan import Plan, Row, Selection, Sheet, Slot
 from evenhand.core.secrets import known, redacted
+from evenhand.core.selecting import Selector
 from evenhand.promptfoo.around import Around
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.config import Config
@@ -24,7 +25,7 @@ from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.reader import TestReader
 from evenhand.promptfoo.row import Source
-from evenhand.promptfoo.selected import Selected
+from evenhand.promptfoo.selected import takes
 from evenhand.promptfoo.sources import content_digest
 from evenhand.promptfoo.step import CellBody, Pair, described
 from evenhand.promptfoo.survey import Survey
@@ -54,7 +55,7 @@ class Folder:
     models: Models
     sources: Sequence[Source]
     reader: TestReader
-    selected: Selected
+    selector: Selector
     survey: Survey
     hints: Sequence[Problem]
     broken: Sequence[Problem] = ()
@@ -192,7 +193,7 @@ class Folder:
             needed: The places of those that others go on from; None for all.
         """
         seen: dict[int, int] = {}
-        for test, taken in self.selected.walked(self.reader.tests()):
+        for test, taken in self.selector.walked(self.reader.tests(), partial(takes, self.selector)):
             taking = self.pairs
             if test.prompts is not None or test.providers is not None:
                 taking = [pair for pair in taking if pair.takes(test)]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from evenhand.core.errors import Problem
+from evenhand.core.selecting import Selector
 from evenhand.documents.findings import Findings, did_you_mean
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.reader import TestReader
-from evenhand.promptfoo.selected import Selected
+from evenhand.promptfoo.selected import takes
 from evenhand.promptfoo.step import Pair
 
 
@@ -54,7 +56,7 @@ class Survey:
 def surveyed(
     reader: TestReader,
     pairs: Sequence[Pair],
-    selected: Selected,
+    selector: Selector,
     repeats: int,
     findings: Findings,
 ) -> Survey:
@@ -67,14 +69,15 @@ def surveyed(
         _look_at_names(test, pairs, stored, findings)
         if test.stores:
             stored.add(test.stores)
-        if selected.narrows:
-            matching += selected.matches(test)
+        if selector.narrows:
+            matching += takes(selector, test)
         else:
             _count(test, pairs, repeats, survey)
-    if selected.narrows:
-        selected.draw(matching)
-        for test in selected.of(reader.tests()):
-            _count(test, pairs, repeats, survey)
+    if selector.narrows:
+        selector.draw(matching)
+        for test, taken in selector.walked(reader.tests(), partial(takes, selector)):
+            if taken:
+                _count(test, pairs, repeats, survey)
     return survey
 
 

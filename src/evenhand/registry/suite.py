@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider
-from evenhand.core.selecting import condition_of, pattern_of, says, taken
+from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.providers.catalog import key_missing
@@ -117,26 +118,20 @@ class Suite:
         Raises:
             UsageError: It says something that cannot be read.
         """
-        conditions = [condition_of(text) for text in selection.metadata]
-        wanted = pattern_of("--filter", selection.filter)
-        named = pattern_of("--filter-pattern", selection.pattern)
-        prompts = pattern_of("--filter-prompts", selection.prompts)
-        models = pattern_of("--filter-providers", selection.models)
+        selector = Selector(selection)
         both: list[EvalCase | Query] = []
         for item in (*self.cases, *self.queries):
             row, (prompt, model) = self.row(item), self._column(item)
-            texts = (row.description, *map(str, row.vars.values()))
             if (
                 (not case or (isinstance(item, EvalCase) and item.name == case))
-                and all(says(row.metadata, key, value) for key, value in conditions)
-                and (selection.only is None or not selection.only.isdisjoint(self._ids(row)))
-                and (wanted is None or any(map(wanted.search, texts)))
-                and (named is None or named.search(row.description))
-                and (prompts is None or prompts.search(prompt))
-                and (models is None or models.search(model))
+                and selector.takes(
+                    partial(self._ids, row), row.description, row.vars.values(), row.metadata
+                )
+                and selector.takes_prompt(prompt)
+                and selector.takes_model(model)
             ):
                 both.append(item)
-        both = list(taken(both, selection))
+        both = list(selector.placed(both))
         self.partial = len(both) < self.size
         self.cases = [item for item in both if isinstance(item, EvalCase)]
         self.queries = [item for item in both if isinstance(item, Query)]

@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Selection
-from evenhand.core.selecting import condition_of, pattern_of, says, taken
+from evenhand.core.selecting import Selector, condition_of, pattern_of, says
 
 
 def test_a_pattern_is_found_anywhere_or_refused_with_its_option():
@@ -45,9 +45,11 @@ def test_metadata_says_so_in_part_or_in_one_item(value, wanted, holds):
 def test_places_are_counted_after_the_range_and_before_the_sample():
     """A range, of that the first, of these a sample in their order; the same for the same seed."""
     items = list(range(20))
-    assert taken(items, Selection(range=(5, None), first=3)) == [5, 6, 7]
-    drawn = taken(items, Selection(range=(2, 12), sample=4, seed=3))
-    assert drawn == sorted(drawn) == taken(items, Selection(range=(2, 12), sample=4, seed=3))
+    assert Selector(Selection(range=(5, None), first=3)).placed(items) == [5, 6, 7]
+    drawn = Selector(Selection(range=(2, 12), sample=4, seed=3)).placed(items)
+    assert (
+        drawn == sorted(drawn) == Selector(Selection(range=(2, 12), sample=4, seed=3)).placed(items)
+    )
     assert len(set(drawn) & set(range(2, 12))) == 4
-    assert taken(items, Selection(sample=50)) == items
-    assert taken([], Selection(first=2)) == []
+    assert Selector(Selection(sample=50)).placed(items) == items
+    assert Selector(Selection(first=2)).placed([]) == []

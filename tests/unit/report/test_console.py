@@ -474,6 +474,7 @@ async def test_a_plan_and_its_price_are_told_before_anything_is_sent() -> None:
     assert row["trials"] == 4
     assert row["calls"][1] == {
         "provider": "python:f.py", "role": "judge", "calls": 1, "tokens_in": None, "cost_bound_usd": None,
+        "cost_expected_usd": None,
     }  # fmt: skip
     assert row["hints"] == [
         {"file": "a.yaml", "line": 1, "column": 2, "what": "what", "hint": "do"}
