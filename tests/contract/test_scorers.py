@@ -125,8 +125,8 @@ VALUES: dict[str, dict[str, Any]] = {
     "trajectory:step-count": {"value": {"max": 3}},
     "trajectory:goal-success": ASKED,
 }
-ELSEWHERE = frozenset({"assert-set", "select-best", "max-score", "webhook"})
-"""Types that cannot be asked of one output alone, or without a service; they have tests of their own."""
+ELSEWHERE = frozenset({"assert-set", "select-best", "max-score", "webhook", "ruby"})
+"""Types that cannot be asked of one output alone, or without a service or a program; they have tests of their own."""
 OUTPUTS: dict[str, Any] = {
     "text": "the answer is 42",
     "empty": "",
