@@ -20,6 +20,125 @@ _DEAREST = 1e9
 _Prices = Mapping[str, Mapping[str, tuple[float, float, float]]]
 """Vendor → the beginning of a model's name → (in, out, cached in). The longest beginning wins."""
 
+_OF_2026_11: _Prices = {
+    "cerebras": {
+        "gemma-4-31b": (0.99, 1.49, 0.99),
+        "gpt-oss-120b": (0.35, 0.75, 0.35),
+        "llama-3.1-70b": (0.6, 0.6, 0.6),
+        "llama-3.1-8b": (0.1, 0.1, 0.1),
+        "llama-3.3-70b": (0.85, 1.2, 0.85),
+        "llama3.1-70b": (0.6, 0.6, 0.6),
+        "llama3.1-8b": (0.1, 0.1, 0.1),
+        "qwen-3-32b": (0.4, 0.8, 0.4),
+        "qwen-3.8-27b": (0.99, 1.49, 0.99),
+    },
+    "cohere": {
+        "c4ai-aya-expanse-32b": (0.5, 1.5, 0.5),
+        "command-a-03-2025": (2.5, 10.0, 2.5),
+        "command-r-08-2024": (0.15, 0.6, 0.15),
+        "command-r-plus-08-2024": (2.5, 10.0, 2.5),
+        "command-r7b-12-2024": (0.0375, 0.15, 0.0375),
+        "embed-english-light-v3.0": (0.1, 0.0, 0.1),
+        "embed-english-v3.0": (0.1, 0.0, 0.1),
+        "embed-multilingual-v3.0": (0.1, 0.0, 0.1),
+        "embed-v4.0": (0.12, 0.0, 0.12),
+        "embed-v5.0-fast": (0.08, 0.0, 0.08),
+        "embed-v5.0-pro": (0.12, 0.0, 0.12),
+    },
+    "groq": {
+        "llama-guard-3-8b": (0.2, 0.2, 0.2),
+        "meta-llama/llama-prompt-guard-2-22m": (0.03, 0.03, 0.03),
+        "meta-llama/llama-prompt-guard-2-86m": (0.04, 0.04, 0.04),
+        "openai/gpt-oss-120b": (0.15, 0.6, 0.075),
+        "openai/gpt-oss-20b": (0.075, 0.3, 0.0375),
+        "openai/gpt-oss-safeguard-20b": (0.075, 0.3, 0.037),
+        "qwen/qwen3.8-27b": (0.8, 4.0, 0.8),
+    },
+    "togetherai": {
+        "arcee-ai/trinity-mini": (0.045, 0.15, 0.045),
+        "arize-ai/qwen-2-1.5b-instruct": (0.1, 0.1, 0.1),
+        "BAAI/bge-base-en-v1.5": (0.008, 0.0, 0.008),
+        "deepseek-ai/deepseek-coder-33b-instruct": (0.8, 0.8, 0.8),
+        "deepseek-ai/DeepSeek-R1-0528": (3.0, 7.0, 3.0),
+        "deepseek-ai/DeepSeek-R1-Distill-Llama-70B": (2.0, 2.0, 2.0),
+        "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B": (0.18, 0.18, 0.18),
+        "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B": (1.6, 1.6, 1.6),
+        "deepseek-ai/DeepSeek-V3": (1.25, 1.25, 1.25),
+        "deepseek-ai/DeepSeek-V3.1": (0.6, 1.7, 0.6),
+        "deepseek-ai/DeepSeek-V4-Flash-0731": (0.14, 0.28, 0.03),
+        "deepseek-ai/DeepSeek-V4-Pro-0813": (1.32, 3.96, 0.13),
+        "deepseek-ai/DeepSeek-V4.1-Flash": (0.3, 1.2, 0.006),
+        "deepseek-ai/DeepSeek-V4.1-Flash-1017": (0.3, 1.2, 0.006),
+        "google/gemma-2-27b-it": (0.8, 0.8, 0.8),
+        "google/gemma-4-31B-it": (0.39, 0.97, 0.39),
+        "meta-llama/Llama-3-8b-chat-hf": (0.2, 0.2, 0.2),
+        "meta-llama/Llama-3.1-405B-Instruct": (3.5, 3.5, 3.5),
+        "meta-llama/Llama-3.2-1B-Instruct": (0.06, 0.06, 0.06),
+        "meta-llama/Llama-3.2-3B-Instruct": (0.06, 0.06, 0.06),
+        "meta-llama/Llama-3.3-70B-Instruct-Turbo": (1.04, 1.04, 1.04),
+        "meta-llama/Llama-4-Scout-17B-16E-Instruct": (0.18, 0.59, 0.18),
+        "meta-llama/Meta-Llama-3-70B-Instruct-Turbo": (0.88, 0.88, 0.88),
+        "meta-llama/Meta-Llama-3-8B-Instruct": (0.2, 0.2, 0.2),
+        "meta-llama/Meta-Llama-3.1-70B-Instruct-Turbo": (0.88, 0.88, 0.88),
+        "meta-llama/Meta-Llama-3.1-8B-Instruct-Turbo": (0.18, 0.18, 0.18),
+        "meta-models/Muse-Glimmer-30B": (0.35, 1.5, 0.04),
+        "meta-models/Muse-Spark-Open-816B-A42B": (1.25, 4.25, 0.15),
+        "MiniMaxAI/MiniMax-M2.7": (0.3, 1.2, 0.06),
+        "MiniMaxAI/MiniMax-M3": (0.3, 1.2, 0.06),
+        "MiniMaxAI/MiniMax-M3.1-Flash": (0.15, 0.6, 0.015),
+        "mistralai/Ministral-3-14B-Instruct-2512": (0.2, 0.2, 0.2),
+        "mistralai/Mistral-7B-Instruct-v0.1": (0.2, 0.2, 0.2),
+        "mistralai/Mistral-7B-Instruct-v0.3": (0.2, 0.2, 0.2),
+        "mistralai/Mistral-Small-24B-Instruct-2501": (0.1, 0.3, 0.1),
+        "mistralai/Mixtral-8x7B-Instruct-v0.1": (0.6, 0.6, 0.6),
+        "moonshotai/Kimi-K2-Instruct": (1.0, 3.0, 1.0),
+        "moonshotai/Kimi-K2.5-fp4": (0.5, 2.8, 0.5),
+        "moonshotai/Kimi-K2.6": (1.2, 4.5, 0.2),
+        "moonshotai/Kimi-K2.7-Code": (0.95, 4.0, 0.19),
+        "moonshotai/Kimi-K3": (3.0, 15.0, 0.3),
+        "NousResearch/Nous-Hermes-2-Mixtral-8x7B-DPO": (0.6, 0.6, 0.6),
+        "nvidia/Llama-3.1-Nemotron-70B-Instruct-HF": (0.88, 0.88, 0.88),
+        "nvidia/nemotron-3-ultra-550b-a55b": (0.6, 3.6, 0.2),
+        "nvidia/NVIDIA-Nemotron-3.5-Super-VL": (0.15, 0.5, 0.02),
+        "nvidia/NVIDIA-Nemotron-Nano-9B-v2": (0.06, 0.25, 0.06),
+        "openai/gpt-oss-120b": (0.15, 0.6, 0.15),
+        "openai/gpt-oss-20b": (0.05, 0.2, 0.05),
+        "Qwen/Qwen2-1.5B-Instruct": (0.02, 0.02, 0.02),
+        "Qwen/Qwen2-72B-Instruct": (0.9, 0.9, 0.9),
+        "Qwen/Qwen2-VL-72B-Instruct": (1.2, 1.2, 1.2),
+        "Qwen/Qwen2.5-14B-Instruct": (0.8, 0.8, 0.8),
+        "Qwen/Qwen2.5-72B-Instruct": (1.2, 1.2, 1.2),
+        "Qwen/Qwen2.5-72B-Instruct-Turbo": (1.2, 1.2, 1.2),
+        "Qwen/Qwen2.5-7B-Instruct-Turbo": (0.3, 0.3, 0.3),
+        "Qwen/Qwen2.5-Coder-32B-Instruct": (0.8, 0.8, 0.8),
+        "Qwen/Qwen2.5-VL-72B-Instruct": (1.95, 8.0, 1.95),
+        "Qwen/Qwen3-Coder-480B-A35B-Instruct-FP8": (2.0, 2.0, 2.0),
+        "Qwen/Qwen3-Coder-Next-FP8": (0.5, 1.2, 0.5),
+        "Qwen/Qwen3-Next-80B-A3B-Instruct": (0.15, 1.5, 0.15),
+        "Qwen/Qwen3-Next-80B-A3B-Thinking": (0.15, 1.5, 0.15),
+        "Qwen/Qwen3-VL-32B-Instruct": (0.5, 1.5, 0.5),
+        "Qwen/Qwen3-VL-8B-Instruct": (0.18, 0.68, 0.18),
+        "Qwen/Qwen3.5-397B-A17B": (0.6, 3.6, 0.35),
+        "Qwen/Qwen3.5-9B": (0.17, 0.25, 0.17),
+        "Qwen/Qwen3.6-Plus": (0.5, 3.0, 0.5),
+        "Qwen/Qwen3.7-Max": (1.5, 4.5, 0.3),
+        "Qwen/Qwen3.7-Plus": (0.32, 1.28, 0.32),
+        "Qwen/Qwen3.8-2.4T-A95B": (2.0, 6.0, 0.25),
+        "Qwen/Qwen3.8-Flash": (0.15, 0.47, 0.15),
+        "Qwen/QwQ-32B": (1.2, 1.2, 1.2),
+        "reflection/Beam-1.0-501B-A23B": (0.4, 1.2, 0.04),
+        "thinkingmachines/Inkling": (1.0, 4.05, 0.17),
+        "together/Tev1-4B-experimental": (0.042, 0.0, 0.042),
+        "zai-org/GLM-4.5-Air-FP8": (0.2, 1.1, 0.2),
+        "zai-org/GLM-4.6": (0.6, 2.2, 0.6),
+        "zai-org/GLM-4.7": (0.45, 2.0, 0.45),
+        "zai-org/GLM-5": (1.0, 3.2, 1.0),
+        "zai-org/GLM-5.1": (1.4, 4.4, 0.26),
+        "zai-org/GLM-5.2": (1.4, 4.4, 0.26),
+        "zai-org/GLM-5.3": (1.4, 4.4, 0.26),
+        "zai-org/GLM-5.3-Flash": (0.15, 0.5, 0.03),
+    },
+}
 _OF_2026_09: _Prices = {
     "openai": {
         "gpt-5.1": (1.25, 10.0, 0.125),
@@ -137,8 +256,13 @@ _OF_2025_11: _Prices = {
 }
 
 
-_LISTS: Mapping[str, _Prices] = {"2026-09": _OF_2026_09, "2025-11": _OF_2025_11}
-"""Lists by the month in which they were right, the newest first: 2026-09 as promptfoo 0.123.1 has them."""
+_LISTS: Mapping[str, _Prices] = {
+    "2026-11": _OF_2026_11,
+    "2026-09": _OF_2026_09,
+    "2025-11": _OF_2025_11,
+}
+"""Lists by the month in which they were right, the newest first: 2026-11 as litellm 1.109.1 has them, 2026-09 as
+promptfoo 0.123.1 does. Perplexity's models have none: it charges for each request, too."""
 
 _PASSES_ON = frozenset({"openrouter"})
 """Sells others' models at their list prices, under names like `openai/gpt-5-mini`."""
@@ -182,7 +306,7 @@ def price_of(
     if found is not None or not vendor or (at_home and vendor not in _PASSES_ON):
         return found
     name = model.rpartition("/")[2]
-    vendors = dict.fromkeys((vendor, *_OF_2026_09, *_OF_2025_11))
+    vendors = dict.fromkeys((vendor, *(name for known in _LISTS.values() for name in known)))
     return next((price for other in vendors if (price := _listed(other, name))), None)
 
 

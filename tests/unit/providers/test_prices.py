@@ -99,8 +99,30 @@ def test_a_gateway_is_taken_to_charge_the_list_price_of_the_models_name(id_, usd
 
 
 @pytest.mark.parametrize(
+    ("id_", "usd"),
+    [
+        ("groq:openai/gpt-oss-120b", (0.15, 0.6)),
+        ("groq:llama-3.3-70b-versatile", (0.59, 0.79)),
+        ("togetherai:deepseek-ai/DeepSeek-V3.1", (0.6, 1.7)),
+        ("cohere:command-a-03-2025", (2.5, 10.0)),
+        ("cerebras:gpt-oss-120b", (0.35, 0.75)),
+    ],
+)
+def test_models_of_servers_that_speak_openais_api_have_their_list_prices(id_, usd):
+    """At the vendor's own address, by the vendor's own name for the model."""
+    provider = create(id_, config={"apiKey": "k"}, env={}, base=Path())
+    assert (provider.price.usd_in, provider.price.usd_out) == usd
+
+
+@pytest.mark.parametrize(
     "id_",
-    ["openai:chat:my-own", "togetherai:openai/gpt-5-mini", "groq:gpt-5-mini", "ollama:gpt-4o"],
+    [
+        "perplexity:sonar",
+        "openai:chat:my-own",
+        "togetherai:openai/gpt-5-mini",
+        "groq:gpt-5-mini",
+        "ollama:gpt-4o",
+    ],
 )
 def test_what_no_list_has_stays_without_a_price(id_):
     """A vendor that sells others' models at prices of its own has none of theirs."""
