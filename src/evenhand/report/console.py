@@ -208,9 +208,9 @@ def estimate_lines(
         estimates, bound = precedent.estimates, "about"
         settled = count(precedent.trials, "trial")
         lines.append(
-            f"  going by run {precedent.run} ({settled}):"
+            f"  going by run {short_id(precedent.run)} ({settled}):"
             if estimates
-            else f"  run {precedent.run} made no calls"
+            else f"  run {short_id(precedent.run)} made no calls"
         )
     for estimate in estimates:
         tokens = (

@@ -10,6 +10,7 @@ from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.report.console import estimate_lines, estimate_row
 from evenhand.report.precedent import precedent_of
+from evenhand.report.words import short_id
 from evenhand.testing import Scripted, example
 
 
@@ -40,7 +41,7 @@ def test_a_plan_goes_by_its_latest_run_scaled_to_its_trials(tmp_path: Path):
     (one,) = precedent.estimates
     assert (one.provider, one.role, one.calls, one.cost_usd) == ("subject", "subject", 80, 20.0)
     lines = "\n".join(estimate_lines(planned(40), [], "evals", precedent))
-    assert f"going by run {precedent.run} (4 trials):" in lines
+    assert f"going by run {short_id(precedent.run)} (4 trials):" in lines
     assert "80 calls" in lines
     assert "about $20.00" in lines
     row = estimate_row(planned(40), [], precedent)
