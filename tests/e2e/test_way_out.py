@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from evenhand.cli.verbs import evenhand
 from evenhand.core.expect import weighted_mean
-from evenhand.promptfoo.as_python import as_python
 from evenhand.promptfoo.load import read_folder
+from evenhand.promptfoo.porting.as_python import as_python
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 

@@ -12,7 +12,7 @@ import pytest
 
 from evenhand.engine import door
 from evenhand.promptfoo.load import load
-from evenhand.report.promptfoo import write_promptfoo
+from evenhand.report.promptfoo_results.writing import write_promptfoo
 from evenhand.store.runfile import RunFile
 
 HERE = Path(__file__).parent

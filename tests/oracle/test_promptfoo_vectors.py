@@ -13,7 +13,7 @@ import pytest
 from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.engine import door
 from evenhand.promptfoo.load import load
-from evenhand.report.promptfoo import write_promptfoo
+from evenhand.report.promptfoo_results.writing import write_promptfoo
 from evenhand.store.runfile import RunFile
 
 VECTORS = Path(__file__).parents[3] / "shared" / "vectors" / "promptfoo"

@@ -18,7 +18,7 @@ def import_(file: Path) -> int:
     """
     from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)
-    from evenhand.promptfoo.results import read_results  # noqa: PLC0415 (see above)
+    from evenhand.report.promptfoo_results.reading import read_results  # noqa: PLC0415 (see above)
     from evenhand.store.catalogue import called, files, newest_first  # noqa: PLC0415 (see above)
     from evenhand.store.keeping import keep_run  # noqa: PLC0415 (see above)
     from evenhand.store.labels import append_labels  # noqa: PLC0415 (see above)

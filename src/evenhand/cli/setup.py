@@ -51,8 +51,8 @@ def init(folder: Path, config: Path | None, *, python: bool) -> int:
 
 def _print_as_python(config: Path) -> int:
     from evenhand.cli.streams import printing, tell  # noqa: PLC0415 (seldom)
-    from evenhand.promptfoo.as_python import as_python  # noqa: PLC0415 (seldom)
     from evenhand.promptfoo.load import read_folder  # noqa: PLC0415 (seldom)
+    from evenhand.promptfoo.porting.as_python import as_python  # noqa: PLC0415 (seldom)
 
     file = as_python(read_folder(config))
     with printing():

@@ -21,7 +21,7 @@ from evenhand.promptfoo.environment import declared, env_file, env_filled, not_s
 from evenhand.promptfoo.options import run_options
 from evenhand.promptfoo.overrides import Overrides, from_options, merged
 from evenhand.promptfoo.references import References
-from evenhand.report.derived import problem as derived_problem
+from evenhand.report.promptfoo_results.derived import problem as derived_problem
 from evenhand.templates.rendering import NO_CONFIG, Templates
 
 NAMES = tuple(

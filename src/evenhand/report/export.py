@@ -21,13 +21,13 @@ from evenhand.report.call_rows import call_rows
 from evenhand.report.document import json_text, trial_row, write_document, writer
 from evenhand.report.junit import write_junit
 from evenhand.report.markdown import write_markdown
-from evenhand.report.promptfoo import (
+from evenhand.report.promptfoo_results.table import write_promptfoo_csv
+from evenhand.report.promptfoo_results.writing import (
     write_promptfoo,
     write_promptfoo_lines,
     write_promptfoo_xml,
     write_promptfoo_yaml,
 )
-from evenhand.report.promptfoo_table import write_promptfoo_csv
 from evenhand.report.spreadsheet import write_csv
 from evenhand.store.runfile import RunFile
 

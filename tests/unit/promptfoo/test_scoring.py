@@ -13,7 +13,7 @@ from evenhand.core.run import TrialResult
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
-from evenhand.report.promptfoo_row import graded
+from evenhand.report.promptfoo_results.row import graded
 from evenhand.store.runfile import RunFile
 
 PYTHON = """

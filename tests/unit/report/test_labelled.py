@@ -11,11 +11,11 @@ import pytest
 from tests.unit.report.conftest import Make, result
 
 from evenhand.core.label import NewLabel, standing
-from evenhand.promptfoo.results import read_results
 from evenhand.report.console import cells_json, show_trial
 from evenhand.report.document import document
 from evenhand.report.export import export
 from evenhand.report.ink import Ink
+from evenhand.report.promptfoo_results.reading import read_results
 from evenhand.report.verbose import Verbose
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile

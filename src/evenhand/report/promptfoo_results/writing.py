@@ -17,9 +17,9 @@ from xml.sax.saxutils import escape, quoteattr
 from evenhand.core.label import standing
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.variant import Variant
-from evenhand.report.derived import Derived
 from evenhand.report.document import json_text, writer
-from evenhand.report.promptfoo_row import (
+from evenhand.report.promptfoo_results.derived import Derived
+from evenhand.report.promptfoo_results.row import (
     Graded,
     Rows,
     graded,

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from evenhand.core.label import newest, standing
 from evenhand.core.run import TrialResult
 from evenhand.report.document import json_text, writer
-from evenhand.report.promptfoo_row import comment, graded, prompt_label
+from evenhand.report.promptfoo_results.row import comment, graded, prompt_label
 from evenhand.report.spreadsheet import cell
 from evenhand.store.runfile import RunFile
 

@@ -25,7 +25,7 @@ from evenhand.core.run import Judged, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
-from evenhand.report.promptfoo_row import HIGHLIGHT, HUMAN
+from evenhand.report.promptfoo_results.row import HIGHLIGHT, HUMAN
 from evenhand.store.catalogue import id_at
 
 VERSION = 3

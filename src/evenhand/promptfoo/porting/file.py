@@ -8,11 +8,11 @@ from itertools import count
 from typing import cast
 
 from evenhand.core.secrets import HIDDEN
-from evenhand.promptfoo.literal import Bracketed, Node, call, flat, laid, led, literal
 from evenhand.promptfoo.plan import Folder
-from evenhand.promptfoo.printed_checks import SCORERS
-from evenhand.promptfoo.printed_columns import model_code, prompt_code
-from evenhand.promptfoo.printed_eval import Kept, PrintedEval
+from evenhand.promptfoo.porting.checks import SCORERS
+from evenhand.promptfoo.porting.columns import model_code, prompt_code
+from evenhand.promptfoo.porting.literal import Bracketed, Node, call, flat, laid, led, literal
+from evenhand.promptfoo.porting.one_eval import Kept, PrintedEval
 from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.step import Pair
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from evenhand.core.case import Case
 from evenhand.promptfoo.cases import Test
-from evenhand.promptfoo.literal import WIDTH, Bracketed, Node, call, flat, led, literal
-from evenhand.promptfoo.printed_checks import checks, contests
+from evenhand.promptfoo.porting.checks import checks, contests
+from evenhand.promptfoo.porting.literal import WIDTH, Bracketed, Node, call, flat, led, literal
 from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.step import Pair
 from evenhand.templates.rendering import Templates, has_tags

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.promptfoo.literal import WIDTH, Bracketed, call, laid, literal
+from evenhand.promptfoo.porting.literal import WIDTH, Bracketed, call, laid, literal
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

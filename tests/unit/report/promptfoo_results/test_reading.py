@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.promptfoo.results import read_results
 from evenhand.report.export import export
+from evenhand.report.promptfoo_results.reading import read_results
 from evenhand.store.keeping import keep_run
 from evenhand.store.runfile import RunFile
 

@@ -10,7 +10,7 @@ from evenhand.assertions.kinds import SUPPORTED, kind_of
 from evenhand.assertions.values import texts
 from evenhand.core.secrets import HIDDEN
 from evenhand.promptfoo.cases import Test
-from evenhand.promptfoo.literal import Bracketed, Node, call, literal
+from evenhand.promptfoo.porting.literal import Bracketed, Node, call, literal
 from evenhand.templates.printing import printed
 from evenhand.templates.rendering import Templates, has_tags
 

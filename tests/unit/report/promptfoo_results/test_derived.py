@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.report.derived import Derived, problem
+from evenhand.report.promptfoo_results.derived import Derived, problem
 
 NAMED = {"m": 6.0, "late": 2.0}
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from evenhand.core.case import Case
-from evenhand.promptfoo.literal import call, literal
 from evenhand.promptfoo.plan import Folder
-from evenhand.promptfoo.printed_checks import secret
-from evenhand.promptfoo.printed_eval import Kept
-from evenhand.promptfoo.printed_file import PrintedFile
+from evenhand.promptfoo.porting.checks import secret
+from evenhand.promptfoo.porting.file import PrintedFile
+from evenhand.promptfoo.porting.literal import call, literal
+from evenhand.promptfoo.porting.one_eval import Kept
 from evenhand.promptfoo.resolved import resolved
 from evenhand.promptfoo.step import CellBody
 from evenhand.promptfoo.variable_code import is_code

@@ -1,0 +1,1 @@
+"""A promptfoo config as an eval set in Python: what `evenhand init --from` prints."""
