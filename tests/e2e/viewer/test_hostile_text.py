@@ -159,7 +159,7 @@ def hostile(home: Path) -> str:
         )
     ]
     plan = example_of(
-        body, cases, variants, providers=(subject, judge), title=MARKUP[1] + CHARACTERS[2], config=said(ALL),
+        body, cases, variants=variants, providers=(subject, judge), title=MARKUP[1] + CHARACTERS[2], config=said(ALL),
         source=str(home / MARKUP[20].replace("/", "|")),
     )  # fmt: skip
     path = door.run(plan, Settings(home=home, cache=False, record=said(ALL))).path
