@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -196,6 +198,44 @@ def test_resume_redoes_what_was_in_error(evenhand: Run, tmp_path: Path, fake: Fa
     fake.script.rules = []
     assert evenhand("resume").code == 0
     assert fake.ledger.total == 2
+
+
+def _rewrite_asked(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Changes the options that the only run was started with, and says that Evenhand 7.8.9 wrote them."""
+    (path,) = tmp_path.glob(".evenhand/runs/*.db")
+    with closing(sqlite3.connect(path)) as db, db:
+        meta = json.loads(db.execute("select meta from run").fetchone()[0])
+        change(meta["settings"]["asked"])
+        meta["version"] = "7.8.9"
+        db.execute("update run set meta = ?", (json.dumps(meta).encode(),))
+
+
+def test_resume_goes_on_with_a_run_that_an_older_version_started(
+    evenhand: Run, tmp_path: Path, fake: FakeProvider
+):
+    """Its options had no version, and it knew fewer of them."""
+    config(tmp_path, "one", "crash")
+    assert evenhand("run").code == 3
+
+    def older(asked: dict[str, Any]) -> None:
+        for name in ("version", "at_least", "model", "definitions"):
+            del asked[name]
+
+    _rewrite_asked(tmp_path, older)
+    fake.script.rules = []
+    assert evenhand("resume").code == 0
+
+
+def test_resume_refuses_in_a_sentence_what_a_newer_version_started(evenhand: Run, tmp_path: Path):
+    """It says which version wrote the run, and which of its options is not known here; nothing is sent."""
+    config(tmp_path, "one", "crash")
+    assert evenhand("run").code == 3
+    _rewrite_asked(tmp_path, lambda asked: asked.update(version=2, hurry=True))
+    ended = evenhand("resume")
+    assert ended.code == 2
+    assert "Evenhand 7.8.9 started it with options that this version" in ended.err
+    assert "hurry" in ended.err
+    assert "Traceback" not in ended.err
 
 
 def test_resume_refuses_a_config_that_has_changed(evenhand: Run, tmp_path: Path):

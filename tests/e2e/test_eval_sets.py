@@ -444,7 +444,7 @@ def test_what_is_wrong_is_told_with_its_lines_and_the_rest_runs(folder: Path):
 
 def test_new_files_work_together(tmp_path: Path):
     """An eval, a judge and a prompt as `new` writes them: the eval runs at once, and again with the other two."""
-    for kind in ("eval", "judge", "prompt"):
+    for kind in ("eval", "judge", "prompt-function"):
         assert run("new", kind, "reply", cwd=tmp_path).returncode == 0
     done = run("run", "evals/reply_evals.py", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -31,7 +31,7 @@ def lowest(grades: Grades) -> float:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A folder with an eval set, a judge and a prompt as they are written to start from."""
-    for kind, name in (("eval", "refunds"), ("judge", "tone"), ("prompt", "reply")):
+    for kind, name in (("eval", "refunds"), ("judge", "tone"), ("prompt-function", "reply")):
         done = subprocess.run(
             [*COMMAND, "new", kind, name],
             cwd=tmp_path,

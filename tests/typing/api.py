@@ -1,4 +1,4 @@
-"""The public face, as users write against it. Type-checked, never executed.
+"""The public face, as users write against it; never executed. All that is imported is on the page "What is public".
 
 A line that must *not* type-check says which rule refuses it; if it ever passes, the check fails, since an ignore that
 ignores nothing is an error here.
@@ -16,11 +16,8 @@ import evenhand
 from evenhand import EvalSet, Expect, Message, Run, compare, run_async
 from evenhand.core.case import Case
 from evenhand.core.expect import Expectation, Scorer, Trial
-from evenhand.core.plan import Plan, Selection
 from evenhand.core.score import Outcome, Score, State, check
 from evenhand.core.traits import Traits, traits_of
-from evenhand.engine.door import Finished, Settings, run
-from evenhand.promptfoo.load import load
 from evenhand.report.batch import BatchReport
 from evenhand.report.comparing import Comparison
 from evenhand.report.summaries import Summary
@@ -40,7 +37,7 @@ from evenhand.scorers import (
 )
 from evenhand.stats.paired import Word
 from evenhand.store.runfile import RunFile
-from evenhand.testing import FakeProvider, Script, Scripted, example
+from evenhand.testing import FakeProvider, Script, Scripted
 
 
 @dataclass(frozen=True)
@@ -134,16 +131,6 @@ def frozen(case: Case, score: Score) -> State:
     return "maybe"  # pyright: ignore[reportReturnType]
 
 
-def plans() -> None:
-    """A plan is loaded, then run; what comes back says where it is kept."""
-    plan: Plan = load(Path("evals"), Selection(first=10))
-    finished = run(plan, Settings(max_cost_usd=1.0), progress=None)
-    assert_type(finished, Finished)
-    assert_type(finished.path, Path)
-    run("evals")  # pyright: ignore[reportArgumentType]
-    Settings(max_costs=1.0)  # pyright: ignore[reportCallIssue]
-
-
 async def sets() -> None:
     """Eval sets give a run, whichever way they are run; a run is a run file with a face."""
     evals = EvalSet("support")
@@ -168,16 +155,11 @@ async def scored() -> None:
     evenhand.score_batch(7, metric=["token_f1"])  # pyright: ignore[reportCallIssue]
 
 
-async def fakes() -> None:
+def fakes() -> None:
     """What users test their own evals with."""
-
-    async def body(trial: Trial) -> str:
-        return trial.case.id
-
-    plan: Plan = example(3, body, providers=[Scripted(["yes", "no"])])
+    Scripted(["yes", "no"])
     with FakeProvider(Script.read(Path("offline.jsonl")), latency_ms=5) as fake:
         assert_type(fake.url, str)
-    run(plan)
 
 
 class Tone(Judgement):

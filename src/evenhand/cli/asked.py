@@ -1,13 +1,24 @@
-"""What a run is asked to run. It is kept in the run's file, so that `resume` asks for the same."""
+"""What a run is asked to run. It is kept in the run's file, so that `resume` asks for the same.
+
+Versions of what is kept:
+0  without a version: before there was one.
+1  `version`.
+
+A new option needs no new version: where it is missing, its default holds, and an older Evenhand refuses it by name. An
+option that is renamed or means something else needs one, and `Asked.again` has to translate what was kept before.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from evenhand import __version__
 from evenhand.cli.refused import CONFIGS, EVALS, PROMPTS, refuse
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.plan import Selection
@@ -39,6 +50,9 @@ class Failing:
 
         return failed_cases(Path(self.path), self.outcomes)
 
+
+VERSION = 1
+"""Of what `Asked.record` returns."""
 
 LONGEST_NAME = 255
 """Bytes in the name of a file, on all systems that we run on."""
@@ -79,28 +93,36 @@ class Asked:
     model: str = ""
 
     @staticmethod
-    def again(record: Mapping[str, Any]) -> Asked:
+    def again(record: Mapping[str, Any], written_by: str) -> Asked:
         """What an earlier session was asked.
 
+        Args:
+            record: What `record` returned then, as JSON has it.
+            written_by: The version of Evenhand that kept it.
+
         Raises:
-            UsageError: Another version of Evenhand wrote it down, with options that this one does not know.
+            UsageError: It has options that this version does not know, or is damaged.
         """
-        try:
-            asked = _with_tuples(record["asked"])
-            asked["selection"] = Selection(**_with_tuples(asked["selection"]))
-            asked["over"] = Overrides(**_with_tuples(asked["over"]))
-            if asked["failing"]:
-                asked["failing"] = Failing(**_with_tuples(asked["failing"]))
-            return Asked(**asked)
-        except (KeyError, TypeError) as error:
+        kept = {key: value for key, value in record.items() if key != "version"}
+        version, unknown = record.get("version", 0), _unknown(kept)
+        if unknown or version not in range(VERSION + 1):
+            named = f": {', '.join(unknown)}" if unknown else ""
             raise UsageError(
-                "this run cannot be resumed: another version of Evenhand began it, with other options",
-                hint="Run it again: answers that the cache has are not paid for twice.",
+                f"this run cannot be resumed: Evenhand {written_by} started it with options that this version"
+                f" ({__version__}) does not know{named}",
+                hint=f"Resume it with Evenhand {written_by}, or run it again: {_NOT_PAID_TWICE}",
+            )
+        try:
+            return msgspec.convert(kept, Asked)
+        except msgspec.ValidationError as error:
+            raise UsageError(
+                f"this run cannot be resumed: the options that it was started with are damaged: {error}",
+                hint=f"Run it again: {_NOT_PAID_TWICE}",
             ) from error
 
     def record(self) -> dict[str, Any]:
-        """For the run's file."""
-        return asdict(self)
+        """For the run's file: the attributes, and the version of their shape."""
+        return {"version": VERSION, **asdict(self)}
 
     @property
     def folder(self) -> Path:
@@ -236,9 +258,21 @@ class Asked:
         return is_evals(path)
 
 
-def _with_tuples(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What was read from JSON, its lists as tuples."""
-    return {key: tuple(v) if isinstance(v, list) else v for key, v in record.items()}  # pyright: ignore[reportUnknownArgumentType] (JSON)
+_NOT_PAID_TWICE = "answers that the cache has are not paid for twice."
+_PARTS: Mapping[str, type] = {"selection": Selection, "over": Overrides, "failing": Failing}
+"""The attributes of `Asked` that have attributes of their own."""
+
+
+def _unknown(kept: Mapping[str, Any]) -> list[str]:
+    """The names that no attribute has, those of a part after its name: `selection.shuffle`."""
+    known = {field.name for field in fields(Asked)}
+    unknown = [str(name) for name in kept if name not in known]
+    for part, kind in _PARTS.items():
+        inner = kept.get(part)
+        if isinstance(inner, Mapping):
+            known = {field.name for field in fields(kind)}
+            unknown += [f"{part}.{name}" for name in inner if name not in known]
+    return unknown
 
 
 def absolute(path: str) -> str:

@@ -84,7 +84,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "new": ("evenhand new eval refunds", "evenhand new judge tone"),
     "new eval": ("evenhand new eval refunds", "evenhand new eval shop/refunds"),
     "new judge": ("evenhand new judge tone", "evenhand new judge support/tone"),
-    "new prompt": ("evenhand new prompt reply", "evenhand new prompt support/reply"),
+    "new prompt-function": (
+        "evenhand new prompt-function reply",
+        "evenhand new prompt-function support/reply",
+    ),
     "dataset": (
         "evenhand dataset show cases.csv",
         "evenhand dataset convert cases.csv cases.jsonl",

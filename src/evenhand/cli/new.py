@@ -15,21 +15,22 @@ from typing import Literal
 import click
 
 from evenhand.cli.ignoring import ignore_runs
+from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 
-Kind = Literal["eval", "judge", "prompt"]
+Kind = Literal["eval", "judge", "prompt-function"]
 
 STARTERS = Path(__file__).parent / "starters"
 _PLACES: dict[str, tuple[str, str]] = {
     "eval": ("evals", "_evals"),
     "judge": ("judges", ""),
-    "prompt": ("prompts", ""),
+    "prompt-function": ("prompts", ""),
 }
 _TAKEN = frozenset({"evenhand", "message", "graded", "judgement", "custom_judge"})
 """What the starters import: a class or a module of one of these names would stand in its way."""
 
 
-@click.group(short_help="Write an eval set, a judge or a prompt to start from.")
+@click.group(short_help="Write an eval set, a judge or a prompt function to start from.")
 def new() -> None:
     """Write a commented file to start from, that runs as it is. Never overwrites one.
 
@@ -59,11 +60,26 @@ def new_judge(name: str) -> int:
     return 0
 
 
-@new.command(name="prompt", short_help="A prompt: prompts/NAME.py.")
+@new.command(name="prompt-function", short_help="A prompt function: prompts/NAME.py.")
+@click.argument("name")
+def new_prompt_function(name: str) -> int:
+    """Write a prompt function, prompts/NAME.py, for evals and promptfoo configs alike.
+
+    `evenhand prompt new ID` makes a prompt directory: a template with its cases.
+    """
+    return _prompt_function(name)
+
+
+@new.command(name="prompt", hidden=True)
 @click.argument("name")
 def new_prompt(name: str) -> int:
-    """Write a prompt, prompts/NAME.py: a function, for evals and promptfoo configs alike."""
-    path = write("prompt", name, _project())
+    """Write a prompt function: the former name of `evenhand new prompt-function`."""
+    tell("`evenhand new prompt` is now `evenhand new prompt-function`")
+    return _prompt_function(name)
+
+
+def _prompt_function(name: str) -> int:
+    path = write("prompt-function", name, _project())
     shown = relpath(path)
     click.echo(f"  {shown}{_ignored()}\n\nnext: python {quote(shown)}")
     return 0

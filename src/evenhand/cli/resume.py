@@ -80,12 +80,12 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
             " evals get from the cache what was answered already.",
         )
     settings = Settings(
-        concurrency=session.concurrency or record["concurrency"],
-        cache=False if session.no_cache or not record["cache"] else None,
-        max_cost_usd=record["max_cost_usd"] if session.max_cost is None else session.max_cost,
-        time_limit_s=session.time_limit or record["time_limit_s"],
+        concurrency=session.concurrency or record.get("concurrency"),
+        cache=False if session.no_cache or not record.get("cache", True) else None,
+        max_cost_usd=record.get("max_cost_usd") if session.max_cost is None else session.max_cost,
+        time_limit_s=session.time_limit or record.get("time_limit_s"),
         retries=record.get("retries") if session.retries is None else session.retries,
         anew=anew,
         record=record,
     )
-    return run_asked(Asked.again(record), settings, file, session)
+    return run_asked(Asked.again(record["asked"], meta.version), settings, file, session)

@@ -44,7 +44,7 @@ _COMMANDS = {
         "evenhand.cli.prompt",
         "Keep prompts in folders: render, send, promote, list and check them.",
     ),
-    "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt to start from."),
+    "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt function to start from."),
     "dataset": (
         "evenhand.cli.dataset",
         "Look at a dataset, convert, split, enrich or generate one.",

@@ -69,18 +69,18 @@ RUN_MIGRATIONS = (
     -- A settled trial. A later take supersedes an earlier one; nothing is deleted.
     create table trial (
         idx         integer not null,   -- place in the plan
-        take        integer not null,
+        take        integer not null,   -- from 0
         case_id     text not null,      -- as ASCII: other characters escaped
-        variant     integer not null,
-        repeat      integer not null,
+        variant     integer not null,   -- the column's index
+        repeat      integer not null,   -- from 0
         outcome     text not null,      -- pass, fail, error, not_applicable
-        score       real,
-        latency_s   real,
-        calls       integer not null,
-        cached      integer not null,
-        cost_usd    real,
-        tokens_in   integer,
-        tokens_out  integer,
+        score       real,               -- null: in error, or nothing applied
+        latency_s   real,               -- null: the subject was not asked
+        calls       integer not null,   -- that it used, replayed ones included
+        cached      integer not null,   -- those that came from the cache or the journal
+        cost_usd    real,               -- null: a price is not known
+        tokens_in   integer,            -- null: a vendor did not say
+        tokens_out  integer,            -- null: a vendor did not say
         primary key (idx, take)
     ) without rowid;
     create index retaken on trial (idx, take) where take > 0;

@@ -23,13 +23,15 @@ NARROW = 60
 def commands(
     command: click.Command, words: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, click.Command]]:
-    """Every command by its words, the first one by none."""
+    """Every command that help shows by its words, the first one by none."""
     yield " ".join(words), command
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
             assert inner is not None
+            if inner.hidden:  # a former name
+                continue
             yield from commands(inner, (*words, name))
 
 

@@ -73,7 +73,7 @@ def test_a_link_or_a_folder_in_its_place_is_left_alone(tmp_path: Path):
         ("init", "--python"),
         ("new", "eval", "refunds"),
         ("new", "judge", "tone"),
-        ("new", "prompt", "reply"),
+        ("new", "prompt-function", "reply"),
         ("prompt", "new", "refunds"),
     ],
 )

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from evenhand.authoring.discovery import find
 from evenhand.authoring.plan import plan_of
 from evenhand.cli.new import class_name, new, write
+from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import UsageError
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.store.runfile import RunFile
+
+
+@pytest.fixture
+def evenhand_offers() -> set[str]:
+    """What a shell offers after `evenhand new `."""
+    completing = ShellComplete(evenhand, {}, "evenhand", "_EVENHAND_COMPLETE")
+    return {item.value for item in completing.get_completions(["new"], "")}
 
 
 async def test_a_new_eval_set_runs_and_passes(tmp_path: Path):
@@ -33,14 +43,14 @@ async def test_a_new_eval_set_runs_and_passes(tmp_path: Path):
 
 def test_a_new_prompt_can_be_looked_at(tmp_path: Path):
     """It is a program that prints the prompt for one message."""
-    path = write("prompt", "reply", tmp_path)
+    path = write("prompt-function", "reply", tmp_path)
     done = subprocess.run(
         [sys.executable, path], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=30
     )
     assert "Message: What if these shoes don't fit?" in done.stdout
 
 
-@pytest.mark.parametrize("kind", ["eval", "judge", "prompt"])
+@pytest.mark.parametrize("kind", ["eval", "judge", "prompt-function"])
 def test_each_says_where_it_is_and_leaves_no_word_to_fill_in(tmp_path: Path, kind: str):
     """The file names itself, and compiles."""
     path = write(kind, "tone of voice", tmp_path)
@@ -51,7 +61,7 @@ def test_each_says_where_it_is_and_leaves_no_word_to_fill_in(tmp_path: Path, kin
     compile(text, path, "exec")
 
 
-@pytest.mark.parametrize("kind", ["eval", "judge", "prompt"])
+@pytest.mark.parametrize("kind", ["eval", "judge", "prompt-function"])
 def test_the_command_says_what_it_wrote_and_what_to_do_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ):
@@ -64,13 +74,35 @@ def test_the_command_says_what_it_wrote_and_what_to_do_next(
     assert "next" in done.output
 
 
+def test_the_former_name_of_new_prompt_function_still_works_and_names_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """`new prompt` writes the same file, and the new name goes to stderr."""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(new, ["prompt", "tone"], standalone_mode=False)
+    assert done.return_value == 0
+    assert "`evenhand new prompt` is now `evenhand new prompt-function`" in done.stderr
+    assert "next: python prompts/tone.py" in done.stdout
+    former = (tmp_path / "prompts/tone.py").read_text("utf-8")
+    (tmp_path / "prompts/tone.py").unlink()
+    CliRunner().invoke(new, ["prompt-function", "tone"], standalone_mode=False)
+    assert (tmp_path / "prompts/tone.py").read_text("utf-8") == former
+
+
+def test_neither_help_nor_completion_offers_the_former_name(evenhand_offers: set[str]):
+    """`new prompt` and `prompt new` stood beside each other, and made two different things."""
+    assert evenhand_offers == {"eval", "judge", "prompt-function"}
+    shown = CliRunner().invoke(new, ["--help"]).output
+    assert re.findall(r"^  (\S+)  ", shown, re.MULTILINE) == ["--help", *sorted(evenhand_offers)]
+
+
 def test_nothing_is_overwritten(tmp_path: Path):
     """What is there stays as it is, and another name is offered."""
     (tmp_path / "prompts").mkdir()
     there = tmp_path / "prompts" / "tone.py"
     there.write_text("mine")
     with pytest.raises(UsageError, match="is there already") as caught:
-        write("prompt", "tone", tmp_path)
+        write("prompt-function", "tone", tmp_path)
     assert "tone_2" in caught.value.hint
     assert there.read_text() == "mine"
 

@@ -1,0 +1,214 @@
+"""The pages on formats say what is written: keys, types, and what may be null."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.report.conftest import (
+    SUMMARIES,
+    Make,
+    make_run,  # noqa: F401 (a fixture)
+    result,
+    summaries,
+)
+
+from evenhand.core.errors import Problem
+from evenhand.core.expect import Trial
+from evenhand.core.label import NewLabel
+from evenhand.core.plan import CallEstimate
+from evenhand.core.requirement import PASSED, Bound, Requirement
+from evenhand.core.run import CallEnd, CallStart
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
+from evenhand.report.comparing import compare
+from evenhand.report.console import estimate_row
+from evenhand.report.document import trial_row, write_document
+from evenhand.report.precedent import Precedent
+from evenhand.store import schema
+from evenhand.store.labels import append_labels
+from evenhand.store.runfile import RunFile
+from evenhand.testing import example
+
+FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"
+MAIN = "The document"
+_ROW = re.compile(r"^\| `(\w+)` \|([^|]+)\|([^|]*)\|([^|]+)\|([^|]*)\|$", re.MULTILINE)
+_TYPES = {
+    "text": str,
+    "number": (int, float),
+    "integer": int,
+    "true or false": bool,
+    "object": dict,
+    "any": object,
+}
+
+Shapes = Mapping[str, Mapping[str, tuple[str, str]]]
+
+
+def shapes(name: str) -> Shapes:
+    """The tables of a page by their headings: of each key its type, and when it is null."""
+    parts = re.split(r"^## (.+)$", (FORMATS / name).read_text("utf-8"), flags=re.MULTILINE)
+    return {
+        heading: {
+            key: (re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", kind.strip()), null.strip())
+            for key, kind, _, null, _ in _ROW.findall(text)
+        }
+        for heading, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def differences(value: Any, kind: str, tables: Shapes, seen: set[str], at: str) -> Iterator[str]:
+    """Where a value is not as its table says; the keys that it has are added to `seen`."""
+    if kind.startswith("list of "):
+        if not isinstance(value, list):
+            yield f"{at} is no list"
+            return
+        for i, item in enumerate(value):
+            yield from differences(item, kind.removeprefix("list of "), tables, seen, f"{at}[{i}]")
+    elif kind in tables:
+        for key, inner in value.items():
+            if key not in tables[kind]:
+                yield f"{at}.{key} is not on the page"
+                continue
+            seen.add(f"{kind}: {key}")
+            type_, null = tables[kind][key]
+            if inner is not None:
+                yield from differences(inner, type_, tables, seen, f"{at}.{key}")
+            elif null.startswith("never"):
+                yield f"{at}.{key} is null"
+    elif not any(isinstance(value, _TYPES[word]) for word in kind.split(" or ") if word in _TYPES):
+        if not (kind == "true or false" and isinstance(value, bool)):
+            yield f"{at} is {value!r}, no {kind}"
+    elif isinstance(value, bool) and kind in ("number", "integer"):
+        yield f"{at} is {value!r}, no {kind}"
+
+
+def agree(page: str, documents: list[dict[str, Any]]) -> None:
+    """Every key of the documents is on the page as it is, and every key of the page is in some document."""
+    tables, seen = shapes(page), set[str]()
+    read = [json.loads(json.dumps(document)) for document in documents]
+    wrong = [text for one in read for text in differences(one, MAIN, tables, seen, "document")]
+    assert wrong == []
+    every = {f"{heading}: {key}" for heading, rows in tables.items() for key in rows}
+    assert sorted(every - seen) == [], "on the page, and in no document"
+
+
+def document_of(run: RunFile, *, calls: bool = False) -> dict[str, Any]:
+    """What `--json` prints."""
+    out = io.StringIO()
+    write_document(run, out, calls=calls)
+    return json.loads(out.getvalue())
+
+
+async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  # noqa: F811
+    """Runs with errors, repeats, tags, labels, skills, preferences, batches and calls that never ended."""
+    found = Outcome("found", "pass", 1.0, named={"trigger precision": 1.0, "trigger recall": 1.0})
+    preferred = Outcome(
+        "kinder", "pass", 1.0, metadata={"winner": "output", "consistent": True, "orders": [{}, {}]}
+    )
+    label = Outcome(
+        "label", "fail", 0.0, metadata={"expected_label": "a", "answered_label": "zebra"}
+    )
+    trials = [
+        result(0, case="x", outcomes=(found, preferred), metadata={"tags": ["t"]}, expected="a"),
+        result(1, case="x", outcomes=(label,), repeat=1, ok=False, input="in", expected="a"),
+        result(2, case="y", ok=None),
+        result(3, case="y", ok=None, repeat=1),
+    ]
+    call = CallStart(0, "k", 0, "subject", "echo", b"{}", None)
+    calls = [
+        (call, CallEnd(b"{}", "provider", 0.1, 1, 1, 0.1, "m")),
+        (CallStart(0, "l", 0, "judge", "echo", b"{}", None), None),
+    ]
+    run = await make_run(
+        trials,
+        (Variant(0, "p", "m", eval="set.eval"),),
+        calls=calls,
+        repeats=2,
+        requirements=(Requirement(PASSED, Bound(at_least=0.5), (0,)),),
+    )
+    append_labels(run.path, [NewLabel(0, "note", "good", "ann")])
+    batch = await make_run(
+        [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
+        config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},
+    )
+    with RunFile.open(run.path) as labelled:
+        documents = [document_of(labelled, calls=True), document_of(batch)]
+        documents[0]["trials"].append(
+            trial_row(trials[0], labelled.meta.variants, list(labelled.labels()))
+        )
+        agree("run-1.md", documents)
+
+
+async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: Make):  # noqa: F811
+    """Decided ones, ones that errors leave open, and one without a pair."""
+    run = await make_run(summaries(), SUMMARIES)
+    errors = await make_run(
+        [result(i, variant=v, case=f"c{i // 2}", ok=None if i < 2 else bool(v)) for i in range(12)
+         for v in (i % 2,)],
+        SUMMARIES[:2],
+    )  # fmt: skip
+    agree(
+        "compare-1.md",
+        [
+            compare(f"{run.path}:basic", f"{run.path}:best").document(),
+            compare(f"{errors.path}:basic", f"{errors.path}:better").document(),
+        ],
+    )
+
+
+async def test_the_page_on_checks_has_every_key_of_the_document():
+    """Calls counted from the plan, calls that go by an earlier run, and hints."""
+
+    async def body(trial: Trial) -> str:
+        return trial.case.id
+
+    plan = example(2, body)
+    calls = (CallEstimate("echo", "subject", 2, 10, 0.1), CallEstimate("x", "judge", 2, 0, None))
+    agree(
+        "check-1.md",
+        [
+            {**estimate_row(plan, calls), "hints": estimate_row(_hinted(plan), ())["hints"]},
+            estimate_row(plan, (), Precedent("01K", 2, calls)),
+            estimate_row(plan, ()),
+        ],
+    )
+
+
+def _hinted(plan: Any) -> Any:
+    return replace(plan, hints=[Problem("a.yaml", 1, 2, "odd", "Mend it.")])
+
+
+@pytest.mark.parametrize("page", ["run-1.md", "compare-1.md", "check-1.md"])
+def test_the_example_of_each_format_is_as_its_table_says(page: str):
+    """It may leave keys out; it has none that there are not."""
+    example_ = re.search(r"```json\n(.*?)```", (FORMATS / page).read_text("utf-8"), re.DOTALL)
+    assert example_ is not None
+    wrong = differences(json.loads(example_[1]), MAIN, shapes(page), set(), "example")
+    assert list(wrong) == []
+
+
+def test_the_tables_of_the_run_file_are_those_of_the_schema():
+    """Made anew, the page is as it is: `python tests/docs/run_file_tables.py` writes it."""
+    path = Path(__file__).with_name("run_file_tables.py")
+    spec = importlib.util.spec_from_file_location("run_file_tables", path)
+    assert spec is not None
+    assert spec.loader is not None
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    text = tables.PAGE.read_text("utf-8")
+    assert tables.with_tables(text) == text
+    assert f"0x{schema.RUN_FILE_ID:X}" in text
+    named = set(
+        re.findall(
+            r"create (?:table|view)(?: if not exists)? (\w+)", "".join(schema.RUN_MIGRATIONS)
+        )
+    )
+    assert set(re.findall(r"^### `(\w+)`$", text, re.MULTILINE)) == named
