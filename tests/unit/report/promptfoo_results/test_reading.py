@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,22 @@ def results(path: Path, rows: list[dict[str, Any]], **other: Any) -> Path:
     return path
 
 
+_opened: list[RunFile] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Closes the run files that a test opened."""
+    yield
+    while _opened:
+        _opened.pop().close()
+
+
 async def imported(path: Path, folder: Path) -> RunFile:
-    """The run file of it."""
+    """The run file of it, open until the test ends."""
     read = read_results(path)
-    return RunFile.open(await keep_run(folder, read.meta, read.trials()))
+    _opened.append(RunFile.open(await keep_run(folder, read.meta, read.trials())))
+    return _opened[-1]
 
 
 async def test_a_row_is_a_trial(tmp_path: Path) -> None:
