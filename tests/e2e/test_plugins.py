@@ -113,7 +113,7 @@ def test_a_broken_package_is_named_once_and_breaks_only_what_uses_it(tmp_path: P
     assert "Traceback" not in said
     config(tmp_path, [{"type": "formal", "value": "very"}], providers=["silent:x"])
     said = evenhand(tmp_path, "check", ".").stderr
-    assert "provider 'silent' of the package evenhand-extras 1.2.3 is no provider" in said
+    assert "provider 'silent' of the package evenhand-extras 1.2.3 is not a provider" in said
 
 
 def test_ours_goes_before_a_packages_and_that_is_said(tmp_path: Path):
@@ -186,7 +186,7 @@ def test_a_packages_scorers_are_metrics_by_name(tmp_path: Path):
     ("name", "says"),
     [
         ("absent", "scorer 'absent' of the package evenhand-extras 1.2.3 cannot be loaded"),
-        ("unmakeable", "scorer 'unmakeable' of the package evenhand-extras 1.2.3 is no class"),
+        ("unmakeable", "scorer 'unmakeable' of the package evenhand-extras 1.2.3 is not a class"),
         ("grouned", "Did you mean 'grounded'?"),
     ],
 )

@@ -62,7 +62,7 @@ def kind_from(added: Plugin) -> Kind:
     """The assertion type that a package adds.
 
     Raises:
-        UsageError: It cannot be imported, or is no scorer.
+        UsageError: It cannot be imported, or is not a scorer.
     """
     given = added.load()
     if not callable(given) or (isinstance(given, type) and not hasattr(given, "score")):

@@ -116,7 +116,7 @@ def _read(file: Path, found: Found, read: dict[Path, bool]) -> bool:
     sets = [v for v in vars(module).values() if isinstance(v, EvalSet) and _stands_in(v, file)]
     if not sets:
         hint = "Write evals = EvalSet('…') at its top."
-        found.problems.append(Problem(str(file), 0, 0, "there is no EvalSet", hint))
+        found.problems.append(Problem(str(file), 0, 0, "there is not an EvalSet", hint))
     found.sets += list(dict.fromkeys(sets))
     return bool(sets)
 

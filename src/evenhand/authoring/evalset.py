@@ -286,5 +286,5 @@ def _code(function: Callable[..., Any]) -> CodeType:
     """
     code = getattr(inspect.unwrap(function), "__code__", None)
     if not isinstance(code, CodeType):
-        raise UsageError(f"{function!r} is no function", hint="Write @evals.eval above a def.")
+        raise UsageError(f"{function!r} is not a function", hint="Write @evals.eval above a def.")
     return code

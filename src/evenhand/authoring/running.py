@@ -72,7 +72,7 @@ def _planned(
     sets: Sequence[EvalSet], selection: Selection, settings: Settings, strict: bool
 ) -> Plan:
     wrong = [
-        f"{type(given).__name__} is no EvalSet"
+        f"{type(given).__name__} is not an EvalSet"
         for given in cast("Sequence[object]", sets)
         if not isinstance(given, EvalSet)
     ]

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from evenhand.store.cache import Cache
 
 
-@click.group(short_help="Look into the cache of replies, or clear it.")
+@click.group(short_help="Inspect or clear the reply cache.")
 @click.option(
     "--of",
     "source",
     type=click.Path(path_type=Path, exists=True),
     default=".",
-    help="The config file or folder whose cache is meant.  [default: the current folder]",
+    help="The config file or folder that the cache belongs to.  [default: the current folder]",
 )
 @click.pass_context
 def cache(ctx: click.Context, source: Path) -> None:
@@ -49,7 +49,7 @@ def stats(store: Cache) -> None:
 
 @cache.command()
 @click.argument("key", default="")
-@click.option("--first", type=Number(ROWS), default=20, show_default=True, help="At most so many.")
+@click.option("--first", type=Number(ROWS), default=20, show_default=True, help="Show at most N.")
 @click.pass_obj
 def explain(store: Cache, key: str, first: int) -> None:
     """List the replies it holds, newest first, and the request that each answers; those whose KEY begins so."""

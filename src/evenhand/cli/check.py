@@ -10,21 +10,23 @@ from typing import Any
 import click
 
 from evenhand.cli.completing import complete_paths
+from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError
 
 
-@click.command(short_help="Validate a folder, count its calls and price them. Sends nothing.")
+@click.command(
+    cls=GroupedCommand, short_help="Validate a folder and estimate calls and cost. Sends nothing."
+)
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @selecting
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
-    """Validate PATHs, and say what a run would do and cost.
+    """Validate PATH and show what a run would do and cost. Nothing is sent.
 
-    PATH is a folder with a promptfooconfig.yaml or the file itself; or any number of eval files, a line of an eval
-    after a colon, and folders of them. Without PATH, the folder you stand in. All problems are shown at once, each
-    with its file, line and column; so is what would come out otherwise in promptfoo. Nothing is sent.
+    PATH is what `evenhand run` takes. Default: the current folder. All problems are shown at once, each with its file,
+    line and column. For a promptfoo config, known differences from promptfoo are listed, too.
     """
     from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.report.precedent import precedent_of  # noqa: PLC0415 (see above)

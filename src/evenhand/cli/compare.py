@@ -13,7 +13,7 @@ from evenhand.cli.streams import printing
 from evenhand.core.ranges import MARGIN
 
 
-@click.command(short_help="Say whether one run is better than another, on the same cases.")
+@click.command(short_help="Compare two runs case by case.")
 @click.argument("a", metavar="A", shell_complete=complete_runs)
 @click.argument("b", metavar="B", shell_complete=complete_runs)
 @click.option(
@@ -28,19 +28,19 @@ from evenhand.core.ranges import MARGIN
     "--margin",
     type=Number(MARGIN),
     metavar="X",
-    help="Accept that B is worse by so much: 0.05 is 5 points of a pass rate.",
+    help="Accept B being worse by this much; 0.05 is 5 points of a pass rate.",
 )
 @click.option(
     "--cluster",
     default="",
     metavar="KEY",
-    help="The key of the cases' metadata that says which belong together.",
+    help="Metadata key of cases that belong together (clusters).",
 )
 @click.option(
     "--lower",
     multiple=True,
     metavar="NAME",
-    help="A metric of which less is better; may be repeated.",
+    help="A metric where lower is better; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def compare(
@@ -52,12 +52,12 @@ def compare(
     lower: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Say whether B is better than A, on the cases that both have.
+    """Compare B with A on the cases that both have: better, worse, no detectable difference, or undecided.
 
-    A and B are runs (an id, the start of one, a file, or `latest`), columns of them, `RUN:COLUMN`, or columns of the
-    latest run, `:COLUMN`. The columns of whole runs are paired by eval, prompt and model.
+    A and B are runs (an id, the start of one, a file, or `latest`), variants of a run (`RUN:VARIANT`), or variants of
+    the latest run (`:VARIANT`). Variants of two runs are paired by eval, prompt and model.
 
-    Exits with 0 where B is not worse, with 1 where it is, and with 3 where the data leave it open.
+    Exits with 0 if B is not worse, 1 if it is worse, and 3 if the data don't decide it.
     """
     from evenhand.report.comparing import compare as compared  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.report.words import put  # noqa: PLC0415 (see above)

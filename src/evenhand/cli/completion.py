@@ -12,7 +12,7 @@ from evenhand.cli.streams import printing
 VARIABLE = "_EVENHAND_COMPLETE"
 
 
-@click.command(short_help="Print the lines that let your shell complete commands and runs.")
+@click.command(short_help="Print the shell completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
     """Print what lets your shell complete commands, options, the ids of runs and of prompts.

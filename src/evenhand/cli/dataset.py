@@ -30,25 +30,25 @@ def _asking(command: F) -> F:
     for option in reversed(
         (
             click.option("--to", required=True, type=_FILE, help="The file to write."),
-            click.option("-j", "--concurrency", type=Number(CONCURRENCY), help="Calls in flight."),
+            click.option(
+                "-j", "--concurrency", type=Number(CONCURRENCY), help="Number of calls in flight."
+            ),
             click.option(
                 "--max-cost",
                 type=Number(BUDGET_USD),
                 metavar="USD",
-                help="Send no call that could take it past this.",
+                help="Make no call that could take the cost past USD.",
             ),
-            click.option(
-                "--no-cache", is_flag=True, help="Neither read nor write the cache of replies."
-            ),
+            click.option("--no-cache", is_flag=True, help="Don't read or write the reply cache."),
         )
     ):
         command = option(command)
     return command
 
 
-@click.group(short_help="Look at a dataset, convert, split, enrich or generate one.")
+@click.group(short_help="Show, convert, split, enrich or generate a dataset.")
 def dataset() -> None:
-    """Look at a dataset, convert, split, enrich or generate one.
+    """Show, convert, split, enrich or generate a dataset.
 
     A dataset is a file of cases: .csv, .tsv, .json, .jsonl, .yaml or .parquet.
     """
@@ -56,12 +56,10 @@ def dataset() -> None:
 
 @dataset.command()
 @click.argument("file", type=_FILE)
-@click.option(
-    "--first", type=Number(SHOWN), default=_SHOWN, help="Show so many cases.  [default: 5]"
-)
+@click.option("--first", type=Number(SHOWN), default=_SHOWN, help="Show N cases.  [default: 5]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def show(file: Path, first: int, as_json: bool) -> int:
-    """Say what a dataset holds: how many cases, which fields, which tags, its fingerprint, its first cases."""
+    """Show a dataset: the number of cases, fields, tags, the fingerprint and the first cases."""
     from evenhand.authoring.rowcase import row_of  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.cli.streams import printing  # noqa: PLC0415 (see above)
     from evenhand.report.words import clip, count, safe  # noqa: PLC0415 (see above)
@@ -103,7 +101,7 @@ def show(file: Path, first: int, as_json: bool) -> int:
 @click.argument("file", type=_FILE)
 @click.argument("to", type=_FILE)
 def convert(file: Path, to: Path) -> int:
-    """Write the cases of FILE to another file, TO, in the format that its ending says.
+    """Convert FILE to TO. The extension of TO sets the format.
 
     Ids, tags, metadata and every value are kept: what is written reads back as the same cases.
     """
@@ -128,22 +126,22 @@ def convert(file: Path, to: Path) -> int:
     type=Number(SEED),
     default=0,
     show_default=True,
-    help="Another draw for another number.",
+    help="Seed of the split.",
 )
 @click.option(
     "--by",
     default="",
     metavar="FIELD",
-    help="Split each value of this field alike: tags, or a column.",
+    help="Keep the shares within each value of this field (tags or a column).",
 )
 @click.option(
     "--group",
     default="",
     metavar="FIELD",
-    help="Keep cases with the same value of this column together, in one part.",
+    help="Keep cases with the same value of this column in one part.",
 )
 def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
-    """Split FILE into parts, drawn at random, and write each beside it: FILE-dev.csv, FILE-test.csv.
+    """Split FILE into parts at random and write each beside it: FILE-dev.csv, FILE-test.csv.
 
     Which part a case is in hangs on its id and the seed alone: rows that are added later move no other. So give cases
     an id; without one it is a hash of the row.
@@ -158,10 +156,10 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
             parts[name.strip()] = float(share)
         except ValueError:
             raise UsageError(
-                f"--into {into!r}: {part!r} is no part", hint="Write --into dev=0.2,test=0.8"
+                f"--into {into!r}: {part!r} is not a part", hint="Write --into dev=0.2,test=0.8"
             ) from None
         if not name.strip() or any(sign in name for sign in "/\\."):
-            raise UsageError(f"--into {into!r}: {name!r} is no name for a part")
+            raise UsageError(f"--into {into!r}: {name!r} can't be the name of a part")
     files = {name: file.with_name(f"{file.stem}-{name}{file.suffix}") for name in parts}
     there = [str(to) for to in files.values() if to.exists()]
     if there:
@@ -176,7 +174,7 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
 @dataset.command()
 @click.argument("file", type=_FILE)
 @_asking
-@click.option("--judge", metavar="MODEL", help="Who is asked.  [default: the project's judge]")
+@click.option("--judge", metavar="MODEL", help="The model to ask.  [default: the project's judge]")
 @click.option(
     "--with",
     "parts",
@@ -216,13 +214,15 @@ def enrich(
 @dataset.command()
 @click.argument("documents", nargs=-1, required=True)
 @_asking
-@click.option("--model", required=True, metavar="MODEL", help="Who writes.")
+@click.option(
+    "--model", required=True, metavar="MODEL", help="The model that writes the questions."
+)
 @click.option(
     "--per-document",
     type=Number(PER_DOCUMENT),
     default=5,
     show_default=True,
-    help="Questions of each document.",
+    help="Questions per document.",
 )
 def generate(
     documents: tuple[str, ...],

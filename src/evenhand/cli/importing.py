@@ -9,7 +9,7 @@ import click
 from evenhand.cli.streams import tell
 
 
-@click.command(name="import", short_help="Make a run of promptfoo's results.")
+@click.command(name="import", short_help="Import promptfoo results as a run.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_(file: Path) -> int:
     """Make a run of FILE, a JSON file of promptfoo's results (version 3), or of Evenhand's export of one.

@@ -30,7 +30,7 @@ _TAKEN = frozenset({"evenhand", "message", "graded", "judgement", "custom_judge"
 """What the starters import: a class or a module of one of these names would stand in its way."""
 
 
-@click.group(short_help="Write an eval set, a judge or a prompt function to start from.")
+@click.group(short_help="Create a starter eval set, judge or prompt function.")
 def new() -> None:
     """Write a commented file to start from, that runs as it is. Never overwrites one.
 

@@ -16,28 +16,30 @@ from evenhand.cli.prompts_here import library_here, plain, prompt_named, say, st
 from evenhand.cli.streams import tell
 
 
-@click.group(short_help="Keep prompts in folders: render, send, promote, list and check them.")
+@click.group(short_help="Manage prompt directories: render, send, promote, list, check.")
 @click.option(
     "-C",
     "root",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="FOLDER",
-    help="The repository, or a folder in it.  [default: where you stand]",
+    help="The repository, or a folder in it.  [default: the current folder]",
 )
 @click.pass_context
 def prompt(context: click.Context, root: Path | None) -> None:
-    """Keep prompts in folders, prompts/ID, each with its cases, its hooks and its evidence.
+    """Manage prompt directories (prompts/ID), each with its cases, hooks and evidence.
 
     Their cases are run by `evenhand run prompts/ID`.
     """
     context.obj = root
 
 
-@prompt.command(short_help="Make a prompt, a draft.")
+@prompt.command(short_help="Create a draft prompt.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
-@click.option("--from", "source", default="", metavar="ID", help="Begin with a copy of this one.")
+@click.option(
+    "--from", "source", default="", metavar="ID", help="Start from a copy of this prompt."
+)
 def new(id_: str, source: str) -> int:
-    """Make prompts/ID: metadata, a template, an example and an eval. Never overwrites one."""
+    """Create prompts/ID with metadata, a template, an example and an eval. Never overwrites a prompt."""
     from evenhand.cli.ignoring import ignore_runs  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
     from evenhand.registry.library import Library, library_of  # noqa: PLC0415 (see above)
@@ -88,12 +90,12 @@ def edit(id_: str, name: str) -> int:
     return PASSED
 
 
-@prompt.command(short_help="Give a prompt the next status, if its evidence is enough.")
+@prompt.command(short_help="Promote a prompt if its evidence is sufficient.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
-@click.option("--force", is_flag=True, help="Whatever its evidence lacks. Wants a reason.")
+@click.option("--force", is_flag=True, help="Promote whatever the evidence lacks. Needs --reason.")
 @click.option("--reason", default="", metavar="TEXT", help="Why; kept in .promotions.jsonl.")
 def promote(id_: str, *, force: bool, reason: str) -> int:
-    """Promote a prompt, draft → tested → ready, if its evidence is enough; says what is missing where it is not."""
+    """Promote a prompt (draft → tested → ready) if its evidence is sufficient; otherwise list what is missing."""
     from evenhand.registry.promotion import promote as promote_it  # noqa: PLC0415 (see above)
 
     found = prompt_named(id_)
@@ -110,9 +112,13 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
     return PASSED
 
 
-@prompt.command(short_help="Write the list of prompts into the README, and the shell's verbs.")
+@prompt.command(short_help="Update the prompt list in the README and the shell aliases.")
 @click.option(
-    "--shell", default="aliases.sh", show_default=True, metavar="FILE", help="Where the verbs go."
+    "--shell",
+    default="aliases.sh",
+    show_default=True,
+    metavar="FILE",
+    help="The file for the shell aliases.",
 )
 def index(shell: str) -> int:
     """Write the list of prompts between the marks of README.md, and their verbs between those of a shell file."""
@@ -123,14 +129,14 @@ def index(shell: str) -> int:
     return PASSED
 
 
-@prompt.command(short_help="Write a site of static pages: each prompt with its evidence.")
+@prompt.command(short_help="Write a static site of all prompts with their evidence.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("site"),
     show_default=True,
     metavar="FOLDER",
-    help="Where it goes.",
+    help="The folder to write to.",
 )
 def site(out: Path) -> int:
     """Write pages to pass on or to publish: an index, and for each prompt its text, its gates and its evidence.
@@ -146,13 +152,13 @@ def site(out: Path) -> int:
     return PASSED
 
 
-@prompt.command(name="export-skill", short_help="Write a ready prompt as a skill.")
+@prompt.command(name="export-skill", short_help="Export a ready prompt as a skill.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @click.option(
-    "--force", is_flag=True, help="Also where it is not ready, or not of a skill's shape."
+    "--force", is_flag=True, help="Export it even if it isn't ready or isn't shaped like a skill."
 )
 def export_skill(id_: str, *, force: bool) -> int:
-    """Write a ready prompt as dist/skills/ID/SKILL.md. What was in that folder is gone."""
+    """Export a ready prompt as dist/skills/ID/SKILL.md. Replaces that folder."""
     from evenhand.core.errors import ConfigError  # noqa: PLC0415 (see above)
     from evenhand.registry.skill import export  # noqa: PLC0415 (see above)
 
@@ -167,8 +173,10 @@ def export_skill(id_: str, *, force: bool) -> int:
     return PASSED
 
 
-@prompt.command(short_help="Make folders of prompts/{ready,tested,draft}/*.md.")
-@click.option("--write", "write_them", is_flag=True, help="Do it; otherwise it is only said.")
+@prompt.command(short_help="Convert prompts/{ready,tested,draft}/*.md to prompt directories.")
+@click.option(
+    "--write", "write_them", is_flag=True, help="Write the files; without it, only list them."
+)
 def migrate(*, write_them: bool) -> int:
     """Make a folder of each prompts/{ready,tested,draft}/*.md, the layout in which a status was a folder."""
     from evenhand.registry.migrating import migrate as move  # noqa: PLC0415 (see above)

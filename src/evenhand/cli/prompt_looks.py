@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     from evenhand.registry.doctor import Looked
 
 
-@click.command(name="list", short_help="List the prompts, and whether their evidence holds.")
-@click.option("--status", type=click.Choice(["draft", "tested", "ready"]), help="Only these.")
+@click.command(name="list", short_help="List prompts and the state of their evidence.")
+@click.option(
+    "--status",
+    type=click.Choice(["draft", "tested", "ready"]),
+    help="Only prompts with this status.",
+)
 @click.option("--tag", default="", help="Only prompts with this tag.")
-@click.option("--check", is_flag=True, help="Exit with 1 where a ready prompt's evidence is stale.")
+@click.option("--check", is_flag=True, help="Exit with 1 if a ready prompt's evidence is stale.")
 @in_json
 def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
     """List the prompts: status, version, uses, and whether what they have shown is about what they are now."""
@@ -48,7 +52,7 @@ def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
     return FAILED if check and any(row.is_stale for row in rows) else PASSED
 
 
-@click.command(short_help="Show a prompt: what it is, how it was used, what it has shown.")
+@click.command(short_help="Show a prompt, its usage and its evidence.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @in_json
 def show(id_: str, *, as_json: bool) -> int:
@@ -64,11 +68,11 @@ def show(id_: str, *, as_json: bool) -> int:
     return PASSED
 
 
-@click.command(short_help="Print the latest rows of a prompt's usage, or of its evals.")
+@click.command(short_help="Print the latest rows of a prompt's usage or evals.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
-@click.option("--last", type=Number(ROWS), default=10, show_default=True, help="How many.")
-@click.option("--evals", is_flag=True, help="Of its evals, instead of its usage.")
-@click.option("--promotions", is_flag=True, help="Of its promotions, instead.")
+@click.option("--last", type=Number(ROWS), default=10, show_default=True, help="Number of rows.")
+@click.option("--evals", is_flag=True, help="Print evals instead of usage.")
+@click.option("--promotions", is_flag=True, help="Print promotions instead of usage.")
 def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
     """Print the latest rows of .usage.jsonl, as they are; of .eval.jsonl, or of .promotions.jsonl."""
     from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)
@@ -86,15 +90,15 @@ def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
     return PASSED
 
 
-@click.command(short_help="Look at all prompts: what is wrong, with file and line.")
+@click.command(short_help="Check prompts for problems, with file and line.")
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_prompts)
-@click.option("--check", is_flag=True, help="A ready prompt whose evidence is stale is wrong, too.")
+@click.option("--check", is_flag=True, help="Treat stale evidence of a ready prompt as a problem.")
 @click.option(
     "--evidence",
     is_flag=True,
-    help="Hold every row of evidence against its run, where that is here.",
+    help="Check every row of evidence against its run, if the run is on this machine.",
 )
-@click.option("--quiet", is_flag=True, help="Only those with something to say.")
+@click.option("--quiet", is_flag=True, help="Print only prompts with problems or warnings.")
 @in_json
 def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as_json: bool) -> int:
     """Look at these prompts, or at all: what is wrong with them, what is worth a look, with file and line.

@@ -27,19 +27,19 @@ def _filling(command: F) -> F:
     for option in reversed(
         (
             click.argument("id_", metavar="ID", shell_complete=complete_prompts),
-            click.option("--case", default="", metavar="NAME", help="The inputs of this example."),
+            click.option("--case", default="", metavar="NAME", help="Use the inputs of this case."),
             click.option(
                 "--var",
                 "pairs",
                 multiple=True,
                 metavar="NAME=VALUE",
-                help="Over the case's inputs; guard.sh goes over both.",
+                help="Override an input of the case; guard.sh overrides both.",
             ),
             click.option(
                 "--var-file",
                 type=click.Path(path_type=Path),
                 metavar="FILE",
-                help="This file's text is the variable file_contents.",
+                help="Pass the text of FILE as the variable file_contents.",
             ),
         )
     ):
@@ -47,9 +47,9 @@ def _filling(command: F) -> F:
     return command
 
 
-@click.command(short_help="Fill a prompt in, and print it.")
+@click.command(short_help="Render a prompt and print it.")
 @_filling
-@click.option("--send", "and_send", is_flag=True, help="Send it instead, as `send` does.")
+@click.option("--send", "and_send", is_flag=True, help="Send it as well, like `prompt send`.")
 @click.pass_context
 def render(
     context: click.Context,
@@ -74,16 +74,20 @@ def render(
     return PASSED
 
 
-@click.command(short_help="Fill a prompt in, send it, and keep that it was used.")
+@click.command(short_help="Render a prompt, send it, and record its use.")
 @_filling
-@click.option("--model", default="", metavar="ID", help="Instead of the prompt's own.")
+@click.option(
+    "--model", default="", metavar="ID", help="Ask this model instead of the prompt's own."
+)
 @click.option(
     "--time-limit",
     type=Number(SECONDS),
     metavar="SECONDS",
-    help="For the model.",
+    help="Time limit for the model's reply.",
 )
-@click.option("--offline", is_flag=True, help="Answer from offline.jsonl. No gate counts it.")
+@click.option(
+    "--offline", is_flag=True, help="Take the reply from offline.jsonl. Gates don't count it."
+)
 @in_json
 def send(
     id_: str,

@@ -8,33 +8,36 @@ from typing import Any
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.session import Session, exit_code, run_asked, session_options
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 
 
-@click.command(short_help="Go on with a run that did not finish. Nothing is paid for twice.")
+@click.command(
+    cls=GroupedCommand, short_help="Resume an unfinished run without paying for anything twice."
+)
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @session_options
 def resume(run: str | None, **said: Any) -> int:
-    """Go on with RUN (an id, the start of one, or a file; by default the latest), or redo its errors.
+    """Resume RUN and retry its errors. RUN is an id, the start of one, or a file. Default: the latest run.
 
-    Trials with a verdict are left alone, unless they come after one in error, as in a conversation. Replies that were
-    received are read from the run's file, not asked for again. Calls that were in flight when a run was killed may have
-    been charged for: they are counted, with what they can have cost at most.
+    Finished trials are kept, unless they follow one that ended in an error, as in a conversation. Replies that the run
+    has are read from its file. Calls that were in flight when a run was killed may have been charged: they are counted,
+    with the most that they can have cost.
     """
     return gone_on(run, Session.of(said))
 
 
-@click.command(short_help="Redo the trials in error of a run. Nothing is paid for twice unasked.")
+@click.command(cls=GroupedCommand, short_help="Retry the trials of a run that ended in an error.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @session_options
 def retry(run: str | None, **said: Any) -> int:
-    """Redo the trials in error of RUN (an id, the start of one, or a file; by default the latest), in its own file.
+    """Retry the trials of RUN that ended in an error. RUN is an id, its start, or a file. Default: the latest run.
 
-    All else stays as it is, and replies that were received are not asked for again: not those that a judge gave no
-    verdict in, either. With --no-cache they are, all that these trials ask, and are paid for again. Where no trial is
-    in error, nothing is run.
+    Results are written to the same run; all other trials stay as they are. Replies that the run has are used again,
+    even those that a judge's verdict could not be read from. With --no-cache, these trials ask everything again, and it
+    is paid for again.
     """
     return redone(run, Session.of(said))
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from evenhand.cli.completing import complete_paths
+from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.session import Session, run_asked, safe_text, session_options
@@ -19,18 +20,21 @@ from evenhand.core.ranges import SHARE
 from evenhand.scorers.rag.definitions import SYSTEMS
 
 
-@click.command(short_help="Run prompts × models × tests, and say what passed.")
+@click.command(
+    cls=GroupedCommand,
+    short_help="Run prompts × models × tests, and say what passed.",
+)
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @selecting
 @click.option(
     "--strict",
     is_flag=True,
-    help="Take warnings for errors: hints about a config, evals that expect nothing.",
+    help="Treat warnings as errors: hints about a config, evals that expect nothing.",
 )
 @click.option(
     "--offline",
     is_flag=True,
-    help="Answer from the folder's offline.jsonl instead of asking any model: no key, no network, no cost.",
+    help="Take replies from the folder's offline.jsonl: no key, no network, no cost.",
 )
 @click.option(
     "-o",
@@ -38,20 +42,18 @@ from evenhand.scorers.rag.definitions import SYSTEMS
     "outputs",
     multiple=True,
     metavar="FILE",
-    help="Write the results to this file, too, in the format that its ending says.",
+    help="Also write the results to FILE. Its extension sets the format.",
 )
-@click.option(
-    "--no-write", is_flag=True, help="Keep no run: what is not printed or written is gone."
-)
+@click.option("--no-write", is_flag=True, help="Don't save this run.")
 @click.option(
     "--fail-on-empty",
     is_flag=True,
-    help="Exit with 5 where no test is left, also with --promptfoo-exit-codes.",
+    help="Exit with 5 if no case is selected, even with --promptfoo-exit-codes.",
 )
 @click.option(
     "--retry-errors",
     is_flag=True,
-    help="Redo the trials in error of the latest run instead, as `evenhand retry` does.",
+    help="Retry the errors of the latest run, like `evenhand retry`.",
 )
 @click.option(
     "--resume",
@@ -60,25 +62,25 @@ from evenhand.scorers.rag.definitions import SYSTEMS
     flag_value="latest",
     default="",
     metavar="[RUN]",
-    help="Go on with RUN, by default the latest, as `evenhand resume` does.",
+    help="Resume RUN (default: the latest), like `evenhand resume`.",
 )
 @click.option(
     "--definitions",
     type=click.Choice(SYSTEMS),
     metavar="TOOL",
-    help=f"Whose definitions of RAG metrics count: {', '.join(SYSTEMS)}.",
+    help=f"Use this tool's definitions of the RAG metrics: {', '.join(SYSTEMS)}.",
 )
 @click.option(
     "--model",
     default="",
     metavar="ID",
-    help="Of eval sets: take this model instead of those that they name.",
+    help="Ask this model instead of those that the eval sets name.",
 )
 @click.option(
     "--at-least",
     type=Number(SHARE),
     metavar="SHARE",
-    help="Pass where this share of trials, 0 to 1, passes in each column.  [default: what the files say, or all]",
+    help="Pass if this share of trials, 0 to 1, passes for each variant.  [default: as the files say, or all]",
 )
 @session_options
 def run(
@@ -94,14 +96,14 @@ def run(
     model: str,
     **said: Any,
 ) -> int:
-    """Run the prompts × models × tests of a folder, its eval sets, or the cases of prompt directories.
+    """Run a folder's prompts × models × tests, its eval sets, or its prompt directories.
 
-    PATH is a folder with a promptfooconfig.yaml or the file itself; or any number of eval files (*_evals.py), a line of
-    an eval after a colon, and folders of them; or any number of prompt directories, prompts/ID. Without PATH, the
-    folder you stand in.
+    PATH is a folder with a promptfooconfig.yaml, or that file; an eval file (*_evals.py), one eval in it (FILE:LINE),
+    or a folder of eval files; or a prompt directory (prompts/ID). Several eval files or prompt directories are run
+    together. Default: the current folder.
 
-    Every reply is kept the moment it arrives. Stopped with Ctrl-C or killed, a run goes on with `evenhand resume`,
-    and what was received is not paid for again.
+    Every reply is saved as soon as it arrives. After Ctrl-C or a crash, `evenhand resume` continues the run without
+    paying again for replies that it has.
     """
     from evenhand.core.errors import NothingSelected  # noqa: PLC0415 (see above)
     from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)

@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from evenhand.core.remark import Remarks
 
 
-@click.command(short_help="Give a run a name.")
+@click.command(short_help="Rename a run.")
 @click.argument("run")
 @click.argument("title")
 def rename(run: str, title: str) -> int:
-    """Call RUN (an id, the start of one, or a file) TITLE. An empty TITLE gives it back its own."""
+    """Rename RUN (an id, the start of one, or a file) to TITLE. An empty TITLE restores the original one."""
     path = _found(run)
     said = _said(path, title=title)
     tell(f"{path.stem} is called {said.title}" if said.title else f"{path.stem} has its own title")
     return 0
 
 
-@click.command(short_help="Tag a run, to find it by.")
+@click.command(short_help="Add tags to a run, or remove them.")
 @click.argument("run")
 @click.argument("tags", nargs=-1)
-@click.option("--remove", is_flag=True, help="Take these tags away; with none, all of them.")
+@click.option("--remove", is_flag=True, help="Remove these tags; without any, remove all.")
 def tag(run: str, tags: tuple[str, ...], remove: bool) -> int:
-    """Add TAGS to RUN (an id, the start of one, or a file); with none, list the tags it has."""
+    """Add TAGS to RUN (an id, the start of one, or a file); without any, list its tags."""
     path = _found(run)
     known = _remarks(path).tags
     rest = [each for each in known if tags and each not in tags]
@@ -40,13 +40,13 @@ def tag(run: str, tags: tuple[str, ...], remove: bool) -> int:
     return 0
 
 
-@click.command(short_help="Write a note on a run.")
+@click.command(short_help="Add a note to a run.")
 @click.argument("run")
 @click.argument("text", required=False)
 def note(run: str, text: str | None) -> int:
-    """Keep TEXT as the note on RUN (an id, the start of one, or a file); without it, print the note.
+    """Set the note on RUN (an id, the start of one, or a file) to TEXT; without TEXT, print the note.
 
-    An empty TEXT takes the note away.
+    An empty TEXT removes the note.
     """
     from evenhand.report.words import safe  # noqa: PLC0415 (once it is known what is asked)
 
@@ -57,13 +57,13 @@ def note(run: str, text: str | None) -> int:
     return 0
 
 
-@click.command(short_help="Delete runs for good.")
+@click.command(short_help="Delete runs permanently.")
 @click.argument("runs", nargs=-1, required=True)
-@click.option("--yes", is_flag=True, help="Delete them; without it they are only named.")
+@click.option("--yes", is_flag=True, help="Delete them; without it, only list them.")
 def delete(runs: tuple[str, ...], yes: bool) -> int:
-    """Delete RUNS (ids, starts of them, or files): results, labels, and the replies that were paid for.
+    """Delete RUNS (ids, starts of ids, or files) with their results, labels and replies.
 
-    Without --yes it says what would be deleted, and deletes nothing. A run that a process is writing is not deleted.
+    Without --yes, only list what would be deleted. A run in progress is not deleted.
     """
     from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.report.words import count, safe  # noqa: PLC0415 (see above)

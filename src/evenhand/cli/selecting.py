@@ -25,32 +25,32 @@ _WHICH = (
         "configs",
         multiple=True,
         metavar="PATH",
-        help="A config, a pattern of them, or a folder; several are put together.",
+        help="A promptfoo config, a glob pattern, or a folder. Several are combined into one.",
     ),
     click.option(
         "--filter",
         "filter_",
         default="",
         metavar="REGEX",
-        help="Only tests whose description or variables match.",
+        help="Run only cases whose description or variables match REGEX.",
     ),
     click.option(
         "--filter-pattern",
         default="",
         metavar="REGEX",
-        help="Only tests whose description matches.",
+        help="Run only cases whose description matches REGEX.",
     ),
     click.option(
         "--filter-metadata",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Only tests whose metadata says so; all of them have to hold.",
+        help="Run only cases with this metadata. Repeat it to require several.",
     ),
     click.option(
         "--filter-range",
         default="",
         metavar="START:END",
-        help="Only tests from place START, counted from 0, to before END.",
+        help="Run only cases START to END-1, counted from 0.",
     ),
     click.option(
         "--first",
@@ -59,7 +59,7 @@ _WHICH = (
         "first",
         type=Number(ROWS),
         metavar="N",
-        help="Only the first N cases of each eval set, prompt or config.",
+        help="Run only the first N cases of each eval set, prompt or config.",
     ),
     click.option(
         "--sample",
@@ -67,7 +67,7 @@ _WHICH = (
         "sample",
         type=Number(ROWS),
         metavar="N",
-        help="Only N tests, drawn at random.",
+        help="Run only N cases of each, drawn at random.",
     ),
     click.option(
         "--seed",
@@ -76,10 +76,13 @@ _WHICH = (
         type=Number(SEED),
         default=0,
         show_default=True,
-        help="For --sample.",
+        help="Seed for --sample.",
     ),
     click.option(
-        "--filter-prompts", default="", metavar="REGEX", help="Only prompts called like this."
+        "--filter-prompts",
+        default="",
+        metavar="REGEX",
+        help="Run only prompts whose label matches REGEX.",
     ),
     click.option(
         "--filter-providers",
@@ -87,55 +90,59 @@ _WHICH = (
         "filter_providers",
         default="",
         metavar="REGEX",
-        help="Only models called like this, by id or label.",
+        help="Run only models whose id or label matches REGEX.",
     ),
     click.option(
         "--filter-failing",
         default="",
         metavar="RUN",
         shell_complete=complete_runs,
-        help="Only tests that failed, or had an error, in RUN: an id, `latest`, or a file of results.",
+        help="Run only cases that failed or ended in an error in RUN: an id, `latest`, or a results file.",
     ),
     click.option(
         "--filter-failing-only",
         default="",
         metavar="RUN",
         shell_complete=complete_runs,
-        help="Only tests that failed in RUN.",
+        help="Run only cases that failed in RUN.",
     ),
     click.option(
         "--filter-errors-only",
         default="",
         metavar="RUN",
         shell_complete=complete_runs,
-        help="Only tests that had an error in RUN.",
+        help="Run only cases that ended in an error in RUN.",
     ),
     click.option(
         "-k",
         "names",
         default="",
         metavar="NAME",
-        help="Of eval sets: only evals with this in their name.",
+        help="Run only evals whose name contains NAME (eval sets).",
     ),
     click.option(
         "--case",
         default="",
         metavar="NAME",
-        help="Of prompt directories: only the case with this name.",
+        help="Run only the case called NAME (prompt directories).",
     ),
-    click.option("--repeat", type=Number(REPEATS), metavar="N", help="Ask everything N times."),
+    click.option("--repeat", type=Number(REPEATS), metavar="N", help="Repeat each case N times."),
 )
 
 _OVER = (
     click.option(
-        "-p", "--prompts", multiple=True, metavar="PROMPT", help="Instead of the config's prompts."
+        "-p",
+        "--prompts",
+        multiple=True,
+        metavar="PROMPT",
+        help="Use this prompt instead of the config's.",
     ),
     click.option(
         "-r",
         "--providers",
         multiple=True,
         metavar="ID",
-        help="Instead of the config's providers.",
+        help="Ask this model instead of the config's providers.",
     ),
     click.option(
         "-t",
@@ -144,39 +151,48 @@ _OVER = (
         "tests",
         default="",
         metavar="FILE",
-        help="A file of tests, instead of the config's.",
+        help="Use the tests in FILE instead of the config's.",
     ),
     click.option(
         "--model-outputs",
         default="",
         metavar="FILE",
-        help="Evaluate these outputs, a list in JSON, and ask no model. With --assertions.",
+        help="Evaluate the outputs in FILE, a JSON list, and ask no model. Needs --assertions.",
     ),
     click.option(
         "-a",
         "--assertions",
         default="",
         metavar="FILE",
-        help="What is expected of each of --model-outputs: a list in YAML or JSON.",
+        help="Assertions for each of --model-outputs: a list in YAML or JSON.",
     ),
-    click.option("--var", multiple=True, metavar="NAME=VALUE", help="A variable for every test."),
-    click.option("--prompt-prefix", default="", metavar="TEXT", help="Before every prompt."),
-    click.option("--prompt-suffix", default="", metavar="TEXT", help="After every prompt."),
-    click.option("--description", default="", metavar="TEXT", help="What the run is called."),
+    click.option(
+        "--var", multiple=True, metavar="NAME=VALUE", help="Set a variable in every case."
+    ),
+    click.option(
+        "--prompt-prefix", default="", metavar="TEXT", help="Put TEXT before every prompt."
+    ),
+    click.option(
+        "--prompt-suffix", default="", metavar="TEXT", help="Put TEXT after every prompt."
+    ),
+    click.option("--description", default="", metavar="TEXT", help="Name the run."),
     click.option(
         "--tag",
         multiple=True,
         metavar="NAME[=VALUE]",
-        help="Only evals with this tag; with =VALUE, a tag of the run.",
+        help="Run only evals tagged NAME (eval sets); with =VALUE, tag the run.",
     ),
     click.option(
-        "--grader", default="", metavar="ID", help="Who judges, where the config names nobody."
+        "--grader",
+        default="",
+        metavar="ID",
+        help="Judge with this model where the config names none.",
     ),
     click.option(
         "--delay",
         type=Number(MILLISECONDS),
         metavar="MS",
-        help="Wait so many milliseconds before each call; calls follow one another then.",
+        help="Wait MS milliseconds before each call, and make one call at a time.",
     ),
     click.option(
         "--env-file",
@@ -184,12 +200,12 @@ _OVER = (
         "env_files",
         multiple=True,
         metavar="FILE",
-        help="Set variables of the environment as this file says.",
+        help="Load environment variables from FILE.",
     ),
     click.option(
         "--strict-prompts",
         is_flag=True,
-        help="Call prompt functions with promptfoo's one context argument, whatever their parameters are called.",
+        help="Call every prompt function with promptfoo's single context argument.",
     ),
 )
 

@@ -36,26 +36,26 @@ _SPENDING = (
         "--max-concurrency",
         "concurrency",
         type=Number(CONCURRENCY),
-        help="Trials and calls in flight.",
+        help="Number of trials and calls in flight.",
     ),
     click.option(
         "--max-cost",
         type=Number(BUDGET_USD),
         metavar="USD",
-        help="Send no call that could take the run past this.",
+        help="Make no call that could take the run's cost past USD.",
     ),
-    click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of replies."),
+    click.option("--no-cache", is_flag=True, help="Don't read or write the reply cache."),
     click.option(
         "--retries",
         type=Number(RETRIES),
         metavar="N",
-        help="Try a call that failed so often again; rate limits are waited out.  [default: 5]",
+        help="Retry a failed call up to N times; waiting for a rate limit doesn't count.  [default: 5]",
     ),
     click.option(
         "--time-limit",
         type=Number(SECONDS),
         metavar="SECONDS",
-        help="For one call of a function of yours.  [default: 60; 600 in eval sets]",
+        help="Time limit for one call of your own code.  [default: 60; 600 in eval sets]",
     ),
 )
 
@@ -64,13 +64,13 @@ _LOOKS = (
     click.option(
         "--calls",
         is_flag=True,
-        help="With what each model call asked and was answered: for --json, and -o FILE.json or .jsonl.",
+        help="Include every model call in --json and in -o FILE.json or .jsonl.",
     ),
     click.option(
         "-v",
         "--verbose",
         is_flag=True,
-        help="Print every trial with every expectation, as they are settled.",
+        help="Print every trial with all its expectations as it finishes.",
     ),
     click.option("--no-table", is_flag=True, help="Print the summary only."),
     click.option(
@@ -78,13 +78,13 @@ _LOOKS = (
         "--no-progress-bar",
         "no_progress",
         is_flag=True,
-        help="Print no progress.",
+        help="Don't print progress.",
     ),
-    click.option("--exit-zero", is_flag=True, help="Exit with 0 when trials failed."),
+    click.option("--exit-zero", is_flag=True, help="Exit with 0 even if trials failed."),
     click.option(
         "--promptfoo-exit-codes",
         is_flag=True,
-        help="Exit with 100 when trials failed, as promptfoo does.",
+        help="Exit with 100 if trials failed, as promptfoo does.",
     ),
 )
 

@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from evenhand.scorers.catalog import Entry
 
 
-@click.command(name="init", short_help="Make a small folder that runs at once.")
+@click.command(name="init", short_help="Create an example folder that runs right away.")
 @click.argument("folder", default=".", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--python", is_flag=True, help="Eval sets in Python, instead of a promptfoo config.")
+@click.option(
+    "--python", is_flag=True, help="Create eval sets in Python instead of a promptfoo config."
+)
 @click.option(
     "--from",
     "config",
     type=click.Path(path_type=Path),
-    help="Print this promptfoo config as an eval set in Python instead.",
+    help="Print this promptfoo config as an eval set in Python.",
 )
 def init(folder: Path, config: Path | None, *, python: bool) -> int:
-    """Make a small folder of prompts, tests and scripted replies that runs at once. Never overwrites a file.
+    """Create an example folder with prompts, tests and scripted replies. It runs right away. Never overwrites a file.
 
     With --python, the tests are functions: evals/*_evals.py, a setup.py that is loaded first, a dataset, and the
     application that they call.
@@ -67,9 +69,9 @@ def _print_as_python(config: Path) -> int:
     return PASSED
 
 
-@click.command(short_help="Look whether everything is in place: Python, keys, folders.")
+@click.command(short_help="Check your setup: Python, keys, folders.")
 def doctor() -> int:
-    """Look whether everything is in place: Python, packages, keys, folders. Sends nothing, shows no key."""
+    """Check your setup: Python, packages, keys, folders. Sends nothing and shows no key."""
     from evenhand.cli.doctor import doctor as look  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import home_for  # noqa: PLC0415 (see above)
 
@@ -79,9 +81,9 @@ def doctor() -> int:
     return USAGE if any(finding.state == "bad" for finding in findings) else PASSED
 
 
-@click.command(short_help="List what can be expected of an output.")
+@click.command(short_help="List the scorers and assertion types.")
 def scorers() -> int:
-    """List what can be expected of an output: in Python, and with the words for it in a config."""
+    """List the scorers of eval sets and the assertion types of YAML files."""
     from evenhand.assertions.kinds import kinds  # noqa: PLC0415 (see above)
     from evenhand.cli.added import list_added  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.core.plugins import ASSERTIONS, SCORERS  # noqa: PLC0415 (see above)
@@ -114,9 +116,9 @@ def _list(entries: Sequence[Entry]) -> None:
         say_wrapped(f"  {entry.name:<{width}}  {entry.description}{tail}", " " * (width + 4))
 
 
-@click.command(short_help="List what can be asked, and how its id is written.")
+@click.command(short_help="List the providers and how to write their ids.")
 def providers() -> int:
-    """List what can be asked, how its id is written, and which variable holds its key."""
+    """List the providers, how to write their ids, and the environment variables that hold their keys."""
     from evenhand.cli.added import list_added  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.core.plugins import PROVIDERS  # noqa: PLC0415 (see above)
     from evenhand.providers.catalog import KEYS, SCHEMES  # noqa: PLC0415 (see above)

@@ -32,12 +32,12 @@ def filtered(command: Callback) -> Callback:
         "--baseline",
         metavar="RUN",
         shell_complete=complete_runs,
-        help="The run that `changed:` and `change` hold it against.",
+        help="The baseline for `changed:` and `change`.",
     )
     where = click.option(
         "--where",
         metavar="FILTER",
-        help="Only the trials that it chooses: 'status:fail score<0.5'.",
+        help="Only matching trials, e.g. 'status:fail score<0.5'.",
     )
     return where(baseline(command))
 
@@ -71,17 +71,17 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> bool
 with_calls = click.option(
     "--calls",
     is_flag=True,
-    help="With what each model call asked and was answered: for a CELL, -v, --json, and the formats json and jsonl.",
+    help="Include every model call: for a CELL, -v, --json, and the formats json and jsonl.",
 )
 
 
-@click.command(short_help="Show a run, or one cell of it.")
+@click.command(short_help="Show a run, or one of its cells.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.argument("cell", required=False, metavar="[CELL]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every trial with every expectation.")
 @click.option("--no-table", is_flag=True, help="Print the summary only.")
-@click.option("--list", "listing", is_flag=True, help="List the runs that there are.")
+@click.option("--list", "listing", is_flag=True, help="List all runs.")
 @with_calls
 @filtered
 def show(
@@ -95,10 +95,10 @@ def show(
     where: str | None,
     baseline: str | None,
 ) -> int:
-    """Show RUN (an id, the start of one, or a file; by default the latest).
+    """Show RUN: an id, the start of one, or a file. Default: the latest run.
 
-    With CELL, e.g. `better:3`, show one trial whole: prompt, output, every outcome, every call. A CELL alone is one of
-    the latest run. With --where, the trials that a filter chooses are listed, and all counts are of them.
+    With CELL, e.g. `better:3`, show one trial in full: prompt, output, every outcome, every call. A CELL without RUN is
+    one of the latest run. With --where, only matching trials are listed and counted.
     """
     from evenhand.report.console import cells_json, list_lines, listed_json, show_trial  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find, homes, runs  # noqa: PLC0415 (see above)
@@ -144,13 +144,13 @@ def show(
     "--to",
     required=True,
     type=click.Path(path_type=Path, allow_dash=True),
-    help="The file; - for stdout.",
+    help="The file to write; - for stdout.",
 )
 @click.option(
     "--format",
     "format_",
     metavar="FORMAT",
-    help="By default as the file's ending says; `json`, `jsonl` and `csv` are Evenhand's own.",
+    help="The format; by default, the file's extension decides. `json`, `jsonl` and `csv` are Evenhand's own.",
 )
 @with_calls
 @filtered
@@ -162,11 +162,11 @@ def export(
     where: str | None,
     baseline: str | None,
 ) -> int:
-    """Write the results of RUN (an id, the start of one, or a file; by default the latest) to a file.
+    """Write the results of RUN to a file. RUN is an id, the start of one, or a file. Default: the latest run.
 
-    A run of a promptfoo config is written as promptfoo would write it: .json (its results, version 3), .jsonl, .yaml,
-    .csv and .xml. .html is a page to pass on, .junit.xml is for CI, and .md for a pull request. Evenhand's own formats,
-    which runs of eval sets have by default: json is one document, jsonl one trial a line, csv one row a trial.
+    Formats for sharing: .html is a page that needs no server, .junit.xml is for CI, .md for a pull request. Runs of a
+    promptfoo config are written as promptfoo writes them: .json (results version 3), .jsonl, .yaml, .csv, .xml. Runs of
+    eval sets use Evenhand's own formats: json is one document, jsonl one trial per line, csv one row per trial.
     """
     from evenhand.store.catalogue import find  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)

@@ -17,55 +17,55 @@ _COMMANDS = {
     "run": ("evenhand.cli.run", "Run prompts × models × tests, and say what passed."),
     "resume": (
         "evenhand.cli.resume",
-        "Go on with a run that did not finish. Nothing is paid for twice.",
+        "Resume an unfinished run without paying for anything twice.",
     ),
     "retry": (
         "evenhand.cli.resume",
-        "Redo the trials in error of a run. Nothing is paid for twice.",
+        "Retry the trials of a run that ended in an error.",
     ),
-    "view": ("evenhand.cli.view", "Look at runs in the browser, on this machine alone."),
-    "show": ("evenhand.cli.show", "Show a run, or one cell of it."),
+    "view": ("evenhand.cli.view", "View runs in the browser, on this machine only."),
+    "show": ("evenhand.cli.show", "Show a run, or one of its cells."),
     "check": (
         "evenhand.cli.check",
-        "Validate a folder, count its calls and price them. Sends nothing.",
+        "Validate a folder and estimate calls and cost. Sends nothing.",
     ),
     "export": ("evenhand.cli.show", "Write a run's results to a file."),
-    "import": ("evenhand.cli.importing", "Make a run of promptfoo's results."),
+    "import": ("evenhand.cli.importing", "Import promptfoo results as a run."),
     "compare": (
         "evenhand.cli.compare",
-        "Say whether one run is better than another, on the same cases.",
+        "Compare two runs case by case.",
     ),
-    "rename": ("evenhand.cli.runs", "Give a run a name."),
-    "tag": ("evenhand.cli.runs", "Tag a run, to find it by."),
-    "note": ("evenhand.cli.runs", "Write a note on a run."),
-    "delete": ("evenhand.cli.runs", "Delete runs for good."),
-    "init": ("evenhand.cli.setup", "Make a small folder that runs at once."),
+    "rename": ("evenhand.cli.runs", "Rename a run."),
+    "tag": ("evenhand.cli.runs", "Add tags to a run, or remove them."),
+    "note": ("evenhand.cli.runs", "Add a note to a run."),
+    "delete": ("evenhand.cli.runs", "Delete runs permanently."),
+    "init": ("evenhand.cli.setup", "Create an example folder that runs right away."),
     "prompt": (
         "evenhand.cli.prompt",
-        "Keep prompts in folders: render, send, promote, list and check them.",
+        "Manage prompt directories: render, send, promote, list, check.",
     ),
-    "new": ("evenhand.cli.new", "Write an eval set, a judge or a prompt function to start from."),
+    "new": ("evenhand.cli.new", "Create a starter eval set, judge or prompt function."),
     "dataset": (
         "evenhand.cli.dataset",
-        "Look at a dataset, convert, split, enrich or generate one.",
+        "Show, convert, split, enrich or generate a dataset.",
     ),
-    "doctor": ("evenhand.cli.setup", "Look whether everything is in place: Python, keys, folders."),
-    "scorers": ("evenhand.cli.setup", "List what can be expected of an output."),
-    "providers": ("evenhand.cli.setup", "List what can be asked, and how its id is written."),
-    "cache": ("evenhand.cli.cache", "Look into the cache of replies, or clear it."),
-    "completion": ("evenhand.cli.completion", "Let your shell complete commands and runs."),
+    "doctor": ("evenhand.cli.setup", "Check your setup: Python, keys, folders."),
+    "scorers": ("evenhand.cli.setup", "List the scorers and assertion types."),
+    "providers": ("evenhand.cli.setup", "List the providers and how to write their ids."),
+    "cache": ("evenhand.cli.cache", "Inspect or clear the reply cache."),
+    "completion": ("evenhand.cli.completion", "Print the shell completion script."),
 }
 
 _EPILOG = """\b
 Exit codes:
   0 passed · 1 failed · 2 usage or config
-  3 no verdict: too many errors, or stopped by one
+  3 undecided: too many errors
   4 budget used up · 5 nothing selected
-  70 a fault of our own · 130 SIGINT · 143 SIGTERM
+  70 internal error · 130 SIGINT · 143 SIGTERM
 \b
 Runs are kept in .evenhand/ beside the config;
 EVENHAND_HOME and EVENHAND_CACHE move them.
-Nothing is sent anywhere but to the models that you name.
+Data goes only to the models that you name.
 \b
 Examples:
   evenhand init my-evals
@@ -161,7 +161,7 @@ def evenhand() -> None:
     """Find out whether your LLM application is good, and whether a change made it better.
 
     \b
-    evenhand init my-evals  a small folder that runs at once
+    evenhand init my-evals  create an example folder
     evenhand run my-evals   prompts × models × tests
     evenhand view           look at it in the browser
     evenhand show           look at the latest run again

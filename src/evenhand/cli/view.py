@@ -22,23 +22,25 @@ if TYPE_CHECKING:
 PORT = 15_500
 
 
-@click.command(short_help="Look at runs in the browser, on this machine alone.")
+@click.command(short_help="View runs in the browser, on this machine only.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option(
     "--port", type=click.IntRange(0, 65_535), help=f"[default: {PORT}, or one that is free]"
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="A loopback address to listen on."
+)
 @click.option(
     "--open/--no-browser",
     "open_",
     default=None,
-    help="Open the page, or only print its link.  [default: open it, where there is a desktop]",
+    help="Open the page, or only print its link.  [default: open it if there is a desktop]",
 )
 def view(run: str | None, port: int | None, host: str, open_: bool | None) -> int:
-    """Look at RUN (an id, the start of one, or a file), or at the list of all runs.
+    """View RUN in the browser: an id, the start of one, or a file. Default: the list of all runs.
 
-    Prints a link, and serves the page to whoever opens it until Ctrl-C. Nobody else can reach it: it is for this
-    machine alone, and the link has a token in it. Runs that are still going on are shown as they grow.
+    Prints a link and serves the page until Ctrl-C. Only this machine can reach it, and only with the token in the link.
+    Runs that are in progress are updated live.
     """
     from evenhand.report.words import near  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)

@@ -1,7 +1,8 @@
 """Names the code that blocks the event loop.
 
 How this works: the loop notes the time twice a second; a thread looks at the note. When it is more than a second old,
-the thread reads the stack of the loop's thread and reports the innermost frame that is not a library's, once per place.
+the thread reads the stack of the loop's thread and reports the innermost frame of the user's own code, once per place.
+Where there is none, nothing is said: the machine is busy, and there is nothing that the user could do.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from types import FrameType
 BEAT_S = 0.25
 PATIENCE_S = 1.0
 _HERE = str(Path(__file__).parents[1])
+_DOOR = str(Path(__file__).with_name("door.py"))
 
 
 @contextlib.contextmanager
@@ -25,7 +27,7 @@ def watching(report: Callable[[str], None], patience_s: float = PATIENCE_S) -> I
     """Inside, whatever keeps the running loop from turning is reported.
 
     Args:
-        report: Called from another thread, with e.g. `event loop blocked for 2.3 s in my_eval.py:41 (answer)`.
+        report: Called from another thread, with e.g. `my_eval.py:41 (answer) held up all other trials for 2.3 s: …`.
         patience_s: How long the loop may stand still.
     """
     loop = asyncio.get_running_loop()
@@ -65,21 +67,24 @@ def _watch(
         if late < patience_s + BEAT_S:
             continue
         place = _place(sys._current_frames().get(ident))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] (documented)
-        if place not in seen:
+        if place and place not in seen:
             seen.add(place)
-            report(f"event loop blocked for {late:.1f} s in {place}")
+            report(
+                f"{place} held up all other trials for {late:.1f} s: it is async and does not await\n"
+                "  Make it a plain function, or run what takes so long in asyncio.to_thread(…)."
+            )
 
 
 def _place(frame: FrameType | None) -> str:
-    innermost = own = None
+    """The user's innermost frame; empty where the loop stands still for another reason, such as a busy machine."""
     while frame is not None:
         name = frame.f_code.co_filename
-        spot = f"{Path(name).name}:{frame.f_lineno} ({frame.f_code.co_name})"
-        innermost = innermost or spot
+        if name == _DOOR:  # what is further out started the loop, and waits for it
+            return ""
         library = (
             name.startswith((_HERE, "<frozen")) or "site-packages" in name or "/lib/python" in name
         )
         if not library:
-            own = own or spot
+            return f"{Path(name).name}:{frame.f_lineno} ({frame.f_code.co_name})"
         frame = frame.f_back
-    return own or innermost or "unknown"
+    return ""

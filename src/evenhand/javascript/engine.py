@@ -111,7 +111,7 @@ class Engine:
         try:
             return self._context.eval(text)
         except ValueError:  # a NUL, or half a character
-            raise CodeError("it is not JavaScript: it is no text") from None
+            raise CodeError("it is not JavaScript: it is not text") from None
 
     def _compiled(self, script: Compiled) -> Any:
         if script.kind == "inline":

@@ -95,7 +95,7 @@ def parse(name: str) -> RankMetric:
     found = _NAME.fullmatch(name.strip())
     kind = _WORDS.get(found[1].lower()) if found else None
     if found is None or kind is None:
-        msg = f"{name!r} is no name of a number about rankings"
+        msg = f"{name!r} is not the name of a ranking metric"
         raise ValueError(msg)
     return RankMetric(kind, None if found[2] is None else int(found[2]))
 

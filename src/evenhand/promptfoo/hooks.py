@@ -153,6 +153,6 @@ def numbers(given: object, name: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for key, value in cast("Mapping[str, object]", given or {}).items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
-            raise CodeError(f"{name} set the score '{key}' to {value!r}, which is no number")
+            raise CodeError(f"{name} set the score '{key}' to {value!r}, which is not a number")
         found[key] = float(value)
     return found

@@ -94,7 +94,7 @@ def half_a_chat(prompt: Prompt) -> TemplateError | None:
         json.loads(prompt.text)
     except ValueError as error:
         return TemplateError(
-            f"prompt '{_line(prompt.label):.60}' begins as a chat, and is no JSON once it is filled in: {error}",
+            f"prompt '{_line(prompt.label):.60}' begins as a chat, and is not JSON once it is filled in: {error}",
             hint="Write {{ name | dump }}, without quotes around it: a quote or a line break in a value ends a string.",
         )
     return None

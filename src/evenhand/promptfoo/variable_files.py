@@ -116,4 +116,4 @@ def _text_of_pdf(path: Path) -> str:
     try:
         return "\n\n".join(page.extract_text() for page in PdfReader(path).pages).strip()
     except (PyPdfError, ValueError, KeyError, RecursionError) as error:
-        raise CodeError(f"{path.name} is no PDF that can be read: {error}") from None
+        raise CodeError(f"{path.name} is not a readable PDF: {error}") from None

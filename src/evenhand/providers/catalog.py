@@ -178,7 +178,7 @@ def _made(added: Plugin, wanted: Wanted) -> Provider:
     except (Exception, SystemExit) as error:
         raise added.broken("cannot be made", error) from error
     if not isinstance(provider, Provider):
-        raise added.broken(f"is no provider: it made {type(provider).__name__}")
+        raise added.broken(f"is not a provider: it made {type(provider).__name__}")
     return provider
 
 

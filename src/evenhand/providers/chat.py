@@ -109,10 +109,12 @@ class ChatProvider:
             parts = urlsplit(self.url)
             _ = parts.port  # read here, as a bad one is noticed only then
         except ValueError as error:
-            raise UsageError(f"provider '{self.id}': {self.url} is no address: {error}") from None
+            raise UsageError(
+                f"provider '{self.id}': {self.url} is not an address: {error}"
+            ) from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(
-                f"provider '{self.id}': {self.url} is no address",
+                f"provider '{self.id}': {self.url} is not an address",
                 hint="Write it out, from http:// or https:// on.",
             )
         self._host = parts.netloc.rpartition("@")[2]

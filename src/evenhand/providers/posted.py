@@ -39,7 +39,7 @@ class PostedGrader:
         except ValueError:
             address = urlsplit("")
         if address.scheme not in ("http", "https") or not address.hostname:
-            raise CodeError(f"{self.url!r} is no address to post to", hint="Write https://….")
+            raise CodeError(f"{self.url!r} is not an address to post to", hint="Write https://….")
         headers = {"Content-Type": "application/json"}
         transport = http.Transport()  # nobody closes what the plan does not know of
         try:

@@ -362,7 +362,7 @@ def _dollars(config: Mapping[str, object], key: str) -> float | None:
             value = None
     if not is_price(value):
         raise UsageError(
-            f"{key} is {given!r}, which is no price",
+            f"{key} is {given!r}, which is not a price",
             hint="It is a number of US dollars per token, from 0 on: 0.000002 is $2 per million.",
         )
     return float(value)  # pyright: ignore[reportArgumentType] (a number, as has just been seen)

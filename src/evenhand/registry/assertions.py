@@ -163,7 +163,7 @@ class OperatorReader:
             if isinstance(text, (int, float)) and not isinstance(text, bool):
                 text = str(text)  # noqa: PLW2901 (contains: 30 means the text)
             if not isinstance(text, str) or not text:
-                self.findings.problem(place, f"{op}: {text!r} is no text to look for")
+                self.findings.problem(place, f"{op}: {text!r} is not a text to look for")
                 return ()
             found.append(text)
         return found

@@ -95,9 +95,7 @@ def _looked(prompt: PromptFolder, findings: Findings, roster: Roster, runs: Runs
     for name in (GUARD, VERIFY):
         path = prompt.path / name
         if path.exists() and not is_hook(path):
-            findings.hint(
-                Place(path), "is not run: it is no file that may be executed", f"chmod +x {path}"
-            )
+            findings.hint(Place(path), "is not run: it is not executable", f"chmod +x {path}")
     stands = audit = None
     try:
         evidence = evidence_of(prompt, suite, runs)

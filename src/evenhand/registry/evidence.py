@@ -42,11 +42,11 @@ class Rows:
     lines: Sequence[int] = field(default=())
 
     def tell(self, findings: Findings) -> None:
-        """Warns of the lines that are no rows."""
+        """Warns of the lines that are not rows."""
         for line in self.broken:
             findings.hint(
                 Place(self.path, line),
-                f"line {line} is no row, and is skipped",
+                f"line {line} is not a row, and is skipped",
                 "A crash may have left it half-written; it is kept as it is.",
             )
 

@@ -191,7 +191,7 @@ def description_lines(said: Mapping[str, Any]) -> list[str]:
     if said["last_eval"]:
         lines.append(f"last eval: {_eval_line(said['last_eval'])}")
     for name, broken in said["broken_lines"].items():
-        lines.append(f"{name}: lines that are no rows, skipped: {', '.join(map(str, broken))}")
+        lines.append(f"{name}: lines that are not rows, skipped: {', '.join(map(str, broken))}")
     if "next" in said:
         missing = said["next"]["missing"]
         lines.append(

@@ -55,7 +55,7 @@ def _files(path: Path, status: str, findings: Findings) -> dict[str, str]:
     document = read_yaml(path, f"\n{front[1]}", findings) if front else None
     said = document.value if document else None
     if said is not None and not isinstance(said, Mapping):
-        findings.problem(Place(path, 1), "what stands above it is no list of names with values")
+        findings.problem(Place(path, 1), "what stands above it is not a mapping of names to values")
     body = text[front.end() :] if front else text
     known = cast("Mapping[str, Any]", said) if isinstance(said, Mapping) else {}
     return {META: _meta(path.stem, status, known, body), TEMPLATE: body}

@@ -225,7 +225,7 @@ def _why(trial: TrialResult | None, ending: str) -> str:
 def _not_run(prompt: PromptFolder, name: str) -> str:
     path = prompt.path / name
     if path.exists() and not is_hook(path):
-        return f"{name} is not run: it is no file that may be executed (chmod +x {path})"
+        return f"{name} is not run: it is not executable (chmod +x {path})"
     return ""
 
 

@@ -73,7 +73,7 @@ class CallsDeclaredTools:
         calls = cast("list[object]", given) if isinstance(given, list) else []
         inner = [cast("Mapping[str, object]", c).get("function") for c in calls if _is_map(c)]
         if not calls or len(inner) < len(calls) or not all(map(_readable, inner)):
-            return check(False, f"{quoted(text)} is no list of tool calls")
+            return check(False, f"{quoted(text)} is not a list of tool calls")
         try:
             for call in inner:
                 _check_call(call, self.functions)
@@ -94,12 +94,12 @@ def _readable(call: object) -> bool:
 
 def _check_call(call: object, functions: Sequence[Mapping[str, Any]]) -> None:
     if not _readable(call):
-        raise _Wrong(f"{quoted(text_of(call))} is no function call")
+        raise _Wrong(f"{quoted(text_of(call))} is not a function call")
     given = cast("Mapping[str, str]", call)
     try:
         arguments = strict_json(given["arguments"])
     except ValueError as error:
-        raise _Wrong(f"the arguments of {given['name']} are no JSON: {error}") from None
+        raise _Wrong(f"the arguments of {given['name']} are not JSON: {error}") from None
     schema = _declared(given["name"], functions).get("parameters")
     if not schema:
         raise _Wrong(f"no function {given['name']} with parameters is declared")

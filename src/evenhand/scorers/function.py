@@ -113,7 +113,7 @@ def as_scorer(given: object, label: str = "") -> Scorer:
     if callable(given):
         return FunctionScorer(cast("ScorerFunction", given), label)
     raise UsageError(
-        f"{type(given).__name__} {str(given)[:60]!r} is no scorer",
+        f"{type(given).__name__} {str(given)[:60]!r} is not a scorer",
         hint="`evenhand scorers` lists those that there are.",
     )
 

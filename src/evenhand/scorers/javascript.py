@@ -44,7 +44,7 @@ class JavaScriptVerdict:
         if returned.kind == "object" and is_verdict(value):
             return verdict_of(value, None, name, negated=self.negated)
         return Score(
-            0.0, passed=False, reason=f"{name} returned {_said(returned)}, which is no verdict"
+            0.0, passed=False, reason=f"{name} returned {_said(returned)}, which is not a verdict"
         )
 
     def __str__(self) -> str:

@@ -64,7 +64,7 @@ def schema_of(cls: type) -> Mapping[str, Any]:
             return cast("Mapping[str, Any]", own())
     if not dataclasses.is_dataclass(cls):
         raise UsageError(
-            f"{cls.__name__} is no schema for a judge",
+            f"{cls.__name__} is not a schema for a judge",
             hint="Derive it from Judgement, make it a dataclass, or give it json_schema().",
         )
     if not dataclasses.fields(cls):

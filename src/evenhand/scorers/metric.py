@@ -137,7 +137,9 @@ def metric(name: str) -> Metric:
         UsageError: There is none; the nearest name is offered. Or the package's cannot be used.
     """
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
-        raise UsageError(f"metrics: {name!r} is no name", hint=f"There are: {', '.join(names())}.")
+        raise UsageError(
+            f"metrics: {name!r} is not a name", hint=f"There are: {', '.join(names())}."
+        )
     found = own_metric(name)
     if found is not None:
         return found
@@ -187,7 +189,7 @@ def _added(added: Plugin) -> Metric:
     except (UsageError, TypeError, ValueError) as error:  # no scorer, or without a signature
         raise added.broken("cannot be used", error) from error
     if not hasattr(given, "score") or not MATERIAL.keys() >= set(needs):
-        raise added.broken(f"is no class with a score() that is made of {', '.join(MATERIAL)}")
+        raise added.broken(f"is not a class with a score() that is made of {', '.join(MATERIAL)}")
     return of_class(added.name, kind, *(_PARTS[name] for name in needs))
 
 

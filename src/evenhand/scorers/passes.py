@@ -67,7 +67,7 @@ class Passes(AsksJudge):
         need_text("Passes", "context", self.context)
         need_number("Passes", "unsure_below", self.unsure_below, (0, 1))
         if isinstance(self.examples, (str, Mapping)):
-            raise UsageError("Passes: examples is no list", hint=_AN_EXAMPLE)
+            raise UsageError("Passes: examples is not a list", hint=_AN_EXAMPLE)
         for place, example in enumerate(self.examples, 1):
             need_mapping("Passes", f"example {place}", example, _AN_EXAMPLE)
             if not {"output", "passes"} <= example.keys() <= _EXAMPLE or not isinstance(

@@ -40,7 +40,7 @@ class Rating(AsksJudge):
         unsure_below: A confidence below this is warned of.
 
     Raises:
-        UsageError: It is no rubric, its text is empty, or the judge is none.
+        UsageError: It is not a rubric, its text is empty, or the judge is none.
     """
 
     traits: ClassVar[TraitsOf[Rating]] = TraitsOf(
@@ -58,7 +58,7 @@ class Rating(AsksJudge):
         need_number("Rating", "unsure_below", self.unsure_below, (0, 1))
         if not isinstance(self.rubric, (str, Rubric)):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
             raise UsageError(
-                f"Rating: {self.rubric!r} is no rubric",
+                f"Rating: {self.rubric!r} is not a rubric",
                 hint="Write Rating(CLARITY), a Rubric of your own, or its words as a text.",
             )
         if isinstance(self.rubric, str):

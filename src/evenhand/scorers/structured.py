@@ -116,7 +116,7 @@ def _schema_text(who: str, schema: str | Mapping[str, Any]) -> str:
     try:
         return encode(schema).decode()
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{who}: its schema is no JSON: {error}") from None
+        raise UsageError(f"{who}: its schema is not JSON: {error}") from None
 
 
 def misfit(schema: str, value: object) -> str:

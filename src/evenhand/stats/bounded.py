@@ -126,7 +126,7 @@ def _grouped(units: Iterable[tuple[float, float]], scale: Scale) -> list[_Group]
     """Equal units together, and no more different ones than LEVELS for each weight."""
     low, high = scale
     if not low < high or math.isinf(high - low):
-        msg = f"from {low} to {high} is no scale"
+        msg = f"from {low} to {high} is not a scale"
         raise ValueError(msg)
     slack = 1e-9 * (high - low)
     counts: defaultdict[tuple[float, float], int] = defaultdict(int)

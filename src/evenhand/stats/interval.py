@@ -43,7 +43,7 @@ def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> tuple[
     """
     z = z_of(confidence)
     if not 0 <= successes <= n:
-        msg = f"{successes} of {n} is no proportion"
+        msg = f"{successes} of {n} is not a proportion"
         raise ValueError(msg)
     if n == 0:
         return 0.0, 1.0
@@ -75,7 +75,7 @@ def clopper_pearson(successes: int, n: int, confidence: float = CONFIDENCE) -> t
     """
     z_of(confidence)
     if not 0 <= successes <= n:
-        msg = f"{successes} of {n} is no proportion"
+        msg = f"{successes} of {n} is not a proportion"
         raise ValueError(msg)
     tail = (1 - confidence) / 2
     low = beta_quantile(successes, n - successes + 1, tail) if successes else 0.0

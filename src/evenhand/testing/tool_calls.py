@@ -13,13 +13,13 @@ ToolCalls = Sequence[Mapping[str, Any]]
 def problems_of(calls: object) -> list[str]:
     """What is wrong with a rule's tool calls; empty for nothing."""
     if not isinstance(calls, (list, tuple)):
-        return ["'tool_calls' is no list of calls"]
+        return ["'tool_calls' is not a list of calls"]
     found: list[str] = []
     for call in calls:  # pyright: ignore[reportUnknownVariableType] (from JSON)
         named = isinstance(call, Mapping) and isinstance(call.get("name"), str) and call["name"]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if not named or not isinstance(call.get("arguments", {}), Mapping):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
             shown = json.dumps(call, ensure_ascii=False, default=str)[:60]
-            found.append(f'{shown} is no call: write {{"name": "…", "arguments": {{…}}}}')
+            found.append(f'{shown} is not a call: write {{"name": "…", "arguments": {{…}}}}')
     return found
 
 

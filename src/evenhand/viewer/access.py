@@ -57,7 +57,7 @@ def loopback(host: str) -> str:
     except ValueError:
         pass
     raise UsageError(
-        f"--host {host!r} is not an address of this machine alone",
+        f"--host {host!r} is not a loopback address",
         hint="The viewer shows prompts and answers to whoever can reach it: 127.0.0.1, ::1 or localhost. "
         "For runs on another machine: ssh -L 15500:127.0.0.1:15500 THERE, or `evenhand export --to report.html`.",
     )

@@ -327,7 +327,7 @@ async def _object(request: web.Request, what: str) -> dict[str, Any]:
 
 def _place(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise UsageError(f"{text!r:.40} is no place in a plan")
+        raise UsageError(f"{text!r:.40} is not a trial index")
     return int(text)
 
 

@@ -143,7 +143,7 @@ def test_what_hangs_on_a_variable_is_left_to_the_run(tmp_path: Path, line: str):
         ("empty = EvalSet('z', data=[])\n@empty.eval\ndef e(): ...\n", 5, "holds no cases"),
         ("none = EvalSet('z')\n", 5, "has no evals"),
         ("twice = EvalSet('z', data=[{'id': 'a'}, {'id': 'a'}])", 5, "two cases have the id 'a'"),
-        ("evals.eval(3)", 5, "3 is no function"),
+        ("evals.eval(3)", 5, "3 is not a function"),
         ("LEVELS = Rubric('r', {1: 'a', 3: 'b', 4: 'c'})", 5, "a gap"),
         ("import nothing_of_this_name", 5, "ModuleNotFoundError"),
         ("def f(:\n", 5, "SyntaxError"),

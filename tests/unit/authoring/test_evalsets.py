@@ -141,7 +141,7 @@ async def test_what_is_recorded_may_be_changed_afterwards(tmp_path: Path):
         (lambda expect: expect("x", at_least=1, label="l"), "bounds are for numbers"),
         (lambda expect: expect(5, Number()), "number gives a number, and has no bound"),
         (lambda expect: expect("b", Contains("b"), at_most=1), "is true or false, and has a bound"),
-        (lambda expect: expect("x", 3), "int '3' is no scorer"),
+        (lambda expect: expect("x", 3), "int '3' is not a scorer"),
         (lambda expect: expect(True, "x", weight="heavy"), "weight is 'heavy', not a number"),
         (lambda expect: expect(True, "x", weight=-1), "weight is -1, less than 0"),
         (lambda expect: expect(1, at_least=2, at_most=1, label="n"), "no number is both"),

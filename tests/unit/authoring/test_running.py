@@ -88,9 +88,9 @@ def test_numbers_that_mean_nothing_are_refused(how: dict[str, Any], says: str):
 
 async def test_what_is_no_set_is_refused():
     """A list of sets, or a path, is a slip of whoever writes."""
-    with pytest.raises(UsageError, match="run: list is no EvalSet; str is no EvalSet"):
+    with pytest.raises(UsageError, match="run: list is not an EvalSet; str is not an EvalSet"):
         run([arithmetic()], "evals")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="list is no EvalSet"):
+    with pytest.raises(UsageError, match="list is not an EvalSet"):
         await run_async([arithmetic()])  # type: ignore[arg-type]
 
 

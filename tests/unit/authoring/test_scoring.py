@@ -220,7 +220,7 @@ def test_by_default_five_metrics_are_asked_for(tmp_path: Path):
         ({"metrics": ["faithfulnes", "recal"]}, "recal"),
         ({"metrics": []}, "there are none"),
         ({"metrics": [Faithfulness]}, "Write Faithfulness"),
-        ({"metrics": [7]}, "7 is no name"),
+        ({"metrics": [7]}, "7 is not a name"),
         ({"metrics": TWO, "weights": {"correctness": 1}}, "'correctness' is not measured"),
         ({"metrics": TWO, "weights": {"faithfulness": -1}}, "not a number from 0"),
         ({"metrics": TWO, "weights": {"faithfulness": float("nan")}}, "not a number from 0"),

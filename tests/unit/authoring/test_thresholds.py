@@ -21,7 +21,7 @@ def test_the_name_under_which_a_number_is_counted_goes_first():
 
 
 def test_what_is_true_or_false_and_what_nobody_named_has_no_threshold():
-    """A class is no scorer yet; without thresholds nothing is bounded."""
+    """A class is not a scorer yet; without thresholds nothing is bounded."""
     assert SAID.bounds(Contains("x")) == (None, None)
     assert Thresholds({"passes": 1}).bounds(Passes("x")) == (None, None)
     assert SAID.bounds(Faithfulness) == (None, None)

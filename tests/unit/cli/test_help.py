@@ -15,6 +15,7 @@ import click
 import pytest
 
 from evenhand.cli.examples import EXAMPLES, WIDEST
+from evenhand.cli.grouped import GROUPS
 from evenhand.cli.verbs import evenhand
 
 NARROW = 60
@@ -230,3 +231,15 @@ def test_lists_fit_into_a_terminal_of_sixty_columns(words: tuple[str, ...], tmp_
     assert [
         line for line in lines if len(line) > NARROW and max(map(len, line.split())) < unbroken
     ] == []
+
+
+def test_each_option_of_run_stands_under_one_heading_and_headings_name_only_options_that_exist():
+    """So that an option that is added is put where one would look for it."""
+    named = [name for names in GROUPS.values() for name in names.split()]
+    assert len(named) == len(set(named))
+    options = {one.name for one in ALL["run"].params if isinstance(one, click.Option)}
+    assert options == set(named)
+    text = help_of("run")
+    assert [line for line in text.splitlines() if line.removesuffix(":") in GROUPS] == [
+        f"{heading}:" for heading in GROUPS
+    ]

@@ -375,22 +375,24 @@ async def test_each_place_that_blocks_the_loop_is_named_once(monkeypatch):
         heard.wait(2)  # blocks the loop, in a library's frame under this one
         await asyncio.sleep(0.03)
     assert len(said) == 1
-    assert said[0].startswith("event loop blocked for 0.")
-    assert " s in test_code_in_trouble.py:" in said[0]
+    assert said[0].startswith("test_code_in_trouble.py:")
     assert "(test_each_place_that_blocks" in said[0]
+    assert "held up all other trials for 0." in said[0]
 
 
-def test_a_place_without_a_user_frame_is_the_innermost_one():
-    """Better a library's line than none; with a user's frame below it, that one."""
+def test_a_loop_that_stands_still_without_code_of_the_users_is_not_blamed_on_anybody():
+    """A busy machine is nobody's mistake; nor is the script that started the run, further out than the loop."""
 
     def frame(file, line, name, back=None):
         code = SimpleNamespace(co_filename=file, co_name=name)
         return SimpleNamespace(f_code=code, f_lineno=line, f_back=back)
 
-    below = frame("/usr/lib/python3/selectors.py", 9, "select")
+    script = frame("/bin/evenhand", 8, "<module>")
+    door = frame(watchdog._DOOR, 9, "settle", script)
+    below = frame("/usr/lib/python3/selectors.py", 9, "select", door)
     mine = frame("/evals/my_eval.py", 41, "answer", below)
-    assert watchdog._place(frame("/x/site-packages/lib.py", 2, "f", below)) == "lib.py:2 (f)"
+    assert watchdog._place(frame("/x/site-packages/lib.py", 2, "f", below)) == ""
     assert (
         watchdog._place(frame("/x/site-packages/lib.py", 2, "f", mine)) == "my_eval.py:41 (answer)"
     )
-    assert watchdog._place(None) == "unknown"
+    assert watchdog._place(None) == ""

@@ -170,7 +170,7 @@ async def test_without_node_it_is_said_what_needs_it(
     (tmp_path / "e.js").write_text("module.exports = (x) => x;")
     ((what, hint),) = problems(function(tmp_path / "n.js", "base"))
     assert what == (
-        "n.js uses require, and so needs Node: EVENHAND_NODE is 'no-such-node', which is no program"
+        "n.js uses require, and so needs Node: EVENHAND_NODE is 'no-such-node', which is not a program"
     )
     assert "Install Node" in hint
     assert "is TypeScript" in problems(function(tmp_path / "t.ts"))[0][0]

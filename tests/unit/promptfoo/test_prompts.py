@@ -172,7 +172,7 @@ def test_a_chat_that_a_value_breaks_is_not_sent_as_text(tmp_path: Path) -> None:
     variables = {"history": [{"role": "user", "content": 'a "b"'}], "q": "x"}
     wrong = half_a_chat(prompt.filled("", "")(variables, variables))
     assert wrong is not None
-    assert "is no JSON once it is filled in" in wrong.message
+    assert "is not JSON once it is filled in" in wrong.message
     assert "dump" in wrong.hint
 
 

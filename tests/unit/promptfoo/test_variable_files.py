@@ -51,7 +51,7 @@ def test_a_pdf_stands_for_its_text(tmp_path: Path) -> None:
     pdf(tmp_path / "a.pdf", "Hello there", "Page two")
     assert str(file_value(tmp_path / "a.pdf")).split() == ["Hello", "there", "Page", "two"]
     (tmp_path / "b.pdf").write_text("no PDF at all")
-    with pytest.raises(CodeError, match=r"b\.pdf is no PDF"):
+    with pytest.raises(CodeError, match=r"b\.pdf is not a readable PDF"):
         file_value(tmp_path / "b.pdf")
 
 

@@ -23,7 +23,7 @@ NO_PRICES = [-0.0001, -1, math.nan, math.inf, -math.inf, 1e300, "free", "nan", T
 @pytest.mark.parametrize("id_", ["openai:m", "anthropic:m", "google:m", "ollama:m", "mistral:m"])
 def test_what_is_no_price_is_refused(id_, key, value, tmp_path):
     """A negative one would make the budget larger with each call; NaN would switch it off."""
-    with pytest.raises(UsageError, match=f"{key} is .*, which is no price"):
+    with pytest.raises(UsageError, match=f"{key} is .*, which is not a price"):
         create(id_, config={"cost": 0.1, key: value}, env={}, base=tmp_path)
 
 
@@ -51,7 +51,7 @@ def test_a_config_with_such_a_price_is_refused_with_its_line(tmp_path):
         load(path, env={"OPENAI_API_KEY": "k"})
     (problem,) = caught.value.problems
     assert (Path(problem.file).name, problem.line) == ("promptfooconfig.yaml", 5)
-    assert "inputCost is -1, which is no price" in problem.what
+    assert "inputCost is -1, which is not a price" in problem.what
 
 
 @pytest.mark.parametrize("given", [(-1, 1), (1, math.nan), (1,), 5, "ab", (1, 2, 3)], ids=repr)

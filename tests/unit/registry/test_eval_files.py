@@ -89,7 +89,7 @@ def test_all_that_is_wrong_with_an_eval_is_told_at_once(shelf):
         "is not a regular expression",
         "max_tokens is 'many', not a whole number",
         "contains_any is 'x', not a list of texts",
-        "'' is no text to look for",
+        "'' is not a text to look for",
         "case 'two' has neither inputs nor inputs_from",
         "'nowhere/inputs.yml' does not exist",
         "assert is {'contains': 'x'}, not a list",

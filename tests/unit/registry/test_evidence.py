@@ -34,7 +34,7 @@ def test_lines_that_are_no_rows_are_told_skipped_and_kept(tmp_path, half):
     assert half in path.read_bytes()
     findings = Findings()
     found.tell(findings)
-    assert "rows.jsonl:2: line 2 is no row, and is skipped" in str(findings.hints[0])
+    assert "rows.jsonl:2: line 2 is not a row, and is skipped" in str(findings.hints[0])
 
 
 def test_a_disk_that_is_full_leaves_no_half_of_a_row(tmp_path, monkeypatch):

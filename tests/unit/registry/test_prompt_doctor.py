@@ -131,7 +131,7 @@ def test_hooks_that_cannot_be_run_are_warned_of(shelf):
     """A guard that nobody may execute guards nothing."""
     folder = shelf.add("greet", guard="#!/bin/sh\n")
     (folder / "guard.sh").chmod(0o644)
-    assert "guard.sh: is not run: it is no file that may be executed" in warnings(shelf)
+    assert "guard.sh: is not run: it is not executable" in warnings(shelf)
     (folder / "guard.sh").unlink()
     (folder / "guard.sh").mkdir()
     assert "guard.sh: is not run" in warnings(shelf)
@@ -140,7 +140,7 @@ def test_hooks_that_cannot_be_run_are_warned_of(shelf):
 def test_half_written_rows_are_warned_of(shelf):
     """With their line."""
     (shelf.library.prompts / "greet" / USAGE).write_text('{"sent": true}\n{"sen', "utf-8")
-    assert ".usage.jsonl:2: line 2 is no row" in warnings(shelf)
+    assert ".usage.jsonl:2: line 2 is not a row" in warnings(shelf)
 
 
 def test_links_out_of_the_folder_are_problems(shelf, tmp_path_factory):

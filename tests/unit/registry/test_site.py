@@ -99,7 +99,7 @@ def test_a_page_of_somebody_else_is_not_overwritten(shelf, tmp_path):
     """Nothing is written then; a page of a prompt that is gone is told, and left."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site/index.html").write_text("mine")
-    with pytest.raises(UsageError, match="no page of this site; nothing was written"):
+    with pytest.raises(UsageError, match="not a page of this site; nothing was written"):
         build(shelf.library, tmp_path / "site")
     assert list(pages(tmp_path / "site")) == ["index.html"]
     shelf.add("gone")

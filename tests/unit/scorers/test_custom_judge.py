@@ -352,7 +352,7 @@ def test_a_judge_needs_a_schema():
         class Nothing(CustomJudge):  # type: ignore[type-arg]
             pass
 
-    with pytest.raises(UsageError, match="int is no schema"):
+    with pytest.raises(UsageError, match="int is not a schema"):
 
         class Number(CustomJudge[int]):
             pass

@@ -32,12 +32,12 @@ from evenhand.scorers import (
 WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: Passes(5), "Passes: criteria is 5, not a text"),
     (lambda: Passes("x", context=3), "Passes: context is 3, not a text"),
-    (lambda: Passes("x", examples="no"), "Passes: examples is no list"),
+    (lambda: Passes("x", examples="no"), "Passes: examples is not a list"),
     (lambda: Passes("x", examples=["no"]), "Passes: example 1 is 'no', not a dict"),
     (lambda: Passes("x", unsure_below=50), "Passes: unsure_below is 50, not from 0 to 1"),
     (lambda: Passes("x", unsure_below="low"), "Passes: unsure_below is 'low', not a number"),
-    (lambda: Rating(5), "Rating: 5 is no rubric"),
-    (lambda: Rating({5: "good"}), "Rating: {5: 'good'} is no rubric"),
+    (lambda: Rating(5), "Rating: 5 is not a rubric"),
+    (lambda: Rating({5: "good"}), "Rating: {5: 'good'} is not a rubric"),
     (lambda: Rating(CLARITY, context=None), "Rating: context is None, not a text"),
     (lambda: Rubric("r", [1, 2]), "rubric 'r': its levels are [1, 2]"),
     (lambda: Rubric(3, {1: "a", 2: "b"}), "Rubric: its name is 3, not a text"),
@@ -60,7 +60,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: Latency("x"), "Latency: the bound, in milliseconds, is 'x', not a number"),
     (lambda: Cost(True), "Cost: the bound, in US dollars, is True, not a number"),
     (lambda: IsJson([1]), "IsJson: its schema is [1], not a dict"),
-    (lambda: ContainsJson({"a": object()}), "ContainsJson: its schema is no JSON"),
+    (lambda: ContainsJson({"a": object()}), "ContainsJson: its schema is not JSON"),
 ]
 
 

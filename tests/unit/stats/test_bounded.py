@@ -118,5 +118,5 @@ def test_nothing_and_what_is_off_the_scale() -> None:
     with pytest.raises(ValueError, match="not on the scale"):
         p_on_scale(each(0.2), (0, 1), 2)
     for scale in ((1, 1), (1, 0), (0, math.inf)):
-        with pytest.raises(ValueError, match="no scale"):
+        with pytest.raises(ValueError, match="not a scale"):
             mean_on_scale(each(1), scale)

@@ -29,7 +29,7 @@ def test_nothing_seen_is_nothing_known() -> None:
 @pytest.mark.parametrize(("k", "n"), [(-1, 3), (4, 3)])
 def test_what_is_no_proportion_is_refused(k: int, n: int) -> None:
     """Neither fewer than none nor more than all can have passed."""
-    with pytest.raises(ValueError, match="no proportion"):
+    with pytest.raises(ValueError, match="not a proportion"):
         wilson(k, n)
 
 

@@ -74,7 +74,7 @@ def test_exact_intervals_at_their_ends() -> None:
     assert clopper_pearson(20, 20)[1] == 1
     assert clopper_pearson(20, 20, 0.9)[0] == pytest.approx(0.05 ** (1 / 20))
     assert clopper_pearson(0, 0) == (0, 1)
-    with pytest.raises(ValueError, match="no proportion"):
+    with pytest.raises(ValueError, match="not a proportion"):
         clopper_pearson(3, 2)
     with pytest.raises(ValueError, match="confidence"):
         clopper_pearson(1, 2, 1.0)

@@ -174,5 +174,5 @@ def test_tool_calls_stand_in_a_script_on_disk(tmp_path: Path) -> None:
     file.write_text('{"match": "refund", "tool_calls": [{"name": "find_order"}]}\n')
     assert Script.read(file).rules[0].tool_calls == ({"name": "find_order"},)
     file.write_text('{"match": "refund", "tool_calls": [{"nam": "find_order"}]}\n')
-    with pytest.raises(Exception, match="is no call: write"):
+    with pytest.raises(Exception, match="is not a call: write"):
         Script.read(file)

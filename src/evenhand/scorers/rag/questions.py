@@ -80,7 +80,7 @@ async def find_statements(model: Model, question: str, numbered: Sequence[str]) 
 
 def _statement(one: object, sentence: int, question: str) -> Statement:
     if not isinstance(one, Mapping):
-        raise JudgeError("a statement is no object")
+        raise JudgeError("a statement is not an object")
     item = cast("Mapping[str, object]", one)
     text = said_in(item, "statement")
     if not text:

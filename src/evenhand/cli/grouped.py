@@ -1,0 +1,41 @@
+"""Commands with many options show them under headings, by what one looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import click
+
+GROUPS: Mapping[str, str] = {
+    "What to run": "filter_ filter_pattern filter_metadata filter_range first sample seed filter_prompts "
+    "filter_providers filter_failing filter_failing_only filter_errors_only names case tag repeat configs",
+    "Models": "model grader offline definitions delay env_files",
+    "Spending and limits": "concurrency max_cost no_cache retries time_limit",
+    "Output": "outputs as_json calls verbose no_table no_progress no_write description",
+    "Verdict and exit code": "at_least strict exit_zero promptfoo_exit_codes fail_on_empty",
+    "Earlier runs": "resumed retry_errors",
+    "Promptfoo configs": "prompts providers tests model_outputs assertions var prompt_prefix prompt_suffix "
+    "strict_prompts",
+}
+"""Headings, in their order, with the options below each, by the names of their parameters."""
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists its options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options, each under its heading; those that have none come last."""
+        rows = {
+            parameter.name: row
+            for parameter in self.get_params(ctx)
+            if isinstance(parameter, click.Option)
+            and (row := parameter.get_help_record(ctx)) is not None
+        }
+        for heading, names in GROUPS.items():
+            shown = [rows.pop(name) for name in names.split() if name in rows]
+            if shown:
+                with formatter.section(heading):
+                    formatter.write_dl(shown)
+        if rows:
+            with formatter.section("Options"):
+                formatter.write_dl(list(rows.values()))
