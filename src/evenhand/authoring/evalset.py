@@ -100,6 +100,7 @@ class EvalSet:
         if problem:
             wrong.append(problem)
         wrong += _misrequired(pass_rate, require or {})
+        wrong += _not_a_model("judge", judge)
         if isinstance(tags, str):
             wrong.append(_no_tags(tags))
         referees: Sequence[Referee] = () if callable(compare) else compare
@@ -115,6 +116,8 @@ class EvalSet:
                 wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
             if axis in GIVEN and axis != "model":
                 wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
+        for one in axes.get("model", [model]):
+            wrong += _not_a_model("model", one)
         columns = math.prod(map(len, axes.values()))
         if columns > MOST_COLUMNS:
             each = " × ".join(f"{len(values):,} of {axis}" for axis, values in axes.items())
@@ -258,6 +261,23 @@ class EvalSet:
 
     def __repr__(self) -> str:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
+
+
+def _not_a_model(role: str, value: object) -> list[str]:
+    """What is wrong with a model that is neither an id nor a provider. Whether an id is known is looked up later."""
+    if value is None or (isinstance(value, str) and value.strip()):
+        return []
+    if hasattr(value, "request") and not isinstance(value, type):
+        return []
+    if inspect.isroutine(value):
+        return [
+            f"{role}= takes a model, and {value.__name__} is a function: call it in the eval,"
+            f" or name its file, {role}='file://answers.py:{value.__name__}'"
+        ]
+    return [
+        f"{role}= takes a model, and this is {value!r}:"
+        f" write an id, {role}='openai:chat:gpt-5-mini', or give a provider"
+    ]
 
 
 def _misrequired(pass_rate: float | None, require: Mapping[str, Bound]) -> list[str]:

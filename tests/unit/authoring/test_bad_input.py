@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -349,3 +350,24 @@ def test_a_dataset_is_found_beside_the_file_that_reads_it(tmp_path: Path):
     body = 'd = EvalSet("d", data=Dataset.read("d.csv"))\n@d.eval\ndef e(): ...\n' + GOOD
     assert read(written(tmp_path, "one", body))[0].size == 2
     assert len(Dataset.read(tmp_path / "d.csv")) == 1
+
+
+def my_model(prompt: str) -> str:
+    return prompt
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"model": my_model}, "model= takes a model, and my_model is a function: call it in the"),
+        ({"judge": my_model}, "or name its file, judge='file://answers.py:my_model'"),
+        ({"over": {"model": ["echo", 3]}}, "model= takes a model, and this is 3: write an id"),
+        ({"judge": " "}, "judge= takes a model, and this is ' '"),
+    ],
+)
+def test_a_model_that_is_neither_an_id_nor_a_provider_is_refused_when_the_set_is_made(
+    arguments: dict[str, Any], says: str
+):
+    """A function is what many try first: they are told where it belongs."""
+    with pytest.raises(UsageError, match=re.escape(says)):
+        EvalSet("x", **arguments)
