@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from pathlib import Path
 
 from evenhand.assertions.transform import is_python, split_reference
+from evenhand.core.names import did_you_mean
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 
@@ -36,13 +36,9 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
             )
         ]
     if not file.is_file():
-        near = difflib.get_close_matches(file.name, [p.name for p in file.parent.glob("*.py")], n=1)
-        return [
-            (
-                f"{path} does not exist",
-                f"Did you mean '{near[0]}'?" if near else f"Looked in {file.parent}.",
-            )
-        ]
+        beside = [p.name for p in file.parent.glob("*.py")]
+        hint = did_you_mean(file.name, beside, f"Looked in {file.parent}.")
+        return [(f"{path} does not exist", hint)]
     try:
         tree = ast.parse(file.read_bytes(), str(file))
     except (SyntaxError, ValueError) as error:
@@ -69,10 +65,5 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
     first = name.split(".")[0]
     if first in names | others or "*" in others:
         return []
-    near = difflib.get_close_matches(first, sorted(names), n=1)
-    hint = (
-        f"Did you mean '{near[0]}'?"
-        if near
-        else f"It has: {', '.join(sorted(names)) or 'no functions'}."
-    )
+    hint = did_you_mean(first, names, f"It has: {', '.join(sorted(names)) or 'no functions'}.")
     return [(f"{path} has no function '{name}'", hint)]

@@ -5,7 +5,6 @@ A family is imported when one of its types is used: a config that asks for `cont
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -13,6 +12,7 @@ from importlib import import_module
 from evenhand.assertions.assertion import split
 from evenhand.assertions.kind import Kind
 from evenhand.core.errors import ScoreError, UsageError
+from evenhand.core.names import nearest
 from evenhand.core.plugins import ASSERTIONS, Plugin, plugin, plugins
 
 FAMILIES: Mapping[str, str] = {
@@ -109,6 +109,6 @@ def unknown_type(type_: str) -> tuple[str, str]:
     name, _ = split(type_)
     if name in INSTEAD:
         return f"assertion type '{type_}' is not run here", INSTEAD[name]
-    near = difflib.get_close_matches(name, sorted({*KNOWN, *plugins(ASSERTIONS)}), n=1)
-    guess = f"Did you mean '{'not-' if type_ != name else ''}{near[0]}'? " if near else ""
+    near = nearest(name, {*KNOWN, *plugins(ASSERTIONS)})
+    guess = f"Did you mean '{'not-' if type_ != name else ''}{near}'? " if near else ""
     return f"assertion type '{type_}' is not known", f"{guess}`evenhand scorers` lists all of them."

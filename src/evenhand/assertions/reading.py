@@ -19,10 +19,11 @@ from evenhand.assertions.problems import problems
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, ScoreError
 from evenhand.core.message import Task
+from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import NOT_NEGATIVE
 from evenhand.core.score import Outcome
-from evenhand.documents.findings import At, Findings, Place, did_you_mean
+from evenhand.documents.findings import At, Findings, Place
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import read_document, read_text
 from evenhand.javascript.source import is_reference

@@ -10,7 +10,7 @@ from evenhand.assertions.kind import Kind
 from evenhand.core.built import missing
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer
-from evenhand.documents.findings import did_you_mean
+from evenhand.core.names import did_you_mean
 from evenhand.javascript.sql import DATABASES, PARSERS, has_parsers, known_database
 from evenhand.scorers.sql import ContainsSql, IsSql
 

@@ -270,14 +270,12 @@ def _not_a_model(role: str, value: object) -> list[str]:
     if hasattr(value, "request") and not isinstance(value, type):
         return []
     if inspect.isroutine(value):
+        file = f"name its file, {role}='file://answers.py:{value.__name__}'"
         return [
-            f"{role}= takes a model, and {value.__name__} is a function: call it in the eval,"
-            f" or name its file, {role}='file://answers.py:{value.__name__}'"
+            f"{role}= takes a model, and {value.__name__} is a function: call it in the eval, or {file}"
         ]
-    return [
-        f"{role}= takes a model, and this is {value!r}:"
-        f" write an id, {role}='openai:chat:gpt-5-mini', or give a provider"
-    ]
+    remedy = f"write an id, {role}='openai:chat:gpt-5-mini', or give a provider"
+    return [f"{role}= takes a model, and this is {value!r}: {remedy}"]
 
 
 def _misrequired(pass_rate: float | None, require: Mapping[str, Bound]) -> list[str]:

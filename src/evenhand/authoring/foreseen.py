@@ -9,7 +9,6 @@ an error of its trial.
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from evenhand.authoring.models import Models
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
 from evenhand.core.expect import Asks
+from evenhand.core.names import did_you_mean
 from evenhand.core.reading import reading
 from evenhand.core.traits import traits_of
 from evenhand.scorers.function import FunctionScorer
@@ -170,8 +170,7 @@ def unprovided(
             what = f"{name} takes '{parameter.name}' by position alone, and is given all by name"
             yield Problem(path, line, 0, what, "Remove the / from its parameters.")
         elif parameter.name not in there and parameter.default is parameter.empty:
-            near = difflib.get_close_matches(parameter.name, sorted(there), n=1)
-            hint = f"Did you mean '{near[0]}'? " if near else ""
+            hint = f"{did_you_mean(parameter.name, there)} ".lstrip()
             if parameter.name == "model":
                 hint = "Name one: EvalSet(…, model='openai:chat:gpt-5-mini'). "
             if parameter.name == "judge":

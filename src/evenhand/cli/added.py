@@ -8,7 +8,7 @@ import click
 
 from evenhand.cli.streams import say_wrapped
 from evenhand.core.errors import UsageError
-from evenhand.core.plugins import ASSERTIONS, GROUPS, SCORERS, Plugin, plugins
+from evenhand.core.plugins import ASSERTIONS, GROUPS, IMPORTERS, SCORERS, Plugin, plugins
 
 
 def added(group: str) -> Iterator[tuple[Plugin, str]]:
@@ -76,6 +76,10 @@ def _ours(group: str) -> Callable[[str], bool]:
         from evenhand.assertions.kinds import SUPPORTED  # noqa: PLC0415 (see above)
 
         return SUPPORTED.__contains__
+    if group == IMPORTERS:
+        from evenhand.report.importers import OURS  # noqa: PLC0415 (see above)
+
+        return OURS.__contains__
     from evenhand.providers.catalog import is_ours  # noqa: PLC0415 (see above)
 
     return is_ours

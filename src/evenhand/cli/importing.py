@@ -1,4 +1,4 @@
-"""`evenhand import`: runs that promptfoo recorded."""
+"""`evenhand import`: runs that other tools recorded."""
 
 from __future__ import annotations
 
@@ -9,22 +9,31 @@ import click
 from evenhand.cli.streams import tell
 
 
-@click.command(name="import", short_help="Import promptfoo results as a run.")
+@click.command(name="import", short_help="Import another tool's results as a run.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def import_(file: Path) -> int:
-    """Make a run of FILE, a JSON file of promptfoo's results (version 3), or of Evenhand's export of one.
+@click.option(
+    "--from",
+    "importer",
+    default="promptfoo",
+    show_default=True,
+    metavar="NAME",
+    help="The tool that wrote FILE: promptfoo, or the name of an importer that an installed package adds.",
+)
+def import_(file: Path, importer: str) -> int:
+    """Make a run from FILE, the results of another tool.
 
-    It is shown and exported like any other run, and keeps its id: it is not imported twice.
+    By default, FILE is a JSON file of promptfoo's results (version 3), as promptfoo or `evenhand export` writes it.
+    The run can be shown, compared and exported like any other. The same results aren't imported twice.
     """
     from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
     from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)
-    from evenhand.report.promptfoo_results.reading import read_results  # noqa: PLC0415 (see above)
+    from evenhand.report.importers import read_run  # noqa: PLC0415 (see above)
     from evenhand.store.catalogue import called, files, newest_first  # noqa: PLC0415 (see above)
     from evenhand.store.keeping import keep_run  # noqa: PLC0415 (see above)
     from evenhand.store.labels import append_labels  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
-    recorded = read_results(file)
+    recorded = read_run(file, importer)
     path = waited_for(keep_run(Path.cwd(), recorded.meta, recorded.trials()))
     if labels := list(recorded.labels()):
         append_labels(path, labels)

@@ -131,13 +131,13 @@ class _Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-"):
-            import difflib  # noqa: PLC0415 (only for a mistake)
+            from evenhand.core.names import nearest  # noqa: PLC0415 (only for a mistake)
 
-            near = difflib.get_close_matches(name, _COMMANDS, n=1)
+            near = nearest(name, _COMMANDS)
             if name in _OF_PROMPTFOO:
                 hint = f"promptfoo's '{name}' is evenhand {_OF_PROMPTFOO[name]}."
             elif near:
-                hint = f"Did you mean '{near[0]}'?"
+                hint = f"Did you mean '{near}'?"
             elif os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
                 hint = f"To run it: evenhand run {name}"
             else:

@@ -2,6 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+LONGEST = 200
+"""Longer words are nobody's slip of the finger, and would take long to compare."""
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """The word that was probably meant: fewest changed letters away, and not too many; empty for none.
+
+    >>> nearest("stauts", ["status", "score"]), nearest("zebra", ["status", "score"])
+    ('status', '')
+    """
+    best, least = "", max(3, len(word)) // 3 + 1
+    if len(word) > LONGEST:
+        return ""
+    for known in words:
+        far = distance(word.lower(), known.lower())
+        if far < least:
+            best, least = known, far
+    return best
+
+
+def did_you_mean(word: str, words: Iterable[str], otherwise: str = "") -> str:
+    """A hint with the word that was probably meant.
+
+    Args:
+        word: As it was written.
+        words: Those that are known.
+        otherwise: The hint where none of them is near.
+    """
+    near = nearest(word, words)
+    return f"Did you mean '{near}'?" if near else otherwise
+
 
 def distance(a: str, b: str) -> int:
     """How many letters have to be put in, taken out, replaced, or swapped with their neighbour (Damerau, 1964).

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -142,18 +141,6 @@ def _from_last(path: Path) -> list[tuple[bool, list[int]]]:
         (i < len(names) - 1, [*(-byte for byte in os.fsencode(name)), 1])
         for i, name in enumerate(names)
     ]
-
-
-def nearest(word: str, words: Iterable[str]) -> str:
-    """The word that was probably meant; empty for none."""
-    found = difflib.get_close_matches(str(word), sorted(words), n=1, cutoff=0.7)
-    return found[0] if found else ""
-
-
-def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """A hint with the word that was probably meant; empty for none."""
-    near = nearest(word, words)
-    return f"Did you mean '{near}'?" if near else ""
 
 
 def problem_at(place: Place, what: str, hint: str = "", slug: str = "config") -> Problem:

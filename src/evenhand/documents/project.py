@@ -6,7 +6,6 @@ that has the table.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import NUMBER, RETRIES, SECONDS, Range
 
 FILE = "pyproject.toml"
@@ -118,8 +118,7 @@ class _Reader:
         """
         for key in table:
             if key not in KEYS:
-                near = difflib.get_close_matches(key, KEYS, n=1)
-                hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(KEYS)}."
+                hint = did_you_mean(key, KEYS, f"There are: {', '.join(KEYS)}.")
                 self._problem(key, f"[tool.evenhand] has no '{key}'", hint)
             else:
                 self._lines[key] = self._line(key)

@@ -16,7 +16,6 @@ import ast
 import asyncio
 import contextlib
 import contextvars
-import difflib
 import functools
 import hashlib
 import heapq
@@ -36,6 +35,7 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from evenhand.core.errors import CodeError, EvenhandError, MissedAssert
+from evenhand.core.names import did_you_mean
 from evenhand.core.provider import L, Lasting
 from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
@@ -511,8 +511,5 @@ def _attribute(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:
     if callable(found):
         return found
     names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = (
-        f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(names) or 'no functions'}."
-    )
+    hint = did_you_mean(name, names, f"It has: {', '.join(names) or 'no functions'}.")
     raise CodeError(f"{path.name} has no function '{name}'", hint=hint)

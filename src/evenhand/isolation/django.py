@@ -9,7 +9,6 @@ trial left behind does not get back to the database by another way: it is told t
 from __future__ import annotations
 
 import asyncio
-import difflib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
@@ -20,6 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import Error, connections, transaction
 
 from evenhand.core.errors import CodeError, UsageError
+from evenhand.core.names import did_you_mean
 from evenhand.isolation.kept import Kept, claimed, kept, must_be_alone, peek
 from evenhand.isolation.turns import PLAIN, Turns
 
@@ -177,8 +177,7 @@ def _turns_of(alias: str) -> Turns:
             hint="In evals/setup.py, set DJANGO_SETTINGS_MODULE and call django.setup().",
         ) from None
     if alias not in names:
-        near = difflib.get_close_matches(alias, names, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}."
+        hint = did_you_mean(alias, names, f"There are: {', '.join(names)}.")
         raise UsageError(f"Django's settings have no database {alias!r}", hint=hint)
     connection: Any = connections.create_connection(alias)  # not connected yet
     _install()

@@ -16,6 +16,7 @@ from typing import Any
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import CodeError
+from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Host
 from evenhand.javascript import source
 from evenhand.javascript.engine import Compiled, Engine, OutOfLimits, told
@@ -94,11 +95,8 @@ def problems(script: Script) -> list[tuple[str, str]]:
         return _not_javascript(script.name, script.text)
     path = script.path
     if not path.is_file():
-        import difflib  # noqa: PLC0415 (only for what is not there)
-
         beside = [p.name for p in path.parent.glob("*.*s")] if path.parent.is_dir() else []
-        near = difflib.get_close_matches(path.name, beside, n=1)
-        hint = f"Did you mean '{near[0]}'?" if near else f"Looked in {path.parent}."
+        hint = did_you_mean(path.name, beside, f"Looked in {path.parent}.")
         return [(f"{path.name} does not exist", hint)]
     code = path.read_text("utf-8", "replace")
     if source.exports_nothing_called(code, script.export):

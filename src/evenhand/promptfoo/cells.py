@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from evenhand.assertions.kinds import KNOWN
-from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.core.names import did_you_mean
+from evenhand.documents.findings import Findings, Place
 
 _EXPECTED = re.compile(r"__expected(\d*)")
 _ALIAS = {"__expected": "__expected1", "__expected1": "__expected"}

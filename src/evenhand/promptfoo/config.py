@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.plan import RunOptions, Selection
 from evenhand.core.secrets import known
 from evenhand.documents.files import unreadable
-from evenhand.documents.findings import Findings, Place, did_you_mean, nearest
+from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.combined import combined

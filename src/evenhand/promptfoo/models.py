@@ -13,9 +13,10 @@ from evenhand.assertions.code_files import transform_problems
 from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.message import Task
+from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import MILLISECONDS
-from evenhand.documents.findings import Findings, Place, did_you_mean, problem_at
+from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from evenhand.core.names import did_you_mean
 from evenhand.core.plan import CALL_LIMIT_S, RunOptions
 from evenhand.core.ranges import (
     CONCURRENCY,
@@ -13,7 +14,7 @@ from evenhand.core.ranges import (
     REPEATS,
     Range,
 )
-from evenhand.documents.findings import At, Findings, Place, did_you_mean
+from evenhand.documents.findings import At, Findings, Place
 from evenhand.documents.numbers import number
 from evenhand.documents.project import project_for
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
 from evenhand.core.ranges import ROWS, SEED, SHOWN, Range
-from evenhand.documents.findings import At, Findings, did_you_mean
+from evenhand.documents.findings import At, Findings
 from evenhand.documents.numbers import number
 
 _KEYS = frozenset(

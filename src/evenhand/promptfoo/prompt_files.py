@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.assertions.code_files import file_problems
-from evenhand.documents.findings import Findings, Place, did_you_mean, matching
+from evenhand.core.names import did_you_mean
+from evenhand.documents.findings import Findings, Place, matching
 from evenhand.documents.tree import read_document, read_text
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT

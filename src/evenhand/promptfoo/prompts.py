@@ -19,7 +19,8 @@ from typing import Any, cast
 from evenhand.core.errors import CodeError, Problem, TemplateError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
-from evenhand.documents.findings import Place, did_you_mean, problem_at
+from evenhand.core.names import did_you_mean
+from evenhand.documents.findings import Place, problem_at
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import CONFIG
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT

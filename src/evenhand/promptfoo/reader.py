@@ -13,10 +13,11 @@ from evenhand.assertions.reading import AssertionReader, Expected
 from evenhand.assertions.transform import split_reference
 from evenhand.core.encoding import encode
 from evenhand.core.errors import Problem
+from evenhand.core.names import did_you_mean
 from evenhand.core.plan import counted
 from evenhand.core.ranges import REPEATS
 from evenhand.core.secrets import redacted
-from evenhand.documents.findings import At, Findings, Place, did_you_mean
+from evenhand.documents.findings import At, Findings, Place
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import read_document
 from evenhand.promptfoo.cases import Test, named

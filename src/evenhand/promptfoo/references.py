@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.core.names import did_you_mean
+from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document
 
 MOST = 200_000

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.encoding import decode_once
+from evenhand.core.names import did_you_mean
 from evenhand.documents.files import unreadable
-from evenhand.documents.findings import At, Findings, Place, did_you_mean, matching
+from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled, not_secret

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from evenhand.core.errors import Problem
+from evenhand.core.names import did_you_mean
 from evenhand.core.selecting import Selector
-from evenhand.documents.findings import Findings, did_you_mean
+from evenhand.documents.findings import Findings
 from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.reader import TestReader

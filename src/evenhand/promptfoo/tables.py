@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.core.names import did_you_mean
+from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import decoded
 from evenhand.promptfoo.cells import test_from_row, wrong_columns
 from evenhand.promptfoo.row import Line, Row

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from evenhand.assertions.code_files import file_problems
 from evenhand.assertions.transform import split_reference
-from evenhand.documents.findings import At, Findings, Place, did_you_mean, matching
+from evenhand.core.names import did_you_mean
+from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.environment import secret_named
 from evenhand.promptfoo.variable_code import is_code

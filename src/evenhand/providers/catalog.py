@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from importlib import import_module
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.names import did_you_mean
 from evenhand.core.plugins import PROVIDERS, Plugin, plugin, plugins
 from evenhand.core.provider import Provider
 from evenhand.core.secrets import known, redacted
@@ -232,6 +232,5 @@ def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)
         return UsageError(f"provider '{id}' is not supported", hint=_REFUSED[kind])
     if kind == "file":
         return UsageError(message, hint="Write file://<file.py>:<function>.")
-    near = difflib.get_close_matches(kind, [*_MODULES, *_BRIDGED, *plugins(PROVIDERS)], n=1)
-    families = "`evenhand providers` lists all of them."
-    return UsageError(message, hint=f"Did you mean '{near[0]}'? {families}" if near else families)
+    near = did_you_mean(kind, [*_MODULES, *_BRIDGED, *plugins(PROVIDERS)])
+    return UsageError(message, hint=f"{near} `evenhand providers` lists all of them.".lstrip())

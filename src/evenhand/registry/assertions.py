@@ -14,8 +14,9 @@ from evenhand.assertions.reading import AssertionReader, Judges
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.message import Task
+from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
-from evenhand.documents.findings import At, Findings, Place, did_you_mean, shown_path
+from evenhand.documents.findings import At, Findings, Place, shown_path
 from evenhand.documents.tree import read_document
 from evenhand.providers.roster import DefaultJudge, Roster
 from evenhand.registry.library import Library, leads_out

@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from evenhand.assertions.assertion import Make
 from evenhand.core.errors import Problem, UsageError
-from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.core.names import did_you_mean
+from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document
 from evenhand.providers.roster import Prices, Roster, default_judge, model_id
 from evenhand.registry.assertions import CaseJudges, OperatorReader

@@ -6,7 +6,6 @@ that leads out of a prompt's folder is a problem, not a file.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
+from evenhand.core.names import did_you_mean
 
 PROMPTS = "prompts"
 META = "meta.yml"
@@ -73,8 +73,7 @@ class Library:
             )
         folder = self.prompts / id
         if not (folder / META).is_file():
-            near = difflib.get_close_matches(id, self.ids(), n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else "`evenhand prompt list` has them all."
+            hint = did_you_mean(id, self.ids(), "`evenhand prompt list` has them all.")
             raise UsageError(f"prompt not found: {PROMPTS}/{id}/{META}", hint=hint)
         return folder
 

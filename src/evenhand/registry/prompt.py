@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from evenhand.documents.findings import Findings, Place, did_you_mean
+from evenhand.core.names import did_you_mean
+from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document, read_text
 from evenhand.registry.hooks import LIMIT_S
 from evenhand.registry.library import (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping
 
 from evenhand.core.errors import UsageError
 from evenhand.core.label import standing
+from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.report.call_rows import text_lines
 from evenhand.report.grid import Grid, row_case
@@ -44,8 +44,8 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     column, _, case = ref.rpartition(":")
     variants = _variants(run, grid, column)
     if not variants:
-        near = difflib.get_close_matches(column or ref, grid.names, n=1)
-        hint = f"Did you mean '{clip(near[0], 60)}'? " if near else ""
+        near = nearest(column or ref, grid.names)
+        hint = f"Did you mean '{clip(near, 60)}'? " if near else ""
         raise UsageError(f"{what} has no column {column or ref!r}", hint=hint + _columns(grid))
     places = [
         row.index

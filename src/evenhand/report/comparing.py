@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from shlex import quote
 from typing import Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.names import did_you_mean
 from evenhand.core.score import SHARES, Scale
 from evenhand.report.column_names import column_names
 from evenhand.report.compared import CaseChange, Compared, ComparedRuns
@@ -206,10 +206,8 @@ def _check_names(
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"\n  Did you mean {near[0]!r}?"
-    return f"\n  There are: {', '.join(map(safe, known[:LISTED])) or 'none'}."
+    listed = f"There are: {', '.join(map(safe, known[:LISTED])) or 'none'}."
+    return f"\n  {did_you_mean(name, known, listed)}"
 
 
 def _unfinished(side: Side) -> Iterator[str]:

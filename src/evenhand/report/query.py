@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
+from evenhand.core.names import nearest
 from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
-from evenhand.report.nearest import nearest
 from evenhand.report.pattern import Pattern, PatternError
 
 Operator = Literal[":", "<", "<=", ">", ">=", "=", "!="]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from statistics import fmean
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
+from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale
 from evenhand.core.variant import Variant
@@ -145,8 +145,7 @@ def column_index(run: RunFile, name: str) -> int:
             return found[0]
     if name.isdigit() and 0 < int(name) <= len(names):
         return int(name) - 1
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(names[:LISTED])}."
+    hint = did_you_mean(name, names, f"There are: {', '.join(names[:LISTED])}.")
     raise UsageError(f"run {short_id(run.meta.id)} has no column {name!r}", hint=hint)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from evenhand.core.names import nearest
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-from evenhand.report.nearest import nearest
 from evenhand.report.query import (
     LISTED,
     Measure,

@@ -9,7 +9,6 @@ cannot do without are all that there is to write down, for ours and for those of
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import math
@@ -21,6 +20,7 @@ from typing import Any, Protocol, cast
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.names import did_you_mean
 from evenhand.core.plugins import SCORERS, Plugin, plugin, plugins
 from evenhand.core.score import Score
 from evenhand.core.traits import traits_of
@@ -147,8 +147,7 @@ def metric(name: str) -> Metric:
     if added is not None:
         return _added(added)
     there = [*names(), *plugins(SCORERS)]
-    near = difflib.get_close_matches(name, there, n=1, cutoff=0.5)
-    hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(there)}."
+    hint = did_you_mean(name, there, f"There are: {', '.join(there)}.")
     raise UsageError(f"metrics: {name!r} is not known", hint=hint)
 
 

@@ -9,7 +9,6 @@ A script on disk is JSON lines, one rule a line; every pattern is a regular expr
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
 import random
@@ -21,6 +20,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.names import did_you_mean
 from evenhand.testing.tool_calls import ToolCalls, problems_of
 
 FAULTS: Mapping[str, str] = {
@@ -320,9 +320,8 @@ def _places(match: Any) -> tuple[dict[str, Any], list[_Finding]]:
 
 
 def _unknown(key: str, known: Sequence[str] | Mapping[str, object]) -> _Finding:
-    near = difflib.get_close_matches(key, known, 1)
-    meant = f"Did you mean '{near[0]}'? " if near else ""
-    return f"key '{key}' is not known", f"{meant}There are {', '.join(known)}."
+    hint = f"{did_you_mean(key, known)} There are {', '.join(known)}.".lstrip()
+    return f"key '{key}' is not known", hint
 
 
 def _short(value: object) -> str:

@@ -353,13 +353,14 @@ def test_a_dataset_is_found_beside_the_file_that_reads_it(tmp_path: Path):
 
 
 def my_model(prompt: str) -> str:
+    """What a user may take for a model."""
     return prompt
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"model": my_model}, "model= takes a model, and my_model is a function: call it in the"),
+        ({"model": my_model}, "model= takes a model, and my_model is a function: call it in the eval"),
         ({"judge": my_model}, "or name its file, judge='file://answers.py:my_model'"),
         ({"over": {"model": ["echo", 3]}}, "model= takes a model, and this is 3: write an id"),
         ({"judge": " "}, "judge= takes a model, and this is ' '"),

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from evenhand.core.label import Label, standing
+from evenhand.core.names import nearest
 from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.report.nearest import nearest
 from evenhand.report.query import Names, parse
 from evenhand.report.vocabulary import Vocabulary
 from evenhand.report.where import select

@@ -7,12 +7,12 @@ does not have is told.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from evenhand.core.errors import UsageError
+from evenhand.core.names import did_you_mean
 
 OURS = "evenhand"
 SYSTEMS = (OURS, "ragas", "deepeval", "eval-ruby", "promptfoo")
@@ -97,8 +97,7 @@ def check_system(who: str, given: object) -> None:
         UsageError: It is none.
     """
     if given not in SYSTEMS:
-        near = difflib.get_close_matches(str(given), SYSTEMS, n=1)
-        hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(SYSTEMS)}."
+        hint = did_you_mean(str(given), SYSTEMS, f"There are: {', '.join(SYSTEMS)}.")
         raise UsageError(f"{who}: no definitions are called {given!r}", hint=hint)
 
 
