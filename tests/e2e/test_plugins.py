@@ -1,4 +1,4 @@
-"""What an installed package adds: scorers, assertion types and providers, through the command line and the library.
+"""What an installed package adds: scorers, assertion types, providers, importers, by command line and library.
 
 The package is `tests/packages`: a module and its dist-info, on the path as an installed one is.
 """
@@ -195,6 +195,72 @@ def test_a_metric_of_a_package_that_cannot_be_used_is_told(tmp_path: Path, name:
     with pytest.raises(UsageError) as told:
         score(answer="x", metrics=[name], home=tmp_path)
     assert says in str(told.value)
+
+
+NIGHTLY = {
+    "id": "n-17",
+    "time": 1_760_000_000,
+    "models": ["small", "large"],
+    "rows": [
+        {"question": "q1", "model": "small", "ok": False, "answer": "no", "disputed": True},
+        {"question": "q1", "model": "large", "ok": True, "answer": "yes"},
+        {"question": "q2", "model": "small", "ok": True, "answer": "yes"},
+        {"question": "q2", "model": "large", "ok": True, "answer": "yes"},
+    ],
+}
+
+
+def nightly(folder: Path, **changed: Any) -> Path:
+    """The results of the package's tool."""
+    path = folder / "nightly.json"
+    path.write_text(json.dumps({**NIGHTLY, **changed}), "utf-8")
+    return path
+
+
+def test_a_package_imports_the_results_of_its_tool_as_a_run(tmp_path: Path):
+    """It is shown, compared and labelled like any other, and kept once."""
+    path = nightly(tmp_path)
+    done = evenhand(tmp_path, "import", str(path), "--from", "nightly")
+    assert done.returncode == 0, done.stderr
+    assert "2 models × 2 cases = 4 trials" in done.stdout
+    shown = json.loads(evenhand(tmp_path, "show", "--json").stdout)
+    assert (shown["run"]["title"], shown["totals"]["trials"]) == ("nightly", 4)
+    compared = evenhand(tmp_path, "compare", ":small", ":large")
+    assert "1 better, 0 worse, 1 the same" in compared.stdout
+    with RunFile.open(max(tmp_path.glob("**/runs/*.db"))) as run:
+        assert [(one.index, one.value) for one in run.labels()] == [(0, "fail")]
+    again = evenhand(tmp_path, "import", str(path), "--from", "nightly")
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("importer", "changed", "says"),
+    [
+        ("nighly", {}, "there is no importer 'nighly'"),
+        ("nighly", {}, "Did you mean 'nightly'?"),
+        (
+            "empty",
+            {},
+            "importer 'empty' of the package evenhand-extras 1.2.3 returned dict, not an",
+        ),
+        ("nightly", {"rows": [{}]}, "1.2.3 cannot read"),
+        ("nightly", {"rows": []}, "it has no trials"),
+        ("nightly", {"id": " "}, "it has no id"),
+        ("nightly", {"rows": NIGHTLY["rows"] * 2}, "trial 5 ('q1'): the case has a trial of"),
+        ("promptfoo", {}, "holds no results of promptfoo's"),
+    ],
+)
+def test_results_that_an_importer_cannot_use_are_refused_and_leave_no_run(
+    tmp_path: Path, importer: str, changed: dict[str, Any], says: str
+):
+    """Where the fault is, and no traceback. Ours is used where a package has the same name."""
+    path = nightly(tmp_path, **changed)
+    done = evenhand(tmp_path, "import", str(path), "--from", importer)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.glob("**/runs/*.db")) == []
 
 
 def test_a_name_in_two_packages_is_told_and_never_chosen(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
@@ -11,6 +13,7 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
+from evenhand.report.imported import ImportedRun, ImportedTrial
 
 
 def word_count(output: str) -> int:
@@ -103,3 +106,29 @@ class Shouter:
 def silent(wanted: Any) -> object:
     """No provider at all."""
     return object()
+
+
+def nightly(path: Path) -> ImportedRun:
+    """The results of a tool that writes one JSON object for each run."""
+    results = json.loads(path.read_text("utf-8"))
+    return ImportedRun(
+        id=results["id"],
+        title="nightly",
+        created_at=results["time"],
+        variants=results["models"],
+        trials=[
+            ImportedTrial(
+                case=row["question"],
+                variant=results["models"].index(row["model"]),
+                outcome="pass" if row["ok"] else "fail",
+                output=row["answer"],
+                labels={"verdict": "fail"} if row.get("disputed") else {},
+            )
+            for row in results["rows"]
+        ],
+    )
+
+
+def empty(path: Path) -> dict[str, str]:
+    """An importer that returns something else."""
+    return {"path": str(path)}

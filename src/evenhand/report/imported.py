@@ -174,7 +174,7 @@ class Imported:
             settings={"imported": {"id": run.id, "file": self.path.name, "from": self.importer}},
             version=__version__,
             status="finished",
-            finished_at=run.created_at + (run.took_s or 0.0),
+            finished_at=None if run.took_s is None else run.created_at + run.took_s,
         )
 
     def trials(self) -> Iterator[TrialResult]:

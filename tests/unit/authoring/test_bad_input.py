@@ -360,7 +360,10 @@ def my_model(prompt: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"model": my_model}, "model= takes a model, and my_model is a function: call it in the eval"),
+        (
+            {"model": my_model},
+            "model= takes a model, and my_model is a function: call it in the eval",
+        ),
         ({"judge": my_model}, "or name its file, judge='file://answers.py:my_model'"),
         ({"over": {"model": ["echo", 3]}}, "model= takes a model, and this is 3: write an id"),
         ({"judge": " "}, "judge= takes a model, and this is ' '"),
