@@ -1,0 +1,141 @@
+"""What is installed, on each Python there is: with the lowest dependencies that are allowed, and with no extras."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+EVERY_MODULE = """
+import importlib, pkgutil, sys, evenhand
+for module in pkgutil.walk_packages(evenhand.__path__, "evenhand."):
+    if module.name.startswith(("evenhand.pytest_plugin", "evenhand.isolation.")):
+        continue  # for users of pytest, SQLAlchemy and Django
+    if module.name.endswith("__main__"):
+        continue
+    if "scaffolds" in module.name or "starters" in module.name:
+        continue  # files for users
+    importlib.import_module(module.name)
+print(len(sys.modules))
+"""
+CONFIG = """
+prompts: ["Say {{ word | upper }}"]
+providers: [echo]
+tests:
+  - vars: {word: hello}
+    assert:
+      - {type: equals, value: Say HELLO}
+      - {type: javascript, value: "output.length === 9"}
+      - {type: is-json}
+"""
+EVALS = """
+from evenhand import Case, EvalSet
+from evenhand.scorers import Contains
+
+evals = EvalSet("greetings", data=[Case("ann", input="Ann"), Case("bob", input="Bob")], model="echo")
+
+
+@evals.eval
+async def greets(case, model, expect):
+    reply = await model.generate(f"Dear {case.input}")
+    expect(reply.text, Contains(case.input))
+"""
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@functools.cache
+def interpreter(version: str) -> str | None:
+    """A Python of this version, on the path or of pyenv; None where there is none."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    near = Path(sys.base_prefix).parent  # beside ours, where pyenv keeps them
+    known = [p for home in (pyenv, near) for p in home.glob(f"{version}.*/bin/python")]
+    for candidate in (shutil.which(f"python{version}"), *map(str, sorted(known))):
+        if candidate is None:
+            continue
+        asked = [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        said = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if said.stdout.strip() == version:
+            return candidate
+    return None
+
+
+def uv(*words: str) -> str:
+    """What uv prints."""
+    done = subprocess.run(
+        [shutil.which("uv") or Path(sys.executable).parent / "uv", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "resolution"),
+    [("3.11", "lowest-direct"), *((version, "highest") for version in VERSIONS)],
+)
+def test_what_is_installed_without_extras_does_the_main_jobs(
+    version: str, resolution: str, tmp_path: Path
+):
+    """Every module can be imported, with warnings as errors; a config, an eval set and reports work."""
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"there is no Python {version}")
+    home = tmp_path / "venv"
+    uv("venv", "-q", "-p", python, str(home))
+    pins = tmp_path / "pins.txt"
+    how = ("--resolution", resolution, "--python-version", version, "--no-emit-index-url")
+    uv("pip", "compile", "-q", *how, "pyproject.toml", "-o", str(pins))
+    uv("pip", "install", "-q", "-p", str(home), "--no-deps", "-r", str(pins))
+    site = subprocess.run(
+        [home / "bin/python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    (Path(site) / "evenhand.pth").write_text(str(ROOT / "src"))
+
+    def ours(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [home / "bin/python", "-W", "error", *words],
+            cwd=tmp_path,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def evenhand(*words: str) -> subprocess.CompletedProcess[str]:
+        return ours("-c", "from evenhand.cli import main; main()", *words)
+
+    imported = ours("-c", EVERY_MODULE)
+    assert imported.returncode == 0, imported.stderr
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    (tmp_path / "greetings_evals.py").write_text(EVALS)
+    ran = evenhand("run", "promptfooconfig.yaml", "--json")
+    assert ran.returncode == 1, ran.stderr
+    (trial,) = json.loads(ran.stdout)["trials"]
+    assert [o["outcome"] for o in trial["outcomes"]] == ["pass", "pass", "fail"]
+    ran = evenhand("run", "greetings_evals.py")
+    assert (ran.returncode, "2 of 2 passed" in ran.stdout) == (0, True), ran.stdout + ran.stderr
+    for file in ("report.html", "run.json", "run.csv", "report.md", "junit.xml"):
+        exported = evenhand("export", "latest", "--to", file)
+        assert exported.returncode == 0, exported.stderr
+        assert (tmp_path / file).stat().st_size > 100
+    missing = evenhand("run", "rows.yaml")
+    assert missing.returncode == 2
+    (tmp_path / "xlsx.yaml").write_text(CONFIG.partition("tests:")[0] + "tests: rows.xlsx\n")
+    (tmp_path / "rows.xlsx").write_bytes(b"PK")
+    extra = evenhand("check", "xlsx.yaml")
+    assert "evenhand[xlsx]" in extra.stdout + extra.stderr
