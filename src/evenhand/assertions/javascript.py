@@ -13,7 +13,7 @@ from evenhand.assertions.ruby import scorer as ruby
 from evenhand.assertions.transform import split_reference as split_python
 from evenhand.core.errors import TemplateError
 from evenhand.core.expect import Scorer
-from evenhand.javascript.running import Script, expression, function, problems
+from evenhand.javascript.running import JavaScriptCode, expression, function, problems
 from evenhand.javascript.source import is_reference, split_reference
 from evenhand.scorers.code import PythonFile
 from evenhand.scorers.javascript import JavaScriptVerdict
@@ -21,7 +21,7 @@ from evenhand.scorers.text import quoted
 from evenhand.templates.rendering import has_tags
 
 
-def _script(assertion: Assertion, code: str) -> Script:
+def _script(assertion: Assertion, code: str) -> JavaScriptCode:
     if is_reference(code):
         path, name = split_reference(code)
         return function(assertion.base / path, name)

@@ -28,7 +28,7 @@ def is_ruby(value: object) -> bool:
     return split_reference(value, "")[0].endswith(".rb")
 
 
-def source(assertion: Assertion, value: str) -> ruby.Source:
+def source(assertion: Assertion, value: str) -> ruby.RubyFunction:
     """The function that a value names, or that it is the body of.
 
     It is run by `config.rubyExecutable`, else PROMPTFOO_RUBY, else `ruby`.
@@ -37,10 +37,10 @@ def source(assertion: Assertion, value: str) -> ruby.Source:
     program = str(named or "ruby")
     if not value.startswith("file://"):
         place = Path(assertion.place or "ruby")
-        return ruby.Source(place, "main", program, assertion.base, value)
+        return ruby.RubyFunction(place, "main", program, assertion.base, value)
     path, name = split_reference(value, ruby.DEFAULT)
     file = assertion.base / path
-    return ruby.Source(file, name, program, file.parent)
+    return ruby.RubyFunction(file, name, program, file.parent)
 
 
 def scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.models import Models
+from evenhand.authoring.models import EvalSetRoster
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest
 from evenhand.core.errors import ConfigError, StoreError
@@ -27,7 +27,7 @@ def case_plan(
     data: Sequence[Case],
     body: Body,
     identity: Sequence[bytes | str],
-    models: Models,
+    models: EvalSetRoster,
     *,
     model: str = "",
     rule: VerdictRule = all_pass,
@@ -69,7 +69,7 @@ def case_plan(
 
 def models_for(
     source: Path, *, judge: Judge | None = None, model: str | Provider | None = None
-) -> Models:
+) -> EvalSetRoster:
     """The models that are named, as a set beside this file, or in this folder, would find them.
 
     Raises:
@@ -78,7 +78,7 @@ def models_for(
     evals = EvalSet("models", judge=cast("Any", judge), model=model)
     said = "judge" if model is None else "model"  # where a wrong name stands, where no file says it
     evals.path, evals.line = (source / said if source.is_dir() else source), 0
-    models = Models(evals, os.environ)
+    models = EvalSetRoster(evals, os.environ)
     if models.problems:
         raise ConfigError(models.problems)
     return models

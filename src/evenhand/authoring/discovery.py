@@ -16,7 +16,7 @@ from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.own_code import project_of
 from evenhand.authoring.unimported import problems_beside
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
-from evenhand.core.reading import Named, reading
+from evenhand.core.reading import NamedModel, reading
 from evenhand.documents.files import unreadable
 from evenhand.engine.importing import within_limit
 from evenhand.engine.neighbours import look_first_in
@@ -29,7 +29,7 @@ SETUP = "setup.py"
 
 
 @dataclass(slots=True)
-class Found:
+class Discovered:
     """The sets that were found, the lines that were named, and the files that could not be read."""
 
     sets: list[EvalSet] = field(default_factory=list[EvalSet])
@@ -56,13 +56,13 @@ def split_line(path: str) -> tuple[str, int | None]:
     return (name, int(line)) if colon and line.isdigit() and name.endswith(".py") else (path, None)
 
 
-def find(paths: Sequence[str]) -> Found:
+def find(paths: Sequence[str]) -> Discovered:
     """The sets in these files and folders. What cannot be read is a problem, and keeps nothing else from running.
 
     Raises:
         ConfigError: There is no set at all: every problem.
     """
-    found = Found()
+    found = Discovered()
     read: dict[Path, bool] = {}
     whole: set[Path] = set()
     for given in paths:
@@ -99,7 +99,7 @@ def _files(folder: Path) -> list[Path]:
     )
 
 
-def _read(file: Path, found: Found, read: dict[Path, bool]) -> bool:
+def _read(file: Path, found: Discovered, read: dict[Path, bool]) -> bool:
     """Reads a file, after the setup of its folder, and says whether it could. A setup that fails is said once."""
     setup = next((p / SETUP for p in file.parents if p.name == "evals"), None)
     if setup is not None and setup not in read:
@@ -162,7 +162,7 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
     return module
 
 
-def _unknown(file: Path, named: Sequence[Named]) -> Iterator[Problem]:
+def _unknown(file: Path, named: Sequence[NamedModel]) -> Iterator[Problem]:
     """The models that scorers of a file name, and that nobody knows."""
     for model in dict.fromkeys(named):
         try:
@@ -195,7 +195,7 @@ def _line_in(file: Path, error: BaseException) -> int:
     return next((f.lineno or 0 for f in reversed(frames) if f.filename == str(file)), 0)
 
 
-def _check_line(path: Path, line: int, found: Found) -> None:
+def _check_line(path: Path, line: int, found: Discovered) -> None:
     evals = [e for s in found.sets for e in s.evals if e.path.resolve() == path]
     if not any(e.first <= line <= e.last for e in evals):
         there = ", ".join(f"{e.name} ({e.first}–{e.last})" for e in evals)

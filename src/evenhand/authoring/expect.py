@@ -40,7 +40,7 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredNumber:
     """A number, as the eval found it; bounds decide."""
 
     label: str
@@ -69,7 +69,7 @@ class Raised:
 
 
 @dataclass(slots=True)
-class Block(ContextDecorator):
+class ExpectBlock(ContextDecorator):
     """What `expect.that` returns: a block whose AssertionError fails the expectation."""
 
     recorder: Expect
@@ -121,7 +121,7 @@ class Expect(Recorder):
     def __init__(self, trial: Trial, thresholds: Thresholds | None = None) -> None:
         self.trial = trial
         self._thresholds = thresholds
-        self._blocks: list[Block] = []
+        self._blocks: list[ExpectBlock] = []
 
     def finish(self) -> None:
         """Records what can no longer be met, as errors: blocks of `expect.that` that were never entered."""
@@ -219,12 +219,12 @@ class Expect(Recorder):
         outcome = await self.trial.now(expectation)
         return cast("Asks[object]", scorer).judgement(outcome) if _answers(scorer) else outcome
 
-    def that(self, label: str, /, **metadata: Any) -> Block:
+    def that(self, label: str, /, **metadata: Any) -> ExpectBlock:
         """A block that must not raise: an AssertionError in it fails the expectation, anything else is an error.
 
         `with expect.that("…"):`. One that is never entered is an error, too.
         """
-        block = Block(self, label, metadata, users_line())
+        block = ExpectBlock(self, label, metadata, users_line())
         self._blocks.append(block)
         return block
 
@@ -270,7 +270,7 @@ class Expect(Recorder):
             )
             return Expectation(None, asked, metadata=metadata)
         if scorer is None:
-            scorer = Measured(label) if bounded else Stated(label)
+            scorer = MeasuredNumber(label) if bounded else Stated(label)
         if isinstance(value, (list, dict, set)):
             with suppress(Exception):  # what cannot be copied is looked at as it is then
                 value = copy.deepcopy(value)

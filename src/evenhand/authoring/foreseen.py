@@ -18,7 +18,7 @@ from typing import Any
 
 from evenhand.authoring.bounds import misspelt, off_scale, wants_none, wrongly_bounded
 from evenhand.authoring.evalset import GIVEN, Eval, EvalSet
-from evenhand.authoring.models import Models
+from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
 from evenhand.core.expect import Asks
@@ -27,7 +27,7 @@ from evenhand.core.reading import reading
 from evenhand.core.traits import traits_of
 from evenhand.scorers.function import FunctionScorer
 from evenhand.scorers.judging import NAME_A_JUDGE
-from evenhand.scorers.jury import Judged
+from evenhand.scorers.jury import JudgeQuestion
 
 _UNKNOWN = object()
 _NOBODY = ""
@@ -80,7 +80,7 @@ class Foreseen:
         return list(told.values())
 
 
-def foreseen(evals: EvalSet, models: Models, chosen: Sequence[Eval]) -> Foreseen:
+def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> Foreseen:
     """All that can be known to be wrong with a set's evals and fixtures.
 
     Args:
@@ -147,7 +147,7 @@ def asked_of(evals: EvalSet, eval_: Eval) -> set[str]:
     return found
 
 
-def _keyless(models: Models, given: object, path: str, line: int) -> Iterator[Problem]:
+def _keyless(models: EvalSetRoster, given: object, path: str, line: int) -> Iterator[Problem]:
     """That a model that is asked in this line lacks its key."""
     wrong = models.keyless(given)
     if wrong is not None:
@@ -202,7 +202,7 @@ def _circle(start: str, fixtures: Mapping[str, Callable[..., Any]]) -> list[str]
 
 
 def _expected(
-    function: Callable[..., Any], models: Models, path: str, first: int
+    function: Callable[..., Any], models: EvalSetRoster, path: str, first: int
 ) -> Iterator[Problem]:
     """What is plainly wrong with the scorers in an eval's lines, and with what it expects of them."""
     function = inspect.unwrap(function)
@@ -213,11 +213,11 @@ def _expected(
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     thresholds = Thresholds(models.project.thresholds)
-    yield from plain(tree, Known(own, function.__globals__, thresholds), models, path, first)
+    yield from plain(tree, KnownValues(own, function.__globals__, thresholds), models, path, first)
 
 
 def plain(
-    tree: ast.AST, known: Known, models: Models | None, path: str, first: int
+    tree: ast.AST, known: KnownValues, models: EvalSetRoster | None, path: str, first: int
 ) -> Iterator[Problem]:
     """What is plainly wrong in these lines; nothing of models where the set that names them is not there."""
     told: set[str] = set()
@@ -307,7 +307,7 @@ def _expects(node: ast.AST | None, value: ast.AST) -> bool:
     return node.func.id == "expect" and node.args[:1] == [value]
 
 
-def _undecided(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str]:
+def _undecided(call: ast.Call, known: KnownValues, *, at_once: bool) -> tuple[str, str]:
     """What keeps an expectation from being decided, and what to do; empty where it can be, or who knows."""
     try:
         return _misbound(call, known, at_once=at_once)
@@ -315,7 +315,7 @@ def _undecided(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str
         return error.message, error.hint
 
 
-def _misbound(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str]:
+def _misbound(call: ast.Call, known: KnownValues, *, at_once: bool) -> tuple[str, str]:
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in named or any(isinstance(arg, ast.Starred) for arg in call.args):
         return "", ""
@@ -359,7 +359,7 @@ def _misbound(call: ast.Call, known: Known, *, at_once: bool) -> tuple[str, str]
     return "", ""
 
 
-def _scorer(call: ast.Call, known: Known) -> Any:
+def _scorer(call: ast.Call, known: KnownValues) -> Any:
     """The scorer that is expected of something, or its class where its arguments are not known, or `_UNKNOWN`."""
     scorer = known.quiet(call.args[1])
     if scorer is _UNKNOWN and isinstance(call.args[1], ast.Call):
@@ -368,7 +368,7 @@ def _scorer(call: ast.Call, known: Known) -> Any:
     return FunctionScorer(scorer) if inspect.isfunction(scorer) else scorer
 
 
-def _judge(call: ast.Call, known: Known) -> object:
+def _judge(call: ast.Call, known: KnownValues) -> object:
     """Whom an expectation asks: the judge that its scorer names, None for whoever judges, `_UNKNOWN` for nobody."""
     if len(call.args) < 2:
         return _UNKNOWN
@@ -377,12 +377,12 @@ def _judge(call: ast.Call, known: Known) -> object:
         asked = known.quiet(call.args[1].func)
         if any(keyword.arg in ("judge", None) for keyword in call.args[1].keywords):
             return _UNKNOWN
-    if not isinstance(asked, Judged) or traits_of(asked).may_ask_nobody:
+    if not isinstance(asked, JudgeQuestion) or traits_of(asked).may_ask_nobody:
         return _UNKNOWN
     return None if isinstance(asked, type) else asked.judge
 
 
-class Known:
+class KnownValues:
     """What expressions in a function come to, as far as that can be known without running it."""
 
     def __init__(

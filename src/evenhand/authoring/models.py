@@ -12,7 +12,7 @@ from evenhand.documents.project import Project, project_for
 from evenhand.providers.roster import JUDGE_VARIABLE, Roster, default_judge
 
 
-class Models(Roster):
+class EvalSetRoster(Roster):
     """The roster of an eval set.
 
     Attributes:

@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.foreseen import asked_of, foreseen
-from evenhand.authoring.models import Models
+from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.own_code import files_of
 from evenhand.authoring.own_data import data_of
 from evenhand.authoring.selected import cases_of, column_left, wanted
@@ -47,7 +47,7 @@ LIMIT_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class EvalVariant:
     """One eval with one combination of its set's axes."""
 
     variant: Variant
@@ -61,9 +61,9 @@ class PlannedSet:
     """An eval set with what is run of it. `sheet` is its part of the plan."""
 
     evals: EvalSet
-    columns: Sequence[Column]
+    columns: Sequence[EvalVariant]
     cases: Sequence[Case]
-    models: Models
+    models: EvalSetRoster
     repeats: int
     strict: bool
 
@@ -227,12 +227,12 @@ def plan_of(
         sets = _with_model(sets, model)
     selection = selection or Selection()
     problems: list[Problem] = [] if broken is None else broken
-    ready: list[tuple[EvalSet, Sequence[Eval], Models]] = []
+    ready: list[tuple[EvalSet, Sequence[Eval], EvalSetRoster]] = []
     blocked: dict[str, Problem] = {}
     taken: dict[str, Eval] = {}
     for evals in dict.fromkeys(sets):
         chosen = [e for e in evals.evals if wanted(e, evals, names, tag, lines)]
-        models = Models(evals, env)
+        models = EvalSetRoster(evals, env)
         known = foreseen(evals, models, chosen)
         wrong = [*known.whole, *_taken(evals, taken)]
         wrong += models.problems if chosen else []
@@ -342,7 +342,7 @@ def _tell(found: Sequence[Problem], problems: list[Problem]) -> None:
             problems.append(problem)
 
 
-def _keyless(evals: EvalSet, column: Column, models: Models) -> Problem | None:
+def _keyless(evals: EvalSet, column: EvalVariant, models: EvalSetRoster) -> Problem | None:
     """That a column's eval asks for the model, which lacks its key; None where it has one, or is not asked for."""
     body = column.body
     wrong = models.keyless(body.model)
@@ -351,7 +351,7 @@ def _keyless(evals: EvalSet, column: Column, models: Models) -> Problem | None:
     return Problem(str(evals.path), evals.line, 0, *wrong, AuthError.slug)
 
 
-def _lonely(evals: EvalSet, columns: Sequence[Column]) -> Problem | None:
+def _lonely(evals: EvalSet, columns: Sequence[EvalVariant]) -> Problem | None:
     """That outputs are to be compared of which there can be no two; None where there can, or for other sets."""
     left = sum(column.problem is None for column in columns)
     if not evals.compares or left > 1 or not columns:
@@ -363,8 +363,8 @@ def _lonely(evals: EvalSet, columns: Sequence[Column]) -> Problem | None:
 
 
 def _columns(
-    evals: EvalSet, chosen: Sequence[Eval], models: Models, *, several: bool
-) -> Iterator[Column]:
+    evals: EvalSet, chosen: Sequence[Eval], models: EvalSetRoster, *, several: bool
+) -> Iterator[EvalVariant]:
     """The columns of a set, each as if it stood first. `several`: it is one of several sets."""
     thresholds = Thresholds(models.project.thresholds)
     for eval_ in chosen:
@@ -382,7 +382,9 @@ def _columns(
                 eval=_name(evals, eval_.name),
                 where=f"{eval_.path}:{eval_.first}",
             )
-            yield Column(variant, EvalBody(evals, eval_, others, model, models.judge, thresholds))
+            yield EvalVariant(
+                variant, EvalBody(evals, eval_, others, model, models.judge, thresholds)
+            )
 
 
 def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from evenhand.authoring.json_lines import JsonLines, Placed, Row, no_json, object_in
-from evenhand.authoring.tables import Parquet, Table
+from evenhand.authoring.tables import DelimitedFile, Parquet
 from evenhand.core.encoding import decode_once
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.documents.files import unreadable as not_a_file
@@ -21,7 +21,7 @@ _INSIDE = ("cases", "samples", "data", "tests")
 """The keys of an object that holds the list of cases."""
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """A file whose rows are read one at a time, and found again by their place."""
 
     @property
@@ -36,14 +36,14 @@ class Source(Protocol):
         ...
 
 
-def source_in(file: Path) -> Source | None:
+def source_in(file: Path) -> RowSource | None:
     """The file, row by row; None for JSON and YAML, which are read whole."""
     suffix = file.suffix.lower()
     if suffix == ".jsonl":
         return JsonLines(file)
     if suffix == ".parquet":
         return Parquet(file)
-    return Table(file) if suffix in {".csv", ".tsv"} else None
+    return DelimitedFile(file) if suffix in {".csv", ".tsv"} else None
 
 
 def rows_in(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:

@@ -22,7 +22,7 @@ _LONGEST_CELL = 1 << 30
 _BATCH = 1000
 
 
-class Table:
+class DelimitedFile:
     """A CSV or TSV file. The place of a row is the byte that it begins at."""
 
     def __init__(self, file: Path) -> None:

@@ -14,7 +14,7 @@ Bounds = tuple[float | None, float | None]
 """What a number has to reach, and what it may not pass."""
 
 
-class Named(Protocol):
+class NamedMetric(Protocol):
     """A metric by name."""
 
     @property
@@ -47,7 +47,7 @@ class Thresholds:
                 return _bounds(self.by_name[name], best)
         return None, None
 
-    def of(self, metrics: Iterable[Named]) -> tuple[dict[str, float], dict[str, float]]:
+    def of(self, metrics: Iterable[NamedMetric]) -> tuple[dict[str, float], dict[str, float]]:
         """The least and the most of these metrics, by name, as far as the project says them."""
         there = {one.name: one.best for one in metrics if one.name in self.by_name}
         least = {name: self.by_name[name] for name, best in there.items() if best != "low"}

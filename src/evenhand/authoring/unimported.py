@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.foreseen import Known, plain, unprovided
+from evenhand.authoring.foreseen import KnownValues, plain, unprovided
 from evenhand.core.errors import Problem
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -51,7 +51,7 @@ def problems_beside(file: Path, names: Mapping[str, Any], line: int) -> Iterator
             }
         elif statement.lineno <= line or not isinstance(statement, _SIMPLE):
             continue
-        yield from plain(statement, Known(own, names), None, str(file), 1)
+        yield from plain(statement, KnownValues(own, names), None, str(file), 1)
 
 
 def _unprovided(tree: ast.Module, file: Path, names: Mapping[str, Any]) -> Iterator[Problem]:

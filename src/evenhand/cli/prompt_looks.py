@@ -108,7 +108,7 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
     warning.
     """
     from evenhand.registry.doctor import look  # noqa: PLC0415 (see above)
-    from evenhand.registry.runs import Runs  # noqa: PLC0415 (see above)
+    from evenhand.registry.runs import KeptRuns  # noqa: PLC0415 (see above)
     from evenhand.report.words import count  # noqa: PLC0415 (see above)
     from evenhand.store.catalogue import home_for  # noqa: PLC0415 (see above)
 
@@ -118,7 +118,7 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
         for one in look(
             library,
             names,
-            Runs(home_for(library.root)) if evidence else None,
+            KeptRuns(home_for(library.root)) if evidence else None,
         )
     ]
     bad = [one for one in found if one.problems or (check and one.stale)]

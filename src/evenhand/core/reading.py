@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedModel:
     """A model's id, and the line of the file that names it; 0 where that is another file."""
 
     id: str
@@ -24,20 +24,20 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileReading:
     """A file that is being read, and the models that were named meanwhile."""
 
     path: Path
-    named: list[Named] = field(default_factory=list[Named])
+    named: list[NamedModel] = field(default_factory=list[NamedModel])
 
 
-_now: ContextVar[Reading | None] = ContextVar("reading", default=None)
+_now: ContextVar[FileReading | None] = ContextVar("reading", default=None)
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[list[Named]]:
+def reading(path: Path) -> Iterator[list[NamedModel]]:
     """Inside, models that are named are noted."""
-    file = Reading(path)
+    file = FileReading(path)
     token = _now.set(file)
     try:
         yield file.named
@@ -53,4 +53,4 @@ def name_model(id: str) -> None:  # noqa: A002 (the word that users write)
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename != str(file.path):
         frame = frame.f_back
-    file.named.append(Named(id, frame.f_lineno if frame else 0))
+    file.named.append(NamedModel(id, frame.f_lineno if frame else 0))

@@ -23,7 +23,7 @@ _PLACE = re.compile(r"at line (\d+), column (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ProjectModel:
     """A model that a project names: its id, and the file and line that say so."""
 
     id: str
@@ -46,7 +46,7 @@ class Project:
     """
 
     path: str = ""
-    judge: Named | None = None
+    judge: ProjectModel | None = None
     timeout_s: float | None = None
     retries: int | None = None
     time_limit_s: float | None = None
@@ -72,7 +72,7 @@ def project_for(folder: Path) -> Project:
         if "evenhand" in text:  # most have nothing for us, and are not even parsed
             table = _table(path, text)
             if table is not None:
-                return _Reader(path, text).read(table)
+                return _TableReader(path, text).read(table)
     return Project()
 
 
@@ -101,7 +101,7 @@ def _table(path: Path, text: str) -> Mapping[str, Any] | None:
     raise ConfigError([Problem(str(path), 0, 0, f"tool.evenhand is {table!r}, not a table")])
 
 
-class _Reader:
+class _TableReader:
     """Reads one table, and notes all that is wrong with it."""
 
     def __init__(self, path: Path, text: str) -> None:
@@ -138,14 +138,14 @@ class _Reader:
             self._lines,
         )
 
-    def _judge(self, judge: object) -> Named | None:
+    def _judge(self, judge: object) -> ProjectModel | None:
         if judge is None:
             return None
         if not (isinstance(judge, str) and judge.strip()):
             hint = "Write judge = 'anthropic:claude-sonnet-4-5'."
             self._problem("judge", f"judge is {judge!r}, not a model's id", hint)
             return None
-        return Named(judge.strip(), self._path, self._line("judge"))
+        return ProjectModel(judge.strip(), self._path, self._line("judge"))
 
     def _number(self, name: str, value: object, allowed: Range) -> float | None:
         problem = allowed.problem(name, value)

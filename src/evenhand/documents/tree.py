@@ -119,7 +119,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     import yaml  # noqa: PLC0415 (a folder of JSON files has no use for it)
 
     places: dict[Path_, tuple[int, int]] = {}
-    reader = _Reader(path, findings, places)
+    reader = _NodeReader(path, findings, places)
     try:
         _refuse_depth(text)
         node = yaml.compose(_whole_characters(text), Loader=_loader())
@@ -165,7 +165,7 @@ def _whole_characters(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _loader() -> Any:
-    """A loader that leaves it to `_Reader` what a plain scalar is: tags are those that are written."""
+    """A loader that leaves it to `_NodeReader` what a plain scalar is: tags are those that are written."""
     import yaml  # noqa: PLC0415 (see read_yaml)
 
     safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -237,7 +237,7 @@ class _TooMuch(Exception):
     """The file is larger, or deeper, than anybody writes."""
 
 
-class _Reader:
+class _NodeReader:
     """Turns YAML nodes into plain values, noting where they stand."""
 
     def __init__(
@@ -384,6 +384,6 @@ def _places_of(text: str, places: dict[Path_, tuple[int, int]]) -> None:
         _refuse_depth(text)
         node = yaml.compose(text.replace("\t", " "), Loader=_loader())
         if node is not None:
-            _Reader(Path(), Findings(), places).value_of(node, ())
+            _NodeReader(Path(), Findings(), places).value_of(node, ())
     except (yaml.YAMLError, _TooMuch):
         places.clear()

@@ -66,14 +66,14 @@ class _Job:
     context: contextvars.Context
     future: asyncio.Future[Any]
     limit_s: float
-    worker: _Worker | None = None
+    worker: _WorkerThread | None = None
     started_at: float = 0.0
     left_behind: bool = False
     waits: bool = False
 
 
 @dataclass(slots=True)
-class _Worker:
+class _WorkerThread:
     slot: int
     abandoned: bool = False
     thread: threading.Thread = field(init=False)
@@ -94,7 +94,7 @@ class CodeHost:
         self._limit_s = limit_s
         self._threads = threads
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._workers: list[_Worker] = []
+        self._workers: list[_WorkerThread] = []
         self._busy = 0
         self._abandoned = 0
         self._waiting = 0
@@ -262,7 +262,7 @@ class CodeHost:
         if len(self._workers) >= self._threads + self._waiting + min(self._abandoned, ABANDONED):
             return
         taken = {worker.slot for worker in self._workers}
-        worker = _Worker(next(slot for slot in itertools.count() if slot not in taken))
+        worker = _WorkerThread(next(slot for slot in itertools.count() if slot not in taken))
         worker.thread = threading.Thread(
             target=self._work, args=(worker,), name=f"evenhand-code-{worker.slot}", daemon=True
         )
@@ -275,7 +275,7 @@ class CodeHost:
         if more > 0:
             self._hire_if_short(self._busy)
 
-    def _work(self, worker: _Worker) -> None:
+    def _work(self, worker: _WorkerThread) -> None:
         sys.set_coroutine_origin_tracking_depth(1)  # for `strays`; each thread has its own
         while not worker.abandoned:
             job = self._jobs.get()

@@ -153,7 +153,7 @@ async def _compared(
     referee: Referee, contestants: Sequence[TrialResult], contest: Contest, trial: LiveTrial
 ) -> Sequence[Outcome]:
     """The outcome of each contestant by one referee. What goes wrong is an error for all of them."""
-    expected = Expectation(None, _Named(str(referee)))
+    expected = Expectation(None, _RefereeName(str(referee)))
     try:
         if len(contestants) < 2:
             raise _alone(referee, contest)
@@ -179,7 +179,7 @@ def _alone(referee: Referee, contest: Contest) -> ScoreError:
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _RefereeName:
     """Stands for a referee in an outcome."""
 
     name: str

@@ -20,7 +20,7 @@ from django.db import Error, connections, transaction
 
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.names import did_you_mean
-from evenhand.isolation.kept import Kept, claimed, kept, must_be_alone, peek
+from evenhand.isolation.kept import MadeOnce, claimed, kept, must_be_alone, peek
 from evenhand.isolation.turns import PLAIN, Turns
 
 _OVER = object()
@@ -74,7 +74,7 @@ class RolledBack:
         for alias in self._using:
             stack.enter_context(claimed(("claim", alias), f"the database {alias!r}"))
 
-    def _open(self, stack: ExitStack, here: Kept) -> None:
+    def _open(self, stack: ExitStack, here: MadeOnce) -> None:
         with ExitStack() as opening:
             for alias in self._using:
                 opening.enter_context(_transaction(alias, here))
@@ -100,7 +100,7 @@ async def _in_thread(function: Callable[..., None], *args: object) -> None:
 
 
 @contextmanager
-def _transaction(alias: str, here: Kept) -> Iterator[None]:
+def _transaction(alias: str, here: MadeOnce) -> Iterator[None]:
     key = ("django", alias)
     connection: Any = connections.create_connection(alias)
     connection.inc_thread_sharing()

@@ -14,7 +14,7 @@ from typing import Any
 from evenhand.core.errors import UsageError
 
 
-class Kept(dict[object, Any]):
+class MadeOnce(dict[object, Any]):
     """Things by what they were made for.
 
     Attributes:
@@ -26,13 +26,13 @@ class Kept(dict[object, Any]):
     waits: Callable[[], bool] = staticmethod(lambda: False)
 
 
-_kept: ContextVar[Kept | None] = ContextVar("evenhand_kept", default=None)
+_kept: ContextVar[MadeOnce | None] = ContextVar("evenhand_kept", default=None)
 
 
 @contextmanager
 def one_trial(waits: Callable[[], bool]) -> Iterator[None]:
     """Inside, what is kept belongs to this trial alone."""
-    here = Kept()
+    here = MadeOnce()
     here.trial, here.waits = True, waits
     token = _kept.set(here)
     try:
@@ -42,13 +42,13 @@ def one_trial(waits: Callable[[], bool]) -> Iterator[None]:
 
 
 @contextmanager
-def kept() -> Iterator[Kept]:
+def kept() -> Iterator[MadeOnce]:
     """What is kept here; outside of a trial, a copy for this block, which tasks beside it do not see."""
     found = _kept.get()
     if found is not None and found.trial:
         yield found
         return
-    _kept.set(here := Kept(found or {}))
+    _kept.set(here := MadeOnce(found or {}))
     try:
         yield here
     finally:

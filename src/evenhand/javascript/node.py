@@ -50,17 +50,17 @@ def missing(what: str, why: str) -> tuple[str, str]:
 
 
 @dataclass(slots=True, eq=False)
-class _Call:
+class _NodeCall:
     message: Mapping[str, Any]
     answer: asyncio.Future[dict[str, Any]]
     number: int = 0
-    worker: _Worker | None = None
+    worker: _NodeProcess | None = None
     again: bool = False
     """It was under way when another call took its process down."""
 
 
 @dataclass(slots=True, eq=False)
-class _Worker:
+class _NodeProcess:
     """A process, and what it has been asked and not answered yet."""
 
     process: subprocess.Popen[bytes]
@@ -68,7 +68,7 @@ class _Worker:
     into: asyncio.WriteTransport
     out: asyncio.StreamReader
     reading: asyncio.ReadTransport
-    waiting: dict[int, _Call] = field(default_factory=dict[int, _Call])
+    waiting: dict[int, _NodeCall] = field(default_factory=dict[int, _NodeCall])
     running: int = 0
     pong: asyncio.Event = field(default_factory=asyncio.Event)
     reader: asyncio.Task[None] | None = None
@@ -105,7 +105,7 @@ class Node:
 
     def __init__(self, limit_s: float) -> None:
         self._patience_s = limit_s * PATIENCE
-        self._worker: _Worker | None = None
+        self._worker: _NodeProcess | None = None
         self._starting = asyncio.Lock()
         self._count = 0
         self._closed = False
@@ -119,7 +119,7 @@ class Node:
         Raises:
             CodeError: Node is not there, or died of this call.
         """
-        call = _Call(message, asyncio.get_running_loop().create_future())
+        call = _NodeCall(message, asyncio.get_running_loop().create_future())
         await self._send(call)
         try:
             return await call.answer
@@ -138,7 +138,7 @@ class Node:
                     task.cancel()
             worker.end()
 
-    async def _send(self, call: _Call) -> None:
+    async def _send(self, call: _NodeCall) -> None:
         async with self._starting:
             if self._worker is None:
                 self._worker = await self._started()
@@ -148,7 +148,7 @@ class Node:
         worker.waiting[call.number] = call
         worker.send({**call.message, "id": call.number})
 
-    async def _started(self) -> _Worker:
+    async def _started(self) -> _NodeProcess:
         program = found_node()
         if not program:
             raise CodeError("there is no Node to run it")
@@ -170,12 +170,12 @@ class Node:
             lambda: asyncio.StreamReaderProtocol(out), process.stdout
         )
         into, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
-        worker = _Worker(process, word.encode(), into, out, reading)
+        worker = _NodeProcess(process, word.encode(), into, out, reading)
         worker.reader = asyncio.create_task(self._read(worker))
         worker.watcher = asyncio.create_task(self._watch(worker))
         return worker
 
-    async def _read(self, worker: _Worker) -> None:
+    async def _read(self, worker: _NodeProcess) -> None:
         """Hands out the answers until the process is gone, and then sees to the calls that it has left."""
         with contextlib.suppress(ValueError, OSError):  # a line past all bounds ends it, too
             while line := await worker.out.readline():
@@ -198,7 +198,7 @@ class Node:
                 call.again = True
                 await self._send(call)
 
-    def _take(self, worker: _Worker, message: dict[str, Any]) -> None:
+    def _take(self, worker: _NodeProcess, message: dict[str, Any]) -> None:
         if "pong" in message:
             worker.pong.set()
         if "id" not in message:
@@ -212,7 +212,7 @@ class Node:
         if call is not None and not call.answer.done():
             call.answer.set_result(message)
 
-    async def _watch(self, worker: _Worker) -> None:
+    async def _watch(self, worker: _NodeProcess) -> None:
         """Ends a process that no longer answers, in time for the calls beside the one that holds it up."""
         while True:
             await asyncio.sleep(self._patience_s / 4)
@@ -228,7 +228,7 @@ class Node:
                 return
 
 
-def _blame(worker: _Worker, code: int) -> CodeError:
+def _blame(worker: _NodeProcess, code: int) -> CodeError:
     if worker.stuck:
         return CodeError("it held Node up, which was ended", hint="Look for a loop without an end.")
     return CodeError(f"it ended Node (exit code {code})", hint="Look for process.exit, or memory.")

@@ -31,7 +31,7 @@ INLINE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class JavaScriptCode:
     """JavaScript that can be called: inline code, or what a file exports.
 
     Attributes:
@@ -51,7 +51,7 @@ class Script:
 
 def expression(
     code: str, *parameters: str, name: str = "javascript", declarations: bool = False
-) -> Script:
+) -> JavaScriptCode:
     """Inline code as promptfoo reads it: one line is an expression, several lines are a body with a `return`.
 
     Args:
@@ -60,24 +60,26 @@ def expression(
         declarations: A line that begins with `const`, `let` or `var` returns its last statement.
     """
     text = source.function_text(source.body(code, declarations=declarations), parameters)
-    return Script(name, text)
+    return JavaScriptCode(name, text)
 
 
-def function(path: Path, export: str = "") -> Script:
+def function(path: Path, export: str = "") -> JavaScriptCode:
     """A function of a file: its default export, or the one of this name (`name`, `Class.method`)."""
-    return Script(f"{path.name}:{export}" if export else path.name, path=path, export=export)
+    return JavaScriptCode(
+        f"{path.name}:{export}" if export else path.name, path=path, export=export
+    )
 
 
-def provider(path: Path, export: str, options: Mapping[str, Any]) -> Script:
+def provider(path: Path, export: str, options: Mapping[str, Any]) -> JavaScriptCode:
     """A file's provider: a class, made once with these options, an object with `callApi`, or a function.
 
     It is called with the name of a method, such as `callApi`, and its arguments.
     """
     name = f"{path.name}:{export or 'callApi'}"
-    return Script(name, path=path, export=export, options=as_json(options))
+    return JavaScriptCode(name, path=path, export=export, options=as_json(options))
 
 
-async def call(host: Host, script: Script, *args: object) -> Returned:
+async def call(host: Host, script: JavaScriptCode, *args: object) -> Returned:
     """Calls a script and waits for what it returns, its promise included.
 
     Raises:
@@ -86,7 +88,7 @@ async def call(host: Host, script: Script, *args: object) -> Returned:
     return await host.lasting(JavaScript).call(host, script, args)
 
 
-def problems(script: Script) -> list[tuple[str, str]]:
+def problems(script: JavaScriptCode) -> list[tuple[str, str]]:
     """What is wrong with a script, as far as can be seen without running it: (what, what to do)."""
     if script.path is None:
         wanted = source.wants_node(script.text)
@@ -132,7 +134,7 @@ def _reason_for_node(path: Path, code: str, export: str) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class _File:
+class _LoadedFile:
     """A file of this run: its engine, once there is one, or Node."""
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -153,11 +155,11 @@ class JavaScript:
         self._limit_s = limit_s
         self._inline_s = min(limit_s, INLINE_S)
         self._idle: list[Engine] = []
-        self._files: dict[Path, _File] = {}
+        self._files: dict[Path, _LoadedFile] = {}
         self._inline_for_node: dict[str, str] = {}
         self._node = Node(limit_s)
 
-    async def call(self, host: Host, script: Script, args: tuple[object, ...]) -> Returned:
+    async def call(self, host: Host, script: JavaScriptCode, args: tuple[object, ...]) -> Returned:
         """See `call` above."""
         if script.path is None:
             wanted = self._wanted(script)
@@ -168,7 +170,7 @@ class JavaScript:
             return await host.call(
                 self._inline, script, given, name=script.name, limit_s=self._inline_s
             )
-        file = self._files.setdefault(script.path, _File())
+        file = self._files.setdefault(script.path, _LoadedFile())
         if file.reason is None:
             await host.call(self._read, script, file, name=script.name)
         if file.reason:
@@ -189,13 +191,13 @@ class JavaScript:
         self._files.clear()
         self._node.close()
 
-    def _wanted(self, script: Script) -> str:
+    def _wanted(self, script: JavaScriptCode) -> str:
         found = self._inline_for_node.get(script.text)
         if found is None:
             found = self._inline_for_node[script.text] = source.wants_node(script.text)
         return found
 
-    def _inline(self, script: Script, arguments: str) -> Returned:
+    def _inline(self, script: JavaScriptCode, arguments: str) -> Returned:
         engine = self._idle.pop() if self._idle else Engine(self._inline_s)
         try:
             answer = engine.call(Compiled("inline", script.text), arguments)
@@ -211,7 +213,7 @@ class JavaScript:
         if len(self._idle) < _IDLE:
             self._idle.append(engine)
 
-    def _read(self, script: Script, file: _File) -> None:
+    def _read(self, script: JavaScriptCode, file: _LoadedFile) -> None:
         path = script.path
         assert path is not None  # noqa: S101 (only files are read)
         try:
@@ -225,7 +227,7 @@ class JavaScript:
                 reason = "is not what the embedded engine reads"
         file.reason = reason
 
-    def _exported(self, script: Script, file: _File, arguments: str) -> Returned:
+    def _exported(self, script: JavaScriptCode, file: _LoadedFile, arguments: str) -> Returned:
         kind = "provider" if script.options else "exported"
         compiled = Compiled(kind, file.text, script.export, script.options)
         engine = file.engine = file.engine or Engine(self._limit_s)
@@ -240,7 +242,7 @@ class JavaScript:
         return _returned(script, answer)
 
     async def _in_node(
-        self, host: Host, script: Script, message: Mapping[str, Any], reason: str
+        self, host: Host, script: JavaScriptCode, message: Mapping[str, Any], reason: str
     ) -> Returned:
         if not found_node():
             what, hint = missing(script.name, reason)
@@ -256,7 +258,7 @@ class JavaScript:
         return await host.call(asked, name=script.name)
 
 
-def _returned(script: Script, answer: Mapping[str, Any]) -> Returned:
+def _returned(script: JavaScriptCode, answer: Mapping[str, Any]) -> Returned:
     for line in answer.get("printed") or ():
         print(line)  # noqa: T201 (what user code prints is kept with its trial)
     if "error" in answer:
@@ -264,5 +266,5 @@ def _returned(script: Script, answer: Mapping[str, Any]) -> Returned:
     return returned(answer)
 
 
-def _named(script: Script, error: CodeError) -> CodeError:
+def _named(script: JavaScriptCode, error: CodeError) -> CodeError:
     return type(error)(f"{script.name}: {error.message}", hint=error.hint)

@@ -45,7 +45,7 @@ DATABASES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedSql:
     """What was made of a text.
 
     Attributes:
@@ -77,7 +77,7 @@ class SqlReader:
         finally:
             threading.stack_size(before)
 
-    def read(self, sql: str, tables: Sequence[str] = (), columns: Sequence[str] = ()) -> Reading:
+    def read(self, sql: str, tables: Sequence[str] = (), columns: Sequence[str] = ()) -> ParsedSql:
         """What is made of a text: one statement or several.
 
         Args:
@@ -100,8 +100,8 @@ class SqlReader:
             raise ScoreError("the SQL is nested too deep to be read")
         if "wrong" in said:
             place = f"line {said['line']}, column {said['column']}: " if said["line"] else ""
-            return Reading(wrong=f"{place}{_short(said['wrong'])}")
-        return Reading("", tuple(said["tables"]), tuple(said["columns"]))
+            return ParsedSql(wrong=f"{place}{_short(said['wrong'])}")
+        return ParsedSql("", tuple(said["tables"]), tuple(said["columns"]))
 
 
 def _loaded(database: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.core.ranges import NUMBER
 from evenhand.providers.chat import ChatProvider, Dialect, seconds
 from evenhand.providers.prices import price_of
-from evenhand.providers.servers import SERVERS, Server
+from evenhand.providers.servers import SERVERS, CompatibleServer
 from evenhand.providers.wanted import Wanted
 
 _ENDPOINTS: Mapping[str, tuple[str, str]] = {
@@ -74,7 +74,7 @@ def split_kind(rest: str) -> tuple[str, str]:
     return (kind, model) if kind in _ENDPOINTS else ("", rest)
 
 
-def _kind(wanted: Wanted, server: Server) -> tuple[str, str]:
+def _kind(wanted: Wanted, server: CompatibleServer) -> tuple[str, str]:
     kind, model = split_kind(wanted.rest)
     if not kind:
         routed = "responses" in server.kinds and wanted.kind == "openai"
@@ -100,7 +100,7 @@ _NOT_HERE = frozenset(
 )
 
 
-def _base(wanted: Wanted, server: Server) -> str:
+def _base(wanted: Wanted, server: CompatibleServer) -> str:
     if wanted.config.get("apiBaseUrl"):
         return str(wanted.config["apiBaseUrl"])
     host = wanted.setting("apiHost", f"{wanted.kind.upper()}_API_HOST")

@@ -39,7 +39,7 @@ async def run(
         path, export = split_reference(code)
         script = javascript.function(folder / path, export)
     else:
-        script = javascript.Script(
+        script = javascript.JavaScriptCode(
             name, function_text(_body(code, tuple(arguments)), tuple(arguments))
         )
     return (await javascript.call(host, script, *arguments.values())).value

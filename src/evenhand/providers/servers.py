@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class CompatibleServer:
     """One of them.
 
     Attributes:
@@ -28,8 +28,8 @@ class Server:
 
 _AND_EMBEDDINGS = {"chat": "", "embedding": ""}
 
-SERVERS: Mapping[str, Server] = {
-    "openai": Server(
+SERVERS: Mapping[str, CompatibleServer] = {
+    "openai": CompatibleServer(
         "OpenAI",
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",
@@ -42,43 +42,47 @@ SERVERS: Mapping[str, Server] = {
             "moderation": "omni-moderation-latest",
         },
     ),
-    "alibaba": Server(
+    "alibaba": CompatibleServer(
         "Alibaba Model Studio",
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         "DASHSCOPE_API_KEY",
         kinds=_AND_EMBEDDINGS,
     ),
-    "cerebras": Server("Cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
-    "cohere": Server(
+    "cerebras": CompatibleServer("Cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+    "cohere": CompatibleServer(
         "Cohere",
         "https://api.cohere.ai/compatibility/v1",
         "COHERE_API_KEY",
         kinds=_AND_EMBEDDINGS,
     ),
-    "deepseek": Server("DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-    "fireworks": Server(
+    "deepseek": CompatibleServer("DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    "fireworks": CompatibleServer(
         "Fireworks",
         "https://api.fireworks.ai/inference/v1",
         "FIREWORKS_API_KEY",
         kinds=_AND_EMBEDDINGS,
     ),
-    "github": Server("GitHub Models", "https://models.github.ai/inference", "GITHUB_TOKEN"),
-    "groq": Server(
+    "github": CompatibleServer(
+        "GitHub Models", "https://models.github.ai/inference", "GITHUB_TOKEN"
+    ),
+    "groq": CompatibleServer(
         "Groq",
         "https://api.groq.com/openai/v1",
         "GROQ_API_KEY",
         kinds={"chat": "", "responses": ""},
     ),
-    "hyperbolic": Server("Hyperbolic", "https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_KEY"),
-    "llamaapi": Server("Llama API", "https://api.llama.com/compat/v1", "LLAMA_API_KEY"),
-    "localai": Server(
+    "hyperbolic": CompatibleServer(
+        "Hyperbolic", "https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_KEY"
+    ),
+    "llamaapi": CompatibleServer("Llama API", "https://api.llama.com/compat/v1", "LLAMA_API_KEY"),
+    "localai": CompatibleServer(
         "LocalAI",
         "http://localhost:8080/v1",
         "",
         ("LOCALAI_BASE_URL",),
         {"chat": "", "completion": "", "embedding": ""},
     ),
-    "mistral": Server(
+    "mistral": CompatibleServer(
         "Mistral",
         "https://api.mistral.ai/v1",
         "MISTRAL_API_KEY",
@@ -88,32 +92,34 @@ SERVERS: Mapping[str, Server] = {
             "moderation": "mistral-moderation-latest",
         },
     ),
-    "moonshot": Server("Moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
-    "novita": Server(
+    "moonshot": CompatibleServer("Moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+    "novita": CompatibleServer(
         "Novita", "https://api.novita.ai/openai/v1", "NOVITA_API_KEY", kinds=_AND_EMBEDDINGS
     ),
-    "nvidia": Server(
+    "nvidia": CompatibleServer(
         "NVIDIA", "https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY", kinds=_AND_EMBEDDINGS
     ),
-    "openrouter": Server("OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "perplexity": Server("Perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY"),
-    "togetherai": Server(
+    "openrouter": CompatibleServer(
+        "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"
+    ),
+    "perplexity": CompatibleServer("Perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY"),
+    "togetherai": CompatibleServer(
         "Together", "https://api.together.xyz/v1", "TOGETHER_API_KEY", kinds=_AND_EMBEDDINGS
     ),
-    "vllm": Server(
+    "vllm": CompatibleServer(
         "vLLM",
         "http://localhost:8000/v1",
         "",
         ("VLLM_BASE_URL",),
         {"chat": "", "completion": "", "embedding": ""},
     ),
-    "voyage": Server(
+    "voyage": CompatibleServer(
         "Voyage",
         "https://api.voyageai.com/v1",
         "VOYAGE_API_KEY",
         kinds={"embedding": ""},
     ),
-    "xai": Server(
+    "xai": CompatibleServer(
         "xAI",
         "https://api.x.ai/v1",
         "XAI_API_KEY",

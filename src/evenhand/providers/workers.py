@@ -64,7 +64,7 @@ _START = (
 """Runs a script without its folder, or the one we stand in, on the path: `import openai` is the user's, never ours."""
 
 
-class _Worker:
+class _WorkerProcess:
     """One process. What it and the user's code write past Python's own stdout goes to a file, for its last words."""
 
     def __init__(self, python: str, path: Path, env: Mapping[str, str]) -> None:
@@ -142,7 +142,7 @@ class Workers:
         self._limit_s = limit_s
         self._env = env
         self._turns = asyncio.Semaphore(count)
-        self._idle: list[_Worker] = []
+        self._idle: list[_WorkerProcess] = []
 
     async def call(self, function: str, args: tuple[object, ...], host: Host) -> object:
         """What the function returns.
@@ -158,7 +158,9 @@ class Workers:
         async with self._turns:
             worker = self._idle.pop() if self._idle else None
             if worker is None:
-                worker = await host.call(_Worker, self._python, self._path, self._env, name=name)
+                worker = await host.call(
+                    _WorkerProcess, self._python, self._path, self._env, name=name
+                )
             try:
                 answer = await host.call(
                     worker.ask, question, name, name=name, limit_s=self._limit_s

@@ -39,7 +39,7 @@ _TAIL = 64  # bytes in which the beginning of an end may lie
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ResponseHead:
     """What an application is told first. `body` is None where it comes in pieces."""
 
     status: int
@@ -60,7 +60,7 @@ class Exchange:
         self._call = call
         self._role: CallRole = role
         self._retried = retried
-        self._head: Head | None = None
+        self._head: ResponseHead | None = None
         self._pieces: deque[bytes] = deque()
         self._held: list[bytes] = []
         self._tail = b"\n"
@@ -70,7 +70,7 @@ class Exchange:
         self.failed: ProviderError | None = None
         call.live = self
 
-    async def opened(self) -> Head:
+    async def opened(self) -> ResponseHead:
         """The answer, or the head of one that comes in pieces.
 
         Raises:
@@ -100,7 +100,7 @@ class Exchange:
             await self.close()
             raise
 
-    def _answer(self, own: OwnCalls, task: asyncio.Task[AppReply]) -> Head:
+    def _answer(self, own: OwnCalls, task: asyncio.Task[AppReply]) -> ResponseHead:
         """What became of a call of which nothing was passed on while it was under way."""
         if task.cancelled() and self.failed is not None:
             raise self.failed
@@ -111,12 +111,14 @@ class Exchange:
                 own.halted = own.halted or error
             if isinstance(error, ProviderError) and error.answer is not None:
                 status, headers, body = error.answer
-                return Head(status, {**_passed_on(headers), "x-should-retry": "false"}, body)
+                return ResponseHead(
+                    status, {**_passed_on(headers), "x-should-retry": "false"}, body
+                )
             if isinstance(error, (ConnectionFailed, TimedOut)):
                 own.given_up[self._call.asked.key] = error
                 raise
             return _refusal(error)
-        return Head(200, {"content-type": content_type(body)}, body)
+        return ResponseHead(200, {"content-type": content_type(body)}, body)
 
     async def next(self) -> bytes:
         """The next piece of a stream; empty at its end.
@@ -188,7 +190,7 @@ class Exchange:
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         """The head of the answer is here."""
-        self._head = Head(status, _passed_on(headers), None)
+        self._head = ResponseHead(status, _passed_on(headers), None)
         self._news.set()
 
     def piece(self, data: bytes) -> None:
@@ -202,7 +204,7 @@ class Exchange:
         self._news.set()
 
 
-def refuse_to_block(trial: LiveTrial) -> Head:
+def refuse_to_block(trial: LiveTrial) -> ResponseHead:
     """The answer to a client that waits on the very thread that would have to bring the answer."""
     error = UsageError(
         "a client that is not async was used on the event loop, which it would keep from ever answering it",
@@ -235,11 +237,11 @@ def _passed_on(headers: Mapping[str, str]) -> dict[str, str]:
     return {k.lower(): v for k, v in headers.items() if k.lower() not in _KEPT_BACK}
 
 
-def _refusal(error: EvenhandError) -> Head:
+def _refusal(error: EvenhandError) -> ResponseHead:
     """An answer in the vendors' shape that says why nothing was asked, and that asking again will not help."""
     said = {"type": "evenhand", "code": error.slug, "message": str(error)}
     headers = {"content-type": "application/json", "x-should-retry": "false"}
-    return Head(400, headers, encode({"type": "error", "error": said}))
+    return ResponseHead(400, headers, encode({"type": "error", "error": said}))
 
 
 def _too_late(trial: LiveTrial) -> UsageError:

@@ -18,7 +18,7 @@ from evenhand.engine.present import phase
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.providers.app_call import AppCall, Prices, checked, kind_of
 from evenhand.providers.http import TIMEOUT_S
-from evenhand.recording.exchange import Exchange, Head, hop, hop_async, refuse_to_block
+from evenhand.recording.exchange import Exchange, ResponseHead, hop, hop_async, refuse_to_block
 
 
 class Transport:
@@ -143,7 +143,7 @@ def _library_of(request: Any) -> Any:
     return sys.modules[type(request).__module__.partition(".")[0]]
 
 
-def _whole(library: Any, head: Head) -> Any:
+def _whole(library: Any, head: ResponseHead) -> Any:
     return library.Response(head.status, headers=dict(head.headers), content=head.body)
 
 

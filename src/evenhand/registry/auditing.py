@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evenhand.documents.findings import Findings, Place
-from evenhand.registry.evidence import Rows
+from evenhand.registry.evidence import EvidenceRows
 from evenhand.registry.prompt import PromptFolder
 from evenhand.registry.qualifying import Evidence, latest_of_runs
-from evenhand.registry.runs import Runs
+from evenhand.registry.runs import KeptRuns
 from evenhand.report.words import count
 
 
@@ -45,7 +45,7 @@ class Audit:
         return f"{count(rows, 'row')} of evidence{': ' if said else ''}{said}"
 
 
-def audited(prompt: PromptFolder, evidence: Evidence, runs: Runs, findings: Findings) -> Audit:
+def audited(prompt: PromptFolder, evidence: Evidence, runs: KeptRuns, findings: Findings) -> Audit:
     """Holds each row against its run. A contradiction is a problem, with its line; what cannot be said is a hint."""
     counts: dict[str, int] = dict.fromkeys(
         ("agrees", "missing", "contradicts", "unbound", "superseded"), 0
@@ -71,7 +71,7 @@ def audited(prompt: PromptFolder, evidence: Evidence, runs: Runs, findings: Find
     )
 
 
-def _audit(rows: Rows, runs: Runs, findings: Findings, counts: dict[str, int]) -> None:
+def _audit(rows: EvidenceRows, runs: KeptRuns, findings: Findings, counts: dict[str, int]) -> None:
     counted = {id(row) for row in latest_of_runs(rows.rows)}
     missing: list[int] = []
     unbound: list[int] = []

@@ -146,10 +146,10 @@ def read_eval(
     if not isinstance(document.value, Mapping):
         findings.problem(document.at(), "is not a list of names with values", "Write cases: […].")
         return None
-    return _Reader(prompt, document, findings, roster, with_inputs=with_inputs).read()
+    return _EvalFileReader(prompt, document, findings, roster, with_inputs=with_inputs).read()
 
 
-class _Reader:
+class _EvalFileReader:
     """Reads one eval.yml."""
 
     def __init__(

@@ -18,7 +18,7 @@ from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import ALIASES, GUARD, TEMPLATE, VERIFY, Library, links_out
 from evenhand.registry.markup import parsed, where_broken
 from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_prompt
-from evenhand.registry.runs import Runs
+from evenhand.registry.runs import KeptRuns
 from evenhand.registry.suite import hint_at_other_models
 from evenhand.templates.plain import NAMES_ONLY, names_in, richer_tag
 
@@ -58,7 +58,7 @@ class Looked:
 def look(
     library: Library,
     ids: Sequence[str] | None = None,
-    runs: Runs | None = None,
+    runs: KeptRuns | None = None,
     *,
     env: Mapping[str, str] | None = None,
 ) -> list[Looked]:
@@ -82,7 +82,9 @@ def look(
     return found
 
 
-def _looked(prompt: PromptFolder, findings: Findings, roster: Roster, runs: Runs | None) -> Looked:
+def _looked(
+    prompt: PromptFolder, findings: Findings, roster: Roster, runs: KeptRuns | None
+) -> Looked:
     for path in links_out(prompt.path):
         findings.problem(Place(path), LEADS_OUT, "Copy it here.")
     suite = read_eval(prompt, findings, roster)

@@ -29,7 +29,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class EvidenceRows:
     """The rows of a file, in its order, and the lines that are none.
 
     Attributes:
@@ -104,7 +104,7 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(fd)
 
 
-def read(path: Path) -> Rows:
+def read(path: Path) -> EvidenceRows:
     """The rows of a file; none where there is no file. A link is not followed.
 
     Raises:
@@ -115,10 +115,10 @@ def read(path: Path) -> Rows:
         with os.fdopen(fd, "rb") as file:
             data = file.read()
     except FileNotFoundError:
-        return Rows(path)
+        return EvidenceRows(path)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            return Rows(path, broken=(1,))
+            return EvidenceRows(path, broken=(1,))
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
     rows: list[Row] = []
     broken: list[int] = []
@@ -135,4 +135,4 @@ def read(path: Path) -> Rows:
             lines.append(number)
         else:
             broken.append(number)
-    return Rows(path, rows, tuple(broken), tuple(lines))
+    return EvidenceRows(path, rows, tuple(broken), tuple(lines))

@@ -24,7 +24,7 @@ from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import EVAL, VERIFY
 from evenhand.registry.prompt import STATUSES, Promotion, PromptFolder, Status
 from evenhand.registry.qualifying import Evidence, full_evals, latest_of_runs, not_an_eval, uses
-from evenhand.registry.runs import Runs
+from evenhand.registry.runs import KeptRuns
 from evenhand.report.words import count
 from evenhand.templates.plain import names_in
 
@@ -68,7 +68,7 @@ class Standing:
 def evidence_of(
     prompt: PromptFolder,
     suite: EvalFile | None = None,
-    runs: Runs | None = None,
+    runs: KeptRuns | None = None,
     *,
     must_be_here: bool = False,
 ) -> Evidence:

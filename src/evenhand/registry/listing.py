@@ -21,7 +21,7 @@ from evenhand.registry.gates import (
 from evenhand.registry.library import Library
 from evenhand.registry.outcome import trigger_words
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
-from evenhand.registry.runs import Runs
+from evenhand.registry.runs import KeptRuns
 from evenhand.registry.usage import usage_of
 from evenhand.report.words import count
 from evenhand.store.catalogue import home_for
@@ -30,7 +30,7 @@ HEADS = ("id", "status", "version", "sent", "verified", "evidence", "title")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedPrompt:
     """One prompt in the list.
 
     Attributes:
@@ -60,12 +60,12 @@ class Listed:
         return asdict(self)
 
 
-def listed(library: Library) -> list[Listed]:
+def listed(library: Library) -> list[ListedPrompt]:
     """All prompts, by name."""
     return [_listed(library, id_) for id_ in library.ids()]
 
 
-def _listed(library: Library, id: str) -> Listed:  # noqa: A002 (as users write it)
+def _listed(library: Library, id: str) -> ListedPrompt:  # noqa: A002 (as users write it)
     findings = Findings()
     prompt = read_prompt(library, id, findings)
     usage = usage_of(read(prompt.path / USAGE).rows)
@@ -76,12 +76,12 @@ def _listed(library: Library, id: str) -> Listed:  # noqa: A002 (as users write 
     meta, missing = prompt.meta, stands.missing
     counts = (usage.sent, usage.verified)
     less = lowered(meta.promotion, meta.status) if meta.status != "draft" else ()
-    return Listed(
+    return ListedPrompt(
         id, meta.status, meta.version, meta.title, meta.tags, *counts, state, missing, less
     )
 
 
-def table(rows: Sequence[Listed]) -> list[str]:
+def table(rows: Sequence[ListedPrompt]) -> list[str]:
     """The list for people: a line each, and below it how many are stale."""
     cells = [HEADS, *(_cells(row) for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(HEADS) - 1)]
@@ -103,14 +103,14 @@ def table(rows: Sequence[Listed]) -> list[str]:
     return lines
 
 
-def _cells(row: Listed) -> tuple[str, ...]:
+def _cells(row: ListedPrompt) -> tuple[str, ...]:
     shown = "" if row.evidence == "none" else row.evidence
     return (row.id, row.status, row.version, str(row.sent), str(row.verified), shown, row.title)
 
 
 def described(prompt: PromptFolder) -> dict[str, Any]:
     """All that is known of a prompt."""
-    evidence = evidence_of(prompt, runs=Runs(home_for(prompt.library.root)))
+    evidence = evidence_of(prompt, runs=KeptRuns(home_for(prompt.library.root)))
     stands = standing(prompt, evidence)
     meta = prompt.meta
     row = latest_eval(evidence)

@@ -23,7 +23,7 @@ from evenhand.store.sealing import digest_of
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PromptRequest:
     """What a run was asked of one prompt, as the run's file keeps it.
 
     Attributes:
@@ -69,10 +69,10 @@ class Asked:
         }
 
     @staticmethod
-    def read(said: Mapping[str, Any]) -> Asked | None:
+    def read(said: Mapping[str, Any]) -> PromptRequest | None:
         """What a run's file says; None where an earlier version wrote it, which did not keep all of it."""
         try:
-            return Asked(
+            return PromptRequest(
                 said["id"],
                 said["version"],
                 Content(*said["hashes"]),
@@ -90,7 +90,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _PromptCounts:
     """What the trials of one prompt come to so far.
 
     Attributes:
@@ -148,12 +148,12 @@ def address_in(identity: bytes) -> str:
     return origin(url) if isinstance(url, str) else ""
 
 
-def rows_of(run: RunFile) -> list[tuple[Asked, dict[str, Any]]]:
+def rows_of(run: RunFile) -> list[tuple[PromptRequest, dict[str, Any]]]:
     """The rows of evidence that a run comes to, prompt by prompt; none of a run that an earlier version made."""
     given = run.meta.config.get("prompts")
-    asked = [Asked.read(one) for one in given] if isinstance(given, list) else []
+    asked = [PromptRequest.read(one) for one in given] if isinstance(given, list) else []
     known = [one for one in asked if one is not None]
-    seen = {one.id: _Seen() for one in known}
+    seen = {one.id: _PromptCounts() for one in known}
     of = {column: seen[one.id] for one in known for column in one.columns}
     if not known:
         return []
@@ -193,7 +193,7 @@ def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
     return told
 
 
-def _row(asked: Asked, seen: _Seen) -> dict[str, Any]:
+def _row(asked: PromptRequest, seen: _PromptCounts) -> dict[str, Any]:
     # A name has a reason where one of its trials failed, or is in error.
     passed = [name for name, tally in seen.cases.items() if tally.n and name not in seen.reasons]
     errors = sum(tally.errors for tally in seen.cases.values())
@@ -263,7 +263,7 @@ def _rate(row: Row, name: str) -> str:
     return "unknown" if least is None or most is None else f"{least:.2f}–{most:.2f}"
 
 
-def _told(asked: Asked, row: dict[str, Any], folder: Path) -> str:
+def _told(asked: PromptRequest, row: dict[str, Any], folder: Path) -> str:
     line = f"{asked.id}: {row['passed']} of {row['total']} cases passed"
     line = " · ".join([line, *trigger_words(row)])
     why = [

@@ -29,7 +29,7 @@ from evenhand.documents.findings import Findings
 from evenhand.providers.roster import Roster, model_id
 from evenhand.registry.cases import EvalCase, EvalFile, chosen, read_eval
 from evenhand.registry.library import EVAL, GUARD, VERIFY, Library
-from evenhand.registry.outcome import Asked, keep
+from evenhand.registry.outcome import PromptRequest, keep
 from evenhand.registry.prompt import read_prompt
 from evenhand.registry.suite import Query, Suite, set_columns, suite_of
 from evenhand.registry.trial import CaseBody, QueryBody
@@ -182,8 +182,8 @@ class Prompts:
             verify=folder / VERIFY if case.hooks else None,
         )
 
-    def _asked(self, suite: Suite) -> Asked:
-        return Asked(
+    def _asked(self, suite: Suite) -> PromptRequest:
+        return PromptRequest(
             id=suite.prompt.id,
             version=suite.prompt.meta.version,
             content=suite.content,

@@ -9,7 +9,7 @@ from evenhand.core.errors import UsageError
 from evenhand.registry.evidence import PROMOTIONS, append, now
 from evenhand.registry.gates import Gate, evidence_of, gates, grounds, lowered, next_status
 from evenhand.registry.prompt import PromptFolder, Status
-from evenhand.registry.runs import Runs
+from evenhand.registry.runs import KeptRuns
 from evenhand.registry.starting import bumped
 from evenhand.store.catalogue import home_for
 
@@ -47,7 +47,7 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
             "--force needs a reason",
             hint=f"Write --reason '…': it is kept in {prompt.path.name}/{PROMOTIONS}.",
         )
-    runs = Runs(home_for(prompt.library.root))
+    runs = KeptRuns(home_for(prompt.library.root))
     evidence = evidence_of(prompt, runs=runs, must_be_here=True)
     found = tuple(gates(prompt, target, evidence))
     missing = tuple(gate.line for gate in found if not gate.met)

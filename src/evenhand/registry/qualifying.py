@@ -9,9 +9,9 @@ from typing import Literal, cast
 from evenhand.providers.addresses import is_vendors, origin, shown_host
 from evenhand.providers.roster import JUDGE_VARIABLE
 from evenhand.registry.content import Content
-from evenhand.registry.evidence import Row, Rows
+from evenhand.registry.evidence import EvidenceRows, Row
 from evenhand.registry.prompt import Promotion
-from evenhand.registry.runs import Runs
+from evenhand.registry.runs import KeptRuns
 
 Present = Literal["any", "here"]
 
@@ -30,16 +30,16 @@ class Evidence:
         must_be_here: Whether a row counts only if its run is on this machine and agrees.
     """
 
-    usage: Rows
-    evals: Rows
-    promotions: Rows
+    usage: EvidenceRows
+    evals: EvidenceRows
+    promotions: EvidenceRows
     content: Content
     model: str
     own_model: str
     asks: Promotion = field(default_factory=Promotion)
     constant: bool = False
     project_judge: str = ""
-    runs: Runs | None = None
+    runs: KeptRuns | None = None
     must_be_here: bool = False
 
 

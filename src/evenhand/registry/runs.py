@@ -50,7 +50,7 @@ class Checked:
 
 
 @dataclass(slots=True)
-class Runs:
+class KeptRuns:
     """The runs that a folder keeps, looked up by their ids. Each file is read once.
 
     Attributes:

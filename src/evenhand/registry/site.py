@@ -15,7 +15,7 @@ from evenhand.registry.gates import Standing, evidence_of, gates, lowered, next_
 from evenhand.registry.library import Library
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
 from evenhand.registry.qualifying import Evidence
-from evenhand.registry.runs import Runs
+from evenhand.registry.runs import KeptRuns
 from evenhand.registry.site_evidence import eval_table, last_results, promotion_table, use_table
 from evenhand.registry.site_page import (
     MARK,
@@ -77,7 +77,7 @@ def build(library: Library, out: Path) -> list[str]:
     """
     shown = [_shown(library, id_) for id_ in library.ids()]
     pages = {out / "index.html": page(library.root.name, _index(library, shown))}
-    runs = Runs(home_for(library.root))
+    runs = KeptRuns(home_for(library.root))
     for one in shown:
         path = out / PAGES / f"{one.prompt.id}.html"
         pages[path] = page(one.prompt.meta.title or one.prompt.id, _prompt(one, runs))
@@ -134,7 +134,7 @@ def _card(one: _Shown) -> str:
     )
 
 
-def _prompt(one: _Shown, runs: Runs) -> Iterator[str]:
+def _prompt(one: _Shown, runs: KeptRuns) -> Iterator[str]:
     prompt, meta = one.prompt, one.prompt.meta
     yield '<p class="crumb"><a href="../index.html">All prompts</a></p>'
     yield f"<h1>{text(meta.title or prompt.id)}</h1>"

@@ -12,7 +12,7 @@ from evenhand.providers.addresses import shown_host
 from evenhand.registry.evidence import Row, number
 from evenhand.registry.prompt import PromptFolder
 from evenhand.registry.qualifying import Evidence, not_an_eval, uses
-from evenhand.registry.runs import Runs
+from evenhand.registry.runs import KeptRuns
 from evenhand.registry.site_page import cell, table, text
 from evenhand.report.words import count
 from evenhand.store.runfile import RunFile
@@ -25,7 +25,7 @@ _WORDS = {"pass": "passed", "fail": "failed", "error": "error", "not_applicable"
 _KINDS = {"pass": "good", "fail": "bad", "error": "warn"}
 
 
-def last_results(evidence: Evidence, runs: Runs) -> Iterator[str]:
+def last_results(evidence: Evidence, runs: KeptRuns) -> Iterator[str]:
     """The last eval, case by case: of its run where that is here, else what its row says of those that failed."""
     if not evidence.evals.rows:
         return

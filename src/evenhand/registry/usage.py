@@ -12,7 +12,7 @@ MEASURED = ("duration_ms", "prompt_words", "output_words")
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class PromptUsage:
     """What a prompt's rows of usage come to.
 
     Attributes:
@@ -34,10 +34,10 @@ class Usage:
     medians: dict[str, float | None]
 
 
-def usage_of(rows: Sequence[Row]) -> Usage:
+def usage_of(rows: Sequence[Row]) -> PromptUsage:
     """What these rows come to."""
     sent = [row for row in rows if row.get("sent") is True]
-    return Usage(
+    return PromptUsage(
         len(rows),
         len(sent),
         sum(row.get("verified") is True for row in sent),

@@ -33,7 +33,7 @@ class UnreadableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundObject:
     """An object in a text, and where it begins and ends."""
 
     value: Mapping[str, object]
@@ -50,7 +50,7 @@ def objects_in(text: str) -> Iterator[Mapping[str, object]]:
     return (found.value for found in _found_in(text, strict=False, closing=True))
 
 
-def whole_objects(text: str, *, strict: bool = False) -> Iterator[Found]:
+def whole_objects(text: str, *, strict: bool = False) -> Iterator[FoundObject]:
     """The same, without those that are cut off.
 
     Args:
@@ -62,7 +62,7 @@ def whole_objects(text: str, *, strict: bool = False) -> Iterator[Found]:
     return _found_in(text, strict=strict, closing=False)
 
 
-def _found_in(text: str, *, strict: bool, closing: bool) -> Iterator[Found]:
+def _found_in(text: str, *, strict: bool, closing: bool) -> Iterator[FoundObject]:
     effort = EFFORT
     at = text.find("{")
     while at >= 0:
@@ -77,7 +77,7 @@ def _found_in(text: str, *, strict: bool, closing: bool) -> Iterator[Found]:
             if not depth or closing:
                 value = _lenient(text[at:end] + "}" * depth, strict)
                 if value is not None:
-                    found = Found(value, at, end)
+                    found = FoundObject(value, at, end)
             if found is None and strict and _OPENS.match(text, at):
                 raise UnreadableError("is cut off" if depth else "cannot be read")
         if found is None:
@@ -87,7 +87,7 @@ def _found_in(text: str, *, strict: bool, closing: bool) -> Iterator[Found]:
         at = text.find("{", found.end)
 
 
-def _plain(text: str, at: int, strict: bool) -> Found | None:
+def _plain(text: str, at: int, strict: bool) -> FoundObject | None:
     if _PLAIN.match(text, at) is None:
         return None
     try:
@@ -98,7 +98,7 @@ def _plain(text: str, at: int, strict: bool) -> Found | None:
         return None
     except (ValueError, RecursionError):
         return None
-    return Found(cast("Mapping[str, object]", value), at, end)
+    return FoundObject(cast("Mapping[str, object]", value), at, end)
 
 
 def _end_of_object(text: str, start: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
-from evenhand.javascript.running import Script, call
+from evenhand.javascript.running import JavaScriptCode, call
 from evenhand.javascript.wire import Returned
 from evenhand.scorers.code import is_verdict, verdict_of
 
@@ -29,7 +29,7 @@ class JavaScriptVerdict:
         negated: What passes fails, and the other way round. Numbers keep their score, an error stays an error.
     """
 
-    script: Script
+    script: JavaScriptCode
     label: str
     context: Callable[[], Mapping[str, Any]] = field(repr=False)
     threshold: float | None = None

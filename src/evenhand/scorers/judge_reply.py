@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from evenhand.core.errors import JudgeError
-from evenhand.scorers.found_json import Found, UnreadableError, whole_objects
+from evenhand.scorers.found_json import FoundObject, UnreadableError, whole_objects
 
 _YES = frozenset({"true", "yes", "pass", "passed", "y"})
 _NO = frozenset({"false", "no", "fail", "failed", "n"})
@@ -98,7 +98,7 @@ def the_object(text: str, keys: Collection[str]) -> Mapping[str, object]:
     return last
 
 
-def _is_quoted(text: str, found: Found) -> bool:
+def _is_quoted(text: str, found: FoundObject) -> bool:
     """Whether an object stands in quotation marks, in a line's code, or in a line that quotes somebody."""
     before, after = text[: found.start], text[found.end :]
     if before.endswith(_FENCE) and after.startswith(_FENCE):

@@ -16,13 +16,13 @@ from evenhand.scorers.judging import Judge, check_judge, side_by_side
 
 
 @runtime_checkable
-class Judged(Protocol):
+class JudgeQuestion(Protocol):
     """A question that a judge answers: `Passes`, `Rating`, `Preferred`, or a `CustomJudge`."""
 
     @property
     def judge(self) -> Judge | None: ...
 
-    def judged_by(self, judge: Judge) -> Judged:
+    def judged_by(self, judge: Judge) -> JudgeQuestion:
         """The same question, asked of this judge."""
         ...
 
@@ -47,11 +47,11 @@ class Jury:
     """
 
     judges: Sequence[Judge] = field(hash=False, repr=False)
-    of: Judged = field(kw_only=True)
+    of: JudgeQuestion = field(kw_only=True)
 
     def __post_init__(self) -> None:
         need_list("Jury", self.judges, "Write Jury([one, another], of=…).")
-        if isinstance(self.of, type) or not isinstance(self.of, Judged):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+        if isinstance(self.of, type) or not isinstance(self.of, JudgeQuestion):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
             raise UsageError(
                 f"Jury: no judge answers {self.of!r}",
                 hint="Write of=Passes(…), Rating(…), Preferred(…) or a CustomJudge of yours.",
@@ -128,7 +128,7 @@ class Jury:
 
 
 async def _answer(
-    question: Judged, output: object, trial: Trial
+    question: JudgeQuestion, output: object, trial: Trial
 ) -> Score | JudgeError | ProviderError:
     """A judge's score, or why there is none. What ends a run is raised."""
     try:

@@ -26,7 +26,7 @@ from evenhand.core.score import Score
 from evenhand.core.traits import traits_of
 from evenhand.metrics.ranking import parse
 from evenhand.scorers.function import as_scorer
-from evenhand.scorers.jury import Judged
+from evenhand.scorers.jury import JudgeQuestion
 from evenhand.scorers.rag.claims import ENTITIES, REFERENCE_CLAIMS, SUB_QUESTIONS
 from evenhand.scorers.rag.context_precision import ContextPrecision, ContextUtilization
 from evenhand.scorers.rag.contexts import ContextRecall, ContextRelevance
@@ -300,7 +300,7 @@ def of_class(
         return output, kind(**_arguments(kind, answered), **fixed)
 
     best = "low" if traits.lower_is_better else "high"
-    asks = isinstance(kind, Judged) if judged is None else judged
+    asks = isinstance(kind, JudgeQuestion) if judged is None else judged
     return Metric(name, needs, ask, best, traits.counted, asks)
 
 

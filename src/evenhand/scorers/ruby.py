@@ -29,7 +29,7 @@ _GRADER = Path(__file__).with_name("ruby_grader.rb")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RubyFunction:
     """A function of Ruby.
 
     Attributes:
@@ -62,7 +62,7 @@ class RubyVerdict:
         negated: What passes fails, and the other way round. An error stays an error.
     """
 
-    source: Source
+    source: RubyFunction
     context: Callable[[], Mapping[str, Any]] = field(repr=False)
     threshold: float | None = None
     negated: bool = False
@@ -81,7 +81,7 @@ class RubyVerdict:
         return f"{'not-' if self.negated else ''}ruby {label}"
 
 
-def problem(source: Source) -> tuple[str, str] | None:
+def problem(source: RubyFunction) -> tuple[str, str] | None:
     """What is wrong, as far as can be seen before it runs, and what to do; None for nothing."""
     if source.code is None and not source.file.is_file():
         return f"{source.file.name} does not exist", f"Looked in {source.file.parent}."
@@ -94,7 +94,7 @@ def problem(source: Source) -> tuple[str, str] | None:
 
 
 async def called(
-    trial: Trial, source: Source, output: object, context: Mapping[str, Any]
+    trial: Trial, source: RubyFunction, output: object, context: Mapping[str, Any]
 ) -> object:
     """What a Ruby function returns for the output and the context: any JSON.
 

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from evenhand.testing import shapes
-from evenhand.testing.script import Asked, Rule
+from evenhand.testing.script import Rule, ScriptedRequest
 from evenhand.testing.tool_calls import content_calls, ollama_calls, response_calls
 
 _GOOGLE_REASON = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 DIMENSIONS = 256
 
 
-def answered(kind: str, body: Mapping[str, Any], asked: Asked, rule: Rule, number: int) -> Any:
+def answered(
+    kind: str, body: Mapping[str, Any], asked: ScriptedRequest, rule: Rule, number: int
+) -> Any:
     """The answer of this kind of API.
 
     Args:
@@ -31,7 +33,9 @@ def answered(kind: str, body: Mapping[str, Any], asked: Asked, rule: Rule, numbe
     return _SAID[kind](asked, said, rule, number)
 
 
-def _measured(kind: str, body: Mapping[str, Any], asked: Asked, rule: Rule, number: int) -> Any:
+def _measured(
+    kind: str, body: Mapping[str, Any], asked: ScriptedRequest, rule: Rule, number: int
+) -> Any:
     if kind == shapes.OWN:
         return rule.reply(asked.text) if callable(rule.reply) else rule.reply
     if kind == shapes.EMBEDDINGS:
@@ -51,7 +55,7 @@ def _measured(kind: str, body: Mapping[str, Any], asked: Asked, rule: Rule, numb
     return vector if kind == shapes.FEATURES else {"embedding": vector}
 
 
-def _prediction(asked: Asked, flagged: object, number: int) -> dict[str, Any]:
+def _prediction(asked: ScriptedRequest, flagged: object, number: int) -> dict[str, Any]:
     """Llama Guard's answer on Replicate: the categories that a rule flags, e.g. `{"S1": 1}`."""
     codes = [str(code) for code in cast("Mapping[object, object]", flagged or {})]
     output = f"unsafe\n{','.join(codes)}" if codes else "safe"
@@ -64,7 +68,7 @@ def _prediction(asked: Asked, flagged: object, number: int) -> dict[str, Any]:
     }
 
 
-def _completion(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
+def _completion(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
     read, written = shapes.tokens(asked.text), shapes.tokens(said)
     return {
         "id": f"cmpl-{number}",
@@ -81,7 +85,7 @@ def _completion(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, A
     }
 
 
-def _response(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
+def _response(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
     cut = rule.finish_reason == "length"
     text = {"type": "output_text", "text": said, "annotations": []}
     message = {"type": "message", "role": "assistant", "content": [text]}
@@ -99,7 +103,7 @@ def _response(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any
     }
 
 
-def _content(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
+def _content(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
     text = [{"text": said}] if said or not rule.tool_calls else []
     read, written = shapes.tokens(asked.text), shapes.tokens(said)
     candidate = {
@@ -119,7 +123,7 @@ def _content(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]
     }
 
 
-def _ollama(asked: Asked, said: str, rule: Rule) -> dict[str, Any]:
+def _ollama(asked: ScriptedRequest, said: str, rule: Rule) -> dict[str, Any]:
     return {
         "model": asked.model,
         "done": True,
@@ -129,7 +133,7 @@ def _ollama(asked: Asked, said: str, rule: Rule) -> dict[str, Any]:
     }
 
 
-def _ollama_chat(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
+def _ollama_chat(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
     tools = {"tool_calls": ollama_calls(rule.tool_calls)} if rule.tool_calls else {}
     return {
@@ -138,12 +142,12 @@ def _ollama_chat(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, 
     }
 
 
-def _ollama_text(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
+def _ollama_text(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
     return {**_ollama(asked, said, rule), "response": said}
 
 
-def _llama(asked: Asked, said: str, rule: Rule, number: int) -> dict[str, Any]:
+def _llama(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
     return {
         "content": said,

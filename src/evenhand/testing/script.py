@@ -41,7 +41,7 @@ _STATUS = re.compile(r"[45]\d\d")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScriptedRequest:
     """A request, as rules see it.
 
     Attributes:
@@ -113,7 +113,7 @@ class Rule:
             reply = cast("Callable[[str], object]", reply)(conversation)
         return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
 
-    def fits(self, asked: Asked) -> bool:
+    def fits(self, asked: ScriptedRequest) -> bool:
         """Whether all that the rule names is found."""
         return (
             (not self.model or self.model == asked.model)
@@ -180,7 +180,7 @@ class Script:
             raise ConfigError(problems)
         return Script(rules, None)
 
-    def rule_for(self, asked: Asked, *, by_path: bool = False) -> Rule | None:
+    def rule_for(self, asked: ScriptedRequest, *, by_path: bool = False) -> Rule | None:
         """The rule for a request; counts its use. None where no rule fits and there is no default.
 
         Args:

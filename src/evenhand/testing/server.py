@@ -24,7 +24,7 @@ from evenhand.testing import shapes
 from evenhand.testing.connection import Connection, HttpRequest, response
 from evenhand.testing.dialects import answered
 from evenhand.testing.ledger import Ledger, request_key
-from evenhand.testing.script import Asked, Rule, Script
+from evenhand.testing.script import Rule, Script, ScriptedRequest
 
 LOGGED = 50_000
 SLOW_S = 1.0
@@ -34,7 +34,7 @@ _UNHEARD = ("drop", "lose", "hang")  # faults without a status
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReceivedRequest:
     """A request that came in.
 
     Attributes:
@@ -97,7 +97,7 @@ class FakeProvider:
         self.script = script or Script()
         self.ledger = Ledger(ledger)
         self.latency_ms = latency_ms
-        self.requests: list[Seen] = []
+        self.requests: list[ReceivedRequest] = []
         self.most_at_once = 0
         self.url = ""
         self._api_key = api_key
@@ -260,7 +260,7 @@ class FakeProvider:
         connection: Connection,
         kind: str,
         body: Mapping[str, Any],
-        asked: Asked,
+        asked: ScriptedRequest,
         rule: Rule,
         fault: str,
         key: str,
@@ -284,7 +284,7 @@ class FakeProvider:
         self._send(connection, fault, data, self._head(kind, rule), content, key)
 
     def _generated(
-        self, kind: str, body: Mapping[str, Any], asked: Asked, rule: Rule
+        self, kind: str, body: Mapping[str, Any], asked: ScriptedRequest, rule: Rule
     ) -> tuple[bytes, str]:
         """A completion as bytes, and what kind of content they are."""
         self._number += 1
@@ -344,11 +344,15 @@ class FakeProvider:
                 lines["retry-after"] = rule.retry_after
         return "".join(f"{key}: {_timed(value, now)}\r\n" for key, value in lines.items())
 
-    def _log(self, asked: Asked, key: str, api_key: str, status: int, fault: str = "") -> None:
+    def _log(
+        self, asked: ScriptedRequest, key: str, api_key: str, status: int, fault: str = ""
+    ) -> None:
         if len(self.requests) < LOGGED:
             at = time.monotonic()
             self.requests.append(
-                Seen(at, asked.path, asked.model, key, api_key, status, fault, asked.schema)
+                ReceivedRequest(
+                    at, asked.path, asked.model, key, api_key, status, fault, asked.schema
+                )
             )
 
 

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from evenhand.testing.script import Asked
+from evenhand.testing.script import ScriptedRequest
 from evenhand.testing.tool_calls import ToolCalls, chat_calls, message_calls
 
 CHAT, MESSAGES, EMBEDDINGS = "chat/completions", "messages", "embeddings"
@@ -76,7 +76,7 @@ def kind_of(path: str) -> str:
     return next((kind for kind in KINDS if path.endswith(kind)), "")
 
 
-def asked(body: Mapping[str, Any], path: str) -> Asked:
+def asked(body: Mapping[str, Any], path: str) -> ScriptedRequest:
     """A request's body, for rules to look at."""
     messages = _messages(body)
     system = [_text(body.get(name)) for name in ("system", "systemInstruction", "instructions")]
@@ -91,7 +91,7 @@ def asked(body: Mapping[str, Any], path: str) -> Asked:
     others += [("user", _text(item.get("content"))) for item in _items(body.get("instances"))]
     last = next((text for role, text in reversed(others) if role == "user"), "")
     said = [*system, *(text for _, text in others)]
-    return Asked(
+    return ScriptedRequest(
         model=str(body.get("model") or _model_in(path)),
         text="\n".join(text for text in said if text),
         system="\n".join(text for text in system if text),
@@ -123,7 +123,7 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def chat(
     body: Mapping[str, Any],
-    asked: Asked,
+    asked: ScriptedRequest,
     text: str,
     finish_reason: str,
     number: int,
@@ -165,7 +165,7 @@ def chat(
 
 def message(
     body: Mapping[str, Any],
-    asked: Asked,
+    asked: ScriptedRequest,
     text: str,
     finish_reason: str,
     number: int,

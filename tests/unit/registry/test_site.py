@@ -14,7 +14,7 @@ from evenhand.core.errors import UsageError
 from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE
 from evenhand.registry.gates import evidence_of, gates, standing
 from evenhand.registry.listing import described, description_lines
-from evenhand.registry.runs import Runs
+from evenhand.registry.runs import KeptRuns
 from evenhand.registry.site import build
 from evenhand.registry.writing import write
 
@@ -155,7 +155,7 @@ def test_rows_that_hold_anything_are_read_shown_and_open_no_gate(shelf, tmp_path
     for name, key in ((USAGE, "sent"), (EVALS, "whole"), (PROMOTIONS, "whole")):
         lines = [json.dumps({"content": real[key], "sent": True, **row}) for row in rows]
         (prompt.path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    evidence = evidence_of(prompt, runs=Runs(tmp_path / ".evenhand"), must_be_here=True)
+    evidence = evidence_of(prompt, runs=KeptRuns(tmp_path / ".evenhand"), must_be_here=True)
     for target in ("tested", "ready"):
         assert not gates(prompt, target, evidence)[0].met
     standing(prompt, evidence)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.core.reading import Named, reading
+from evenhand.core.reading import NamedModel, reading
 from evenhand.scorers import (
     CLARITY,
     CallsTool,
@@ -88,6 +88,6 @@ def test_models_are_noted_while_a_file_is_read_and_only_then(tmp_path):
     with reading(file) as named:
         exec(compile(code, str(file), "exec"), {"Passes": Passes, "Jury": Jury})
         Rating(CLARITY, judge="three:c")
-    assert named == [Named("one:a", 1), Named("two:b", 3), Named("three:c", 0)]
+    assert named == [NamedModel("one:a", 1), NamedModel("two:b", 3), NamedModel("three:c", 0)]
     Passes("x", judge="four:d")
     assert len(named) == 3

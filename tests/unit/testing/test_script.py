@@ -11,15 +11,15 @@ import pytest
 
 from evenhand.core.errors import ConfigError
 from evenhand.testing import Rule, Script
-from evenhand.testing.script import FAULTS, Asked
+from evenhand.testing.script import FAULTS, ScriptedRequest
 
 
-def asked(text: str, **more: str) -> Asked:
+def asked(text: str, **more: str) -> ScriptedRequest:
     """A question of one message."""
-    return Asked(more.pop("model", "m"), text, last=more.pop("last", text), **more)
+    return ScriptedRequest(more.pop("model", "m"), text, last=more.pop("last", text), **more)
 
 
-def said(script: Script, question: Asked) -> str | None:
+def said(script: Script, question: ScriptedRequest) -> str | None:
     """What the script says to it."""
     rule = script.rule_for(question)
     return None if rule is None else rule.said(question.text)
@@ -53,7 +53,9 @@ def test_a_pattern_looks_across_lines():
     ],
     ids=["model", "last", "system", "path"],
 )
-def test_a_rule_may_look_at_one_part_of_a_request(rule: Rule, fits: Asked, fits_not: Asked):
+def test_a_rule_may_look_at_one_part_of_a_request(
+    rule: Rule, fits: ScriptedRequest, fits_not: ScriptedRequest
+):
     """The model by its name, the other parts by patterns."""
     assert rule.fits(fits)
     assert not rule.fits(fits_not)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.claims import Claim, Statements, Support, Verdict
+from evenhand.scorers.rag.claims import Claim, ClaimVerdict, Statements, Support
 from evenhand.scorers.rag.verdicts import Group
 
 
@@ -24,7 +24,7 @@ class Agreement:
     claims: tuple[Claim, ...]
 
     @property
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def verdicts(self) -> tuple[ClaimVerdict, ...]:
         """On the answer's claims."""
         return self.support.verdicts[: len(self.statements.claims)]
 
@@ -66,7 +66,7 @@ class Agreement:
         return self.of_answer.count("contradicted")
 
     @property
-    def _recall(self) -> tuple[Verdict, ...]:
+    def _recall(self) -> tuple[ClaimVerdict, ...]:
         return self.support.verdicts[len(self.statements.claims) :]
 
 

@@ -25,11 +25,11 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.scorers.judging import Judge, chosen_judge, lent_judge
 from evenhand.scorers.rag.claims import (
+    ClaimVerdict,
     Facts,
     Parts,
     Statements,
     Support,
-    Verdict,
 )
 from evenhand.scorers.rag.questions import find_answered, find_facts, find_statements, find_support
 from evenhand.scorers.rag.sentences import sentences
@@ -110,7 +110,7 @@ class Analysis:
         claims = any(group.claims and any(group.passages) for group in groups)
         if not claims and not (question and any(p for group in groups for p in group.passages)):
             empty = tuple(claim for group in groups for claim in group.claims)
-            return Support(empty, (Verdict("not_found"),) * len(empty), 0, None)
+            return Support(empty, (ClaimVerdict("not_found"),) * len(empty), 0, None)
         return await self._once(
             ("support", question, groups), lambda model: find_support(model, question, groups)
         )

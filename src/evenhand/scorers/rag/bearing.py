@@ -10,7 +10,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.traits import label_of
 from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.claims import Asked, Support
+from evenhand.scorers.rag.claims import Provenance, Support
 from evenhand.scorers.rag.known import Claims, known_claims
 from evenhand.scorers.rag.material import (
     passages_in,
@@ -40,7 +40,7 @@ class Bearing:
     claims: tuple[str, ...]
     reference: str
     support: Support
-    found_by: Asked | None
+    found_by: Provenance | None
 
     @property
     def why_nothing(self) -> str:

@@ -16,7 +16,7 @@ REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS = "reference_claims", "entities", "sub
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Provenance:
     """Who answered a question of an analysis, by which prompt, and words in its texts that speak to the judge."""
 
     judge: str
@@ -53,7 +53,7 @@ class Statements:
 
     all: tuple[Statement, ...]
     refusal: bool
-    asked: Asked | None
+    asked: Provenance | None
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class Facts:
     claims: tuple[Claim, ...] | None = None
     entities: tuple[Entity, ...] | None = None
     sub_questions: tuple[str, ...] | None = None
-    asked: Asked | None = None
+    asked: Provenance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ClaimVerdict:
     """How the passages stand to one claim.
 
     Attributes:
@@ -127,10 +127,10 @@ class Support:
     """
 
     claims: tuple[str, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ClaimVerdict, ...]
     passages: int
-    asked: Asked | None
-    relevant: tuple[Relevant, ...] = ()
+    asked: Provenance | None
+    relevant: tuple[RelevantSentences, ...] = ()
     said: float | None = None
 
     def count(self, stand: Stand) -> int:
@@ -168,7 +168,7 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class Relevant:
+class RelevantSentences:
     """The sentences of one passage that bear on the question.
 
     Attributes:
@@ -189,7 +189,7 @@ class Parts:
     """Which parts of a question an answer answers: each part with the verdict and the reasoning."""
 
     parts: tuple[tuple[str, bool, str], ...]
-    asked: Asked | None
+    asked: Provenance | None
 
 
 def claims_in(given: object, key: str = REFERENCE_CLAIMS) -> tuple[Claim, ...]:

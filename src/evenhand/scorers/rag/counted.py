@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand.core.score import Score
-from evenhand.scorers.rag.claims import Asked, Support
+from evenhand.scorers.rag.claims import Provenance, Support
 from evenhand.scorers.rag.definitions import OURS
 from evenhand.stats.interval import wilson
 
@@ -25,7 +25,7 @@ def nothing(reason: str, **kept: Any) -> Score:
     return Score(None, None, reason, kept)
 
 
-def asked_by(*asked: Asked | None, definitions: str = OURS) -> dict[str, str]:
+def asked_by(*asked: Provenance | None, definitions: str = OURS) -> dict[str, str]:
     """Who was asked, the versions of the prompts, and whose definitions were used where they are not ours.
 
     Words in what was judged that speak to the judge are kept as `suspect`: the number stands, and is worth a look.

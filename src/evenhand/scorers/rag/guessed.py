@@ -11,7 +11,7 @@ from evenhand.core.score import Score
 from evenhand.scorers.judge_prompt import judge_prompt, template
 from evenhand.scorers.judge_reply import yes_or_no
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.claims import Asked
+from evenhand.scorers.rag.claims import Provenance
 from evenhand.scorers.rag.counted import asked_by
 from evenhand.scorers.rag.itemised import Section, itemised, said_in
 from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings
@@ -43,7 +43,7 @@ async def guessed_relevance(
     return Score(value, None, f"mean cosine {value:.3f} to: {'; '.join(texts)}", kept)
 
 
-async def _guessed(model: Model, answer: str) -> tuple[tuple[tuple[str, bool], ...], Asked]:
+async def _guessed(model: Model, answer: str) -> tuple[tuple[tuple[str, bool], ...], Provenance]:
     def read(item: Mapping[str, object]) -> tuple[str, bool]:
         text = said_in(item, "question")
         if not text:
@@ -56,4 +56,4 @@ async def _guessed(model: Model, answer: str) -> tuple[tuple[tuple[str, bool], .
 
     found = await itemised(model, [Section("questions", "question", _IDS, read, _ITEMS)], ask)
     said = found.found["questions"]
-    return tuple(said[i] for i in _IDS), Asked(found.model, template(_PROMPT)[0])
+    return tuple(said[i] for i in _IDS), Provenance(found.model, template(_PROMPT)[0])

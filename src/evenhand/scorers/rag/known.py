@@ -10,9 +10,9 @@ from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import (
     ENTITIES,
     REFERENCE_CLAIMS,
-    Asked,
     Claim,
     Entity,
+    Provenance,
     claims_in,
     entities_in,
 )
@@ -24,7 +24,7 @@ Claims = Sequence[str | Mapping[str, Any]] | None
 
 async def known_claims(
     given: object, question: str, reference: str, analysis: Analysis
-) -> tuple[tuple[Claim, ...], Asked | None]:
+) -> tuple[tuple[Claim, ...], Provenance | None]:
     """The claims of the reference, and who found them; none of them where there is no reference."""
     fixed = _fixed(given, REFERENCE_CLAIMS, analysis.trial)
     if fixed is not None:
@@ -37,7 +37,7 @@ async def known_claims(
 
 async def known_entities(
     given: object, question: str, reference: str, analysis: Analysis
-) -> tuple[tuple[Entity, ...], Asked | None]:
+) -> tuple[tuple[Entity, ...], Provenance | None]:
     """The entities of the reference, and who found them; none of them where there is no reference."""
     fixed = _fixed(given, ENTITIES, analysis.trial)
     if fixed is not None:

@@ -12,15 +12,15 @@ from evenhand.scorers.judge_prompt import judge_prompt, mark_of, template
 from evenhand.scorers.judge_reply import the_object, yes_or_no
 from evenhand.scorers.judging import asked, suspect_in
 from evenhand.scorers.rag.claims import (
-    Asked,
+    ClaimVerdict,
     Facts,
     Parts,
-    Relevant,
+    Provenance,
+    RelevantSentences,
     Statement,
     Statements,
     Support,
     Topic,
-    Verdict,
     claims_in,
     entities_in,
     sub_questions_in,
@@ -128,7 +128,10 @@ async def find_facts(model: Model, question: str, reference: str) -> Facts:
         model, prompt, read, keys, strict_object(**wanted)
     )
     return Facts(
-        claims, entities, parts, Asked(reply.model or model.name, version, suspect_in(reference))
+        claims,
+        entities,
+        parts,
+        Provenance(reply.model or model.name, version, suspect_in(reference)),
     )
 
 
@@ -180,7 +183,7 @@ async def find_support(model: Model, question: str, groups: tuple[Group, ...]) -
     said = found.more.get("score", found.more.get("total"))
     return Support(
         claims,
-        tuple(verdicts.get(i, Verdict("not_found")) for i in range(1, len(claims) + 1)),
+        tuple(verdicts.get(i, ClaimVerdict("not_found")) for i in range(1, len(claims) + 1)),
         len(passages),
         _by(found, "rag/support", *passages),
         _relevant(split, firsts, found.found.get("passages", {})),
@@ -223,9 +226,9 @@ def _flat_numbers(given: Sequence[Any]) -> list[int]:
 
 def _relevant(
     split: Sequence[Sequence[str]], firsts: Sequence[int], found: Mapping[int, frozenset[int]]
-) -> tuple[Relevant, ...]:
+) -> tuple[RelevantSentences, ...]:
     return tuple(
-        Relevant(
+        RelevantSentences(
             len(own),
             len(found.get(rank + 1, ())),
             sum(map(letters, own)),
@@ -269,5 +272,5 @@ class _Part:
     reasoning: str = field(default="", compare=False)
 
 
-def _by(found: Itemised, name: str, *texts: str) -> Asked:
-    return Asked(found.model, template(name)[0], suspect_in(*texts))
+def _by(found: Itemised, name: str, *texts: str) -> Provenance:
+    return Provenance(found.model, template(name)[0], suspect_in(*texts))

@@ -8,7 +8,7 @@ from typing import cast
 
 from evenhand.core.errors import JudgeError
 from evenhand.scorers.judge_prompt import fenced
-from evenhand.scorers.rag.claims import Evidence, Stand, Verdict
+from evenhand.scorers.rag.claims import ClaimVerdict, Evidence, Stand
 from evenhand.scorers.rag.itemised import Section, one_of, said_in, strict_object
 from evenhand.scorers.rag.quotes import found_in, plain
 
@@ -92,18 +92,18 @@ def verdict_section(groups: Sequence[Group]) -> Section:
         claim += len(group.claims)
         passage += len(group.passages)
 
-    def read(item: Mapping[str, object]) -> Verdict:
+    def read(item: Mapping[str, object]) -> ClaimVerdict:
         stand = cast("Stand", one_of(item.get("verdict"), _STANDS, "verdict"))
         reasoning = said_in(item)
         if not reasoning:
             raise JudgeError("it has no reasoning")
         if stand == "not_found":
-            return Verdict(stand, (), reasoning)
+            return ClaimVerdict(stand, (), reasoning)
         own = against[cast("int", item["id"])]
         found = _looked_up(item.get("evidence"), own, plain_passages)
         if not found:
-            return Verdict("not_found", (), reasoning, unverified=True)
-        return Verdict(stand, found, reasoning)
+            return ClaimVerdict("not_found", (), reasoning, unverified=True)
+        return ClaimVerdict(stand, found, reasoning)
 
     return Section("verdicts", "claim", tuple(against), read, _ITEMS)
 
