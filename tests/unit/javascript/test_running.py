@@ -30,12 +30,12 @@ exports.unhandled = () => { Promise.reject(new Error("lost")); return 1; };
 """
 
 
-async def value(host: CodeHost, script: running.Script, *args: object) -> Any:
+async def value(host: CodeHost, script: running.JavaScriptCode, *args: object) -> Any:
     """What it returns."""
     return (await call(host, script, *args)).value
 
 
-async def said(host: CodeHost, script: running.Script, *args: object) -> str:
+async def said(host: CodeHost, script: running.JavaScriptCode, *args: object) -> str:
     """What it returns, or what is wrong with it."""
     try:
         return str(await value(host, script, *args))
