@@ -1,6 +1,9 @@
 """How much of what a vendor allows a run uses, in virtual time, vendor by vendor: the worst of five seeds.
 
 python bench/pace.py [PART OF A NAME...]
+
+For each vendor: the share of its limit that was used, on average and at least; refusals for each call that was taken,
+on average and at most; the longest that a call waited; and calls that were sent again before they might be (0 always).
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.provider import RateLimits
 from evenhand.engine.limits import Account
+from evenhand.engine.pace import Permit
 from evenhand.engine.retry import RetryPolicy
 
 LAW = settings(derandomize=True, max_examples=150, deadline=None, database=None)
@@ -77,8 +78,7 @@ class Users:
         self.loop = loop
         self.ceiling = ceiling
         self.account = Account("x", ceiling, start, RetryPolicy(), loop.time, random.Random(0))
-        self.tasks: list[asyncio.Task[None]] = []
-        self.open_at = 0.0
+        self.tasks: list[asyncio.Task[Permit]] = []
 
     def holders(self) -> int:
         """How many have been let through and not given back."""
@@ -87,7 +87,7 @@ class Users:
     def check(self) -> None:
         """The laws."""
         account = self.account
-        assert 1 <= account.limit <= self.ceiling
+        assert 1 <= account.pace.width <= self.ceiling
         assert 0 <= account.in_flight <= self.ceiling
 
     async def do(self, step: tuple[Any, ...]) -> None:
@@ -96,12 +96,11 @@ class Users:
             case ("ask", priority, tokens):
                 self.tasks.append(asyncio.create_task(self.ask(priority, tokens)))
             case ("answer", error, rates):
-                if self.give_back():
-                    if error is not None and error.retry_after_s is not None:
-                        self.open_at = max(self.open_at, self.loop.now + error.retry_after_s)
-                    self.account.release(error, rates, 3)
+                permit = self.give_back()
+                if permit is not None:
+                    self.account.release(permit, error, rates, 3)
             case ("withdraw",):
-                if self.give_back():
+                if self.give_back() is not None:
                     self.account.withdraw()
             case ("cancel", i):
                 if self.tasks:
@@ -115,24 +114,24 @@ class Users:
                 await asyncio.sleep(seconds)
         self.check()
 
-    async def ask(self, priority: int, tokens: int) -> None:
-        await self.account.acquire(priority, tokens)
+    async def ask(self, priority: int, tokens: int) -> Permit:
+        return await self.account.acquire(priority, tokens)
 
-    def give_back(self) -> bool:
-        """Takes one who holds a permit off the list."""
+    def give_back(self) -> Permit | None:
+        """Takes one who holds a permit off the list; None for nobody."""
         for task in list(self.tasks):
             if task.done():
                 self.tasks.remove(task)
                 if not task.cancelled() and task.exception() is None:
-                    return True
-        return False
+                    return task.result()
+        return None
 
     async def finish(self) -> None:
         """Everybody who still waits is let through in the end, once others give back."""
         for _ in range(10_000):
             await asyncio.sleep(0.5)
             self.check()
-            while self.give_back():
+            while self.give_back() is not None:
                 self.account.withdraw()
             if not self.tasks:
                 break
@@ -174,8 +173,7 @@ def test_an_account_that_fails_leaves_nobody_waiting(steps, when):
                 await users.do(step)
         done = await asyncio.gather(*users.tasks, return_exceptions=True)
         assert all(
-            result is None or isinstance(result, (ProviderError, asyncio.CancelledError))
-            for result in done
+            isinstance(result, (Permit, ProviderError, asyncio.CancelledError)) for result in done
         )
         while users.give_back():
             users.account.withdraw()
@@ -189,14 +187,14 @@ def test_an_account_that_fails_leaves_nobody_waiting(steps, when):
 
 @LAW
 @given(STEPS)
-def test_nobody_is_let_through_while_the_gate_is_closed(steps):
+def test_nobody_is_let_through_while_the_account_is_closed(steps):
     """Not one, whatever else happens meanwhile."""
     loop = Jumping()
 
     async def scenario() -> None:
         users = Users(loop, 8, 8)
         for step in steps:
-            closed = loop.now < users.open_at
+            closed = loop.now < users.account.pace.closing.until
             count = users.account.in_flight
             await users.do(step)
             if closed and step[0] in ("ask", "withdraw", "cancel"):

@@ -30,6 +30,7 @@ from evenhand.core.secrets import known, shown
 from evenhand.engine.budget import NOTHING, Budget, Reservation
 from evenhand.engine.flight import Flight
 from evenhand.engine.limits import Account, Limits
+from evenhand.engine.pace import Permit
 from evenhand.engine.present import add_asked
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.cache import Cache
@@ -181,17 +182,17 @@ class CallDesk:
         reply: Reply | None = None
         try:
             while True:
-                await account.acquire(start.trial, request.tokens_in)
+                permit = await account.acquire(start.trial, request.tokens_in)
                 try:
                     if call_id is None:
                         call_id = await self._journal.begin(start)
                     if self._delay_s:
                         await asyncio.sleep(self._delay_s)
-                    await account.passable()
+                    await account.passable(permit)
                 except BaseException:
                     account.withdraw()
                     raise
-                answer, error = await self._attempt(provider, request, account, attempt)
+                answer, error = await self._attempt(provider, request, account, permit, attempt)
                 if answer is not None:
                     break
                 assert error is not None  # noqa: S101 (an attempt ends in an answer or an error)
@@ -250,7 +251,12 @@ class CallDesk:
             await asyncio.sleep(pause)
 
     async def _attempt(
-        self, provider: Provider, request: Request, account: Account, attempt: _Attempts
+        self,
+        provider: Provider,
+        request: Request,
+        account: Account,
+        permit: Permit,
+        attempt: _Attempts,
     ) -> tuple[Answer | None, ProviderError | None]:
         attempt.made += 1
         attempt.doubtful = False
@@ -278,7 +284,7 @@ class CallDesk:
             raise
         finally:
             self.counts.in_flight -= 1
-        account.release(error, answer.rates if answer else None, tokens)
+        account.release(permit, error, answer.rates if answer else None, tokens)
         return (None, error) if error else (answer, None)
 
 

@@ -1,12 +1,9 @@
-"""How fast an account may be asked. Three things hold a call back; each knows nothing of the others.
+"""How fast an account may be asked. Two things hold a call back; neither knows of the other.
 
-*Gate*: a vendor that says "come back in 7 seconds" is not asked again by anybody before that, and then by few at first.
-*Buckets*: requests and tokens per minute, as the answers' headers tell them. Headers are believed only downwards, and
-only until they say the window resets.
-*In-flight limit*: additive increase, multiplicative decrease, for vendors that say nothing. It doubles from round to
-round until the first cut, then grows by a twentieth; it grows only while it is nearly used up (a limit that nobody
-reaches has not been tested); all the 429s of one episode cut it once, to 0.7 of what it was. Faults of the vendor's own
-(5xx, lost connections) are not a sign of asking too often: they hold growth and pause callers, but cut nothing.
+*Headers*: requests and tokens, as the answers' headers count them (see `header_bucket`).
+*Pace*: what is learned from refusals, for vendors whose headers say nothing (see `pace`). The call that was refused
+waits as long as it was told to, always: that is in `retry`. The others wait only where there is evidence that the
+account is at its limit.
 
 Two things end it: a vendor that wants to be left alone for longer than anybody waits, and one from which nothing but
 failures has come for a while. A burst of failures in the first moment is neither.
@@ -21,61 +18,30 @@ import asyncio
 import heapq
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
 
 from evenhand.core.errors import (
     BadRequest,
+    Overloaded,
     ProviderError,
     QuotaExhausted,
     RateLimited,
     Unreachable,
 )
 from evenhand.core.provider import RateLimits
+from evenhand.engine.header_bucket import HeaderBucket
+from evenhand.engine.pace import Pace, Permit
 from evenhand.engine.retry import RetryPolicy
 
-CUT = 0.7
-EPISODE_S = 15.0
 SATURATED = 0.8
-GROWTH = 0.05
-RAMP_S = 1.0
+"""The share of the width that is as good as all of it: some calls are always between two attempts."""
+LATE_S = 0.0001
+"""A timer that fires too early finds nothing to do, and is set again."""
 FAILURES = 30
 PATIENCE_S = 5.0
 SILENCE_S = 60.0
 
 Clock = Callable[[], float]
-
-
-@dataclass(slots=True)
-class Bucket:
-    """Permits that a vendor hands out per window, as its headers told it.
-
-    Attributes:
-        remaining: How many are left, by our own count since the last header; infinite when nothing is known.
-        resets_at: When the window ends and our knowledge with it.
-    """
-
-    remaining: float = float("inf")
-    resets_at: float = 0.0
-
-    def learn(self, remaining: float | None, reset_s: float | None, now: float) -> None:
-        """Takes what a header says; within one window only downwards, as answers overtake each other."""
-        if remaining is None or reset_s is None or reset_s <= 0:
-            return
-        if now >= self.resets_at or remaining < self.remaining:
-            self.remaining = remaining
-            self.resets_at = now + reset_s
-
-    def take(self, amount: float, now: float) -> None:
-        """Debits."""
-        if now < self.resets_at:
-            self.remaining -= amount
-
-    def wait_s(self, amount: float, now: float) -> float:
-        """Seconds until this much may be taken; 0 for now."""
-        if now >= self.resets_at or self.remaining >= amount:
-            return 0.0
-        return self.resets_at - now
 
 
 class Account:
@@ -100,45 +66,38 @@ class Account:
         draw: random.Random | None = None,
     ) -> None:
         self.name = name
-        self.limit: float = float(min(start, ceiling))
+        self.pace = Pace(ceiling, start)
         self.in_flight = 0
-        self._ceiling = ceiling
         self._policy = policy
         self._clock = clock
         self._draw = draw or random.Random()  # noqa: S311 (jitter, not a secret)
-        self._requests = Bucket()
-        self._tokens = Bucket()
-        self._opens_at = 0.0
-        self._ramp_from = float("-inf")
+        self._requests = HeaderBucket()
+        self._tokens = HeaderBucket()
         self._fatal: ProviderError | None = None
-        self._waiters: list[tuple[int, int, int, asyncio.Future[None]]] = []
+        self._waiters: list[tuple[int, int, int, asyncio.Future[Permit]]] = []
         self._arrivals = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._slow_start = True
-        self._round = 0
-        self._clean = True
-        self._cut_until = float("-inf")
         self._failures = 0
         self._failing_since = 0.0
         self._answered_at: float | None = None
 
-    async def acquire(self, priority: int, tokens: int) -> None:
-        """Waits until a call may be sent. Every acquire needs a release.
+    async def acquire(self, priority: int, tokens: int) -> Permit:
+        """Waits until a call may be sent. Every permit has to be released or withdrawn.
 
         Raises:
             ProviderError: The account has failed for good.
         """
         if self._fatal is not None:
             raise self._fatal
-        if not self._waiters and self._admits(tokens, self._clock()):
-            self._admit(tokens)
-            return
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        now = self._clock()
+        if not self._waiters and self._admits(tokens, now):
+            return self._admit(tokens, now)
+        future: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
         self._arrivals += 1
         heapq.heappush(self._waiters, (priority, self._arrivals, tokens, future))
         self._wake()
         try:
-            await future
+            return await future
         except asyncio.CancelledError:
             if future.cancelled():
                 self._wake()  # it may have been the one that held up the others
@@ -146,23 +105,27 @@ class Account:
                 self._give_back()  # let through and cancelled in the same moment
             raise
 
-    async def passable(self) -> None:
-        """Returns at once unless the gate has closed since the permit was given; then waits for it to open.
+    async def passable(self, permit: Permit) -> None:
+        """Waits while the account is closed, if it has closed since the permit was given. The call is sent right after.
 
         Raises:
             ProviderError: The account has failed for good.
         """
         while self._fatal is None:
-            wait = self._opens_at - self._clock()
+            wait = self.pace.closing.until - self._clock()
             if wait <= 0:
+                permit.sent_at = self._clock()
                 return
             await asyncio.sleep(wait)
         raise self._fatal
 
-    def release(self, error: ProviderError | None, rates: RateLimits | None, tokens: int) -> None:
+    def release(
+        self, permit: Permit, error: ProviderError | None, rates: RateLimits | None, tokens: int
+    ) -> None:
         """Gives the permit back and learns from what became of the call.
 
         Args:
+            permit: What `acquire` gave.
             error: How the attempt failed; None for an answer.
             rates: What the answer's headers said.
             tokens: What the call used beyond what was debited for it; 0 when it is not known. Where the headers
@@ -170,24 +133,27 @@ class Account:
         """
         now = self._clock()
         if rates is not None:
-            self._requests.learn(rates.requests_remaining, rates.requests_reset_s, now)
-            self._tokens.learn(rates.tokens_remaining, rates.tokens_reset_s, now)
+            self._requests.learn(
+                rates.requests_limit, rates.requests_remaining, rates.requests_reset_s, now
+            )
+            self._tokens.learn(
+                rates.tokens_limit, rates.tokens_remaining, rates.tokens_reset_s, now
+            )
         if rates is None or rates.tokens_remaining is None:
             self._tokens.take(tokens, now)
         if error is None:
             self._answered_at = now
             self._failures = 0
-            self._grow()
+            self.pace.accepted(permit, now, saturated=self._is_saturated())
         else:
-            self._clean = False
             self._lose_patience(error, now)
-            if error.retry_after_s is not None and error.retryable:
-                if error.retry_after_s > self._policy.longest_wait_s:
-                    self.fail(_sent_away(self.name, error, error.retry_after_s))
-                else:
-                    self._close(now + error.retry_after_s)
-            if isinstance(error, RateLimited):
-                self._cut(now, error.retry_after_s)
+            asked = error.retry_after_s
+            if asked is not None and error.retryable and asked > self._policy.longest_wait_s:
+                self.fail(_sent_away(self.name, error, asked))
+            elif isinstance(error, RateLimited):
+                self.pace.refused(permit, self.in_flight - 1, now, asked)
+            elif isinstance(error, Overloaded):
+                self.pace.overloaded(now, asked)
         self._give_back()
 
     def withdraw(self) -> None:
@@ -210,32 +176,30 @@ class Account:
 
     def waiting(self) -> str:
         """What holds calls up, for people; empty for nothing."""
-        left = self._opens_at - self._clock()
+        left = self.pace.closing.until - self._clock()
         if left > 0:
             return f"{self.name} throttled, resumes in {left:.0f} s"
         return ""
 
-    # The three holds
+    # What holds calls back
 
     def _admits(self, tokens: int, now: float) -> bool:
         return (
-            self.in_flight < int(self.limit)
-            and now >= self._opens_at
-            and (now - self._ramp_from >= RAMP_S or self.in_flight < self._ramp_limit(now))
+            self.pace.admits(tokens, self.in_flight, now)
             and self._requests.wait_s(1, now) == 0
             and self._tokens.wait_s(tokens, now) == 0
         )
 
-    def _ramp_limit(self, now: float) -> float:
-        """After the gate opens, a few are let through at first, all of them a second later."""
-        return max(1.0, self.limit * (now - self._ramp_from) / RAMP_S)
-
-    def _admit(self, tokens: int) -> None:
+    def _admit(self, tokens: int, now: float) -> Permit:
         self.in_flight += 1
         if self._requests.resets_at or self._tokens.resets_at:
-            now = self._clock()
             self._requests.take(1, now)
             self._tokens.take(tokens, now)
+        return self.pace.permit(tokens, self.in_flight, now)
+
+    def _is_saturated(self) -> bool:
+        """Whether all that may be sent is sent, so that a higher limit would be used."""
+        return bool(self._waiters) or self.in_flight >= SATURATED * int(self.pace.width)
 
     def _give_back(self) -> None:
         self.in_flight -= 1
@@ -253,21 +217,19 @@ class Account:
             if not self._admits(tokens, now):
                 break
             heapq.heappop(self._waiters)
-            self._admit(tokens)
-            future.set_result(None)
+            future.set_result(self._admit(tokens, now))
         if not self._waiters:
             return
         tokens = self._waiters[0][2]
         wait = max(
-            self._opens_at - now,
+            self.pace.wait_s(tokens, now),
             self._requests.wait_s(1, now),
             self._tokens.wait_s(tokens, now),
-            0.02 if now - self._ramp_from < RAMP_S else 0.0,
         )
         if wait <= 0:
             return
         loop = asyncio.get_running_loop()
-        at = loop.time() + wait + 0.001
+        at = loop.time() + wait + LATE_S
         if self._timer is not None:
             if self._timer.when() <= at:
                 return
@@ -279,11 +241,6 @@ class Account:
         self._wake()
 
     # Learning
-
-    def _close(self, until: float) -> None:
-        if until > self._opens_at:
-            self._opens_at = until
-            self._ramp_from = until
 
     def _lose_patience(self, error: ProviderError, now: float) -> None:
         """Fails the account once nothing has come through for a while: repeating it only adds load."""
@@ -305,27 +262,6 @@ class Account:
                     status=error.status,
                 )
             )
-
-    def _cut(self, now: float, retry_after_s: float | None) -> None:
-        if now < self._cut_until:
-            return
-        self._cut_until = now + max(EPISODE_S, retry_after_s or 0.0)
-        self._slow_start = False
-        self.limit = max(1.0, self.limit * CUT)
-
-    def _grow(self) -> None:
-        """Counts a clean answer. A round is as many answers as the limit lets through at once."""
-        if self.limit >= self._ceiling:
-            return
-        self._round += 1
-        if self._round < self.limit:
-            return
-        saturated = self.in_flight >= SATURATED * int(self.limit) or bool(self._waiters)
-        if self._clean and saturated:
-            step = self.limit if self._slow_start else max(1.0, self.limit * GROWTH)
-            self.limit = min(float(self._ceiling), self.limit + step)
-        self._round = 0
-        self._clean = True
 
 
 def _sent_away(name: str, error: ProviderError, seconds: float) -> ProviderError:

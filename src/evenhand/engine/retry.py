@@ -1,8 +1,9 @@
 """When a call that failed is tried again, and when not.
 
-What the vendor will not take is not repeated; rate limits are waited out for as long as the vendor
-says (within the time limit); faults and lost connections are repeated a few times, after a pause that doubles and is
-drawn at random below its bound ("full jitter": Brooker, AWS Architecture Blog, 2015), so that callers spread out.
+What the vendor will not take is not repeated; rate limits are waited out (within the time limit); faults and lost
+connections are repeated a few times. A call waits for as long as the vendor says. Where it says nothing, it waits for a
+pause that doubles and is drawn at random below its bound ("full jitter": Brooker, AWS Architecture Blog, 2015), so that
+callers spread out.
 """
 
 from __future__ import annotations
@@ -47,13 +48,12 @@ class RetryPolicy:
         asked = error.retry_after_s
         if asked is not None and asked > self.longest_wait_s:
             return None
-        if isinstance(error, RateLimited):
-            # The gate does the waiting; one that asks for next to none is not asked again without end.
-            gated = asked is not None and asked >= self.base_s
-            return 0.0 if gated else self._jittered(attempts, draw)
-        if attempts >= self.attempts:
+        if not isinstance(error, RateLimited) and attempts >= self.attempts:
             return None
-        return self._jittered(attempts, draw)
+        if asked is not None and asked >= self.base_s:
+            return asked
+        # One that asks for next to none is not asked again without end.
+        return max(asked or 0.0, self._jittered(attempts, draw))
 
     def _jittered(self, attempts: int, draw: random.Random) -> float:
         doublings = min(attempts - 1, 30)

@@ -96,10 +96,14 @@ def test_faults_are_repeated_a_few_times_after_growing_pauses():
     assert policy.pause(Overloaded("500"), 4, 0, DRAW) is None
 
 
-def test_rate_limits_are_waited_out_as_long_as_the_vendor_says():
-    """The gate does the waiting, so the pause is none; without a word from the vendor it is drawn."""
+def test_a_call_waits_as_long_as_the_vendor_says():
+    """Whatever it was refused for, and however often; without a word from the vendor the pause is drawn."""
     policy = RetryPolicy()
-    assert policy.pause(RateLimited("429", retry_after_s=5), 50, 0, DRAW) == 0.0
+    assert policy.pause(RateLimited("429", retry_after_s=5), 50, 0, DRAW) == 5
+    assert policy.pause(Overloaded("503", retry_after_s=5), 1, 0, DRAW) == 5
+    short = policy.pause(RateLimited("429", retry_after_s=0.4), 1, 0, DRAW)
+    assert short is not None
+    assert short >= 0.4
     pause = policy.pause(RateLimited("429"), 3, 0, DRAW)
     assert pause is not None
     assert 0 <= pause <= 2

@@ -107,7 +107,7 @@ async def test_a_call_given_up_between_two_attempts_is_not_in_doubt(tmp_path, mo
 
 
 async def test_a_call_given_up_before_it_was_sent_is_not_in_doubt(tmp_path, monkeypatch):
-    """Neither while its intent is written, nor while it waits for a gate that has closed meanwhile."""
+    """Neither while its intent is written, nor while it waits for an account that has closed meanwhile."""
     writing, waiting = asyncio.Event(), asyncio.Event()
     plain = Writer.durable
 
@@ -116,7 +116,7 @@ async def test_a_call_given_up_before_it_was_sent_is_not_in_doubt(tmp_path, monk
         writing.set()
         await asyncio.sleep(60)
 
-    async def closed(self):
+    async def closed(self, permit):
         waiting.set()
         await asyncio.sleep(60)
 
@@ -161,9 +161,9 @@ def test_only_tokens_beyond_the_guess_are_debited_after_the_answer(runs, monkeyp
     seen = []
     plain = Account.release
 
-    def release(self, error, rates, tokens):
+    def release(self, permit, error, rates, tokens):
         seen.append(tokens)
-        plain(self, error, rates, tokens)
+        plain(self, permit, error, rates, tokens)
 
     monkeypatch.setattr(Account, "release", release)
     model = Scripted(("ok " * 40,))

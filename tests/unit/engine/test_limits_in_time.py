@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import random
 
 import pytest
+from tests.unit.engine.asker import Asker
 
 from evenhand.core.errors import (
     AuthError,
@@ -17,15 +17,14 @@ from evenhand.core.errors import (
     Unreachable,
 )
 from evenhand.core.provider import RateLimits
-from evenhand.engine.limits import FAILURES, PATIENCE_S, SILENCE_S, Account, Limits
+from evenhand.engine.closing import OVERLOADS
+from evenhand.engine.limits import FAILURES, PATIENCE_S, SILENCE_S, Limits
 from evenhand.engine.retry import RetryPolicy
 
 
 def account_on(loop, ceiling=4, start=4, **policy):
     """An account on this loop's clock."""
-    return Account(
-        "api.example", ceiling, start, RetryPolicy(**policy), loop.time, random.Random(1)
-    )
+    return Asker(loop.time, ceiling, start, RetryPolicy(**policy))
 
 
 def slow_down(seconds=None):
@@ -44,58 +43,56 @@ def test_waiting_calls_go_by_priority_then_by_arrival(timeline):
 
     async def scenario():
         account = account_on(timeline, 1, 1)
-        await account.acquire(0, 0)
+        await account.ask(0, 0)
         order = []
 
         async def call(priority, name):
-            await account.acquire(priority, 0)
+            await account.ask(priority, 0)
             order.append(name)
-            account.release(None, None, 0)
+            account.answer()
 
         tasks = [
             asyncio.create_task(call(p, n)) for p, n in [(5, "e"), (2, "b1"), (9, "z"), (2, "b2")]
         ]
         await turns()
-        account.release(None, None, 0)
+        account.answer()
         await asyncio.gather(*tasks)
         assert order == ["b1", "b2", "e", "z"]
 
     timeline.run(scenario())
 
 
-def test_nobody_asks_before_the_vendor_said_and_then_few_at_first(timeline):
-    """Retry-After closes the gate for all; it opens for one, and for all of them a second later."""
+def test_nobody_asks_an_account_that_is_closed_and_then_one_at_first(timeline):
+    """All that was sent is refused: it stays closed as long as the vendor says, and no herd meets its opening."""
 
     async def scenario():
         account = account_on(timeline, 20, 20)
-        await account.acquire(0, 0)
-        account.release(slow_down(7.0), None, 0)
-        assert account.waiting() == "api.example throttled, resumes in 7 s"
+        await account.refuse(20, 7.0)
+        assert account.waiting() == "api.example.com throttled, resumes in 7 s"
         started = []
 
         async def call(i):
-            await account.acquire(i, 0)
+            await account.ask(i)
             started.append(timeline.now)
+            await asyncio.sleep(0.1)
+            account.answer()
 
         await asyncio.gather(*(call(i) for i in range(10)))
         assert started[0] >= 1007.0
-        assert started[1] > started[0]
-        assert started[-1] <= 1008.1
+        assert started[1] >= started[0] + 0.1
         assert account.waiting() == ""
 
     timeline.run(scenario())
 
 
-def test_a_shorter_wait_does_not_open_a_gate_that_is_closed_for_longer(timeline):
-    """Answers overtake each other; the longest wait holds."""
+def test_a_shorter_wait_does_not_open_an_account_that_is_closed_for_longer(timeline):
+    """Answers overtake each other; the first wait holds."""
 
     async def scenario():
         account = account_on(timeline)
-        await account.acquire(0, 0)
-        await account.acquire(1, 0)
-        account.release(slow_down(9.0), None, 0)
-        account.release(slow_down(1.0), None, 0)
-        await account.acquire(2, 0)
+        account.pace.closing.close(timeline.now, 9.0)
+        account.pace.closing.close(timeline.now, 1.0)
+        await account.ask()
         assert timeline.now >= 1009.0
 
     timeline.run(scenario())
@@ -119,11 +116,11 @@ def test_a_vendor_that_asks_for_hours_ends_the_run_rather_than_holding_it(
 
     async def scenario():
         account = account_on(timeline, 1, 1, longest_wait_s=60.0)
-        await account.acquire(0, 0)
-        waiting = asyncio.create_task(account.acquire(1, 0))
+        await account.ask(0, 0)
+        waiting = asyncio.create_task(account.ask(1, 0))
         await turns()
-        account.release(error, None, 0)
-        for call in (waiting, account.acquire(2, 0)):
+        account.answer(error)
+        for call in (waiting, account.ask(2, 0)):
             with pytest.raises(kind, match=says):
                 await call
         assert timeline.now == 1000.0
@@ -131,59 +128,77 @@ def test_a_vendor_that_asks_for_hours_ends_the_run_rather_than_holding_it(
     timeline.run(scenario())
 
 
-def test_the_limit_is_never_cut_below_one(timeline):
-    """One call at a time always goes."""
+def test_the_width_is_never_less_than_one(timeline):
+    """One call at a time always goes, in the end."""
 
     async def scenario():
         account = account_on(timeline, 2, 2)
         for _ in range(20):
-            await account.acquire(0, 0)
-            account.release(slow_down(), None, 0)
-            timeline.now += 20
-        assert account.limit == 1.0
-        await account.acquire(0, 0)
+            await account.refuse(1)
+        assert account.pace.width >= 1.0
+        await account.ask()
 
     timeline.run(scenario())
 
 
-def test_a_limit_that_is_used_up_doubles_until_the_first_cut(timeline):
+def test_a_width_that_is_used_up_doubles_up_to_the_ceiling(timeline):
     """Slow start, up to the ceiling and no further."""
 
     async def scenario():
         account = account_on(timeline, 30, 4)
         sizes = []
         for _ in range(6):
-            busy = [asyncio.create_task(account.acquire(0, 0)) for _ in range(60)]
+            busy = [asyncio.create_task(account.ask(0, 0)) for _ in range(60)]
             await turns()
-            for _ in range(int(account.limit)):
-                account.release(None, None, 0)
+            for _ in range(int(account.pace.width)):
+                account.answer()
                 await turns()
-            sizes.append(int(account.limit))
+            sizes.append(int(account.pace.width))
             for task in busy:
                 task.cancel()
             await asyncio.gather(*busy, return_exceptions=True)
             while account.in_flight:
-                account.withdraw()
+                account.give_up()
         assert sizes[0] == 8
         assert sizes[-1] == 30
         assert sizes == sorted(sizes)
-        assert account.limit == 30
+        assert account.pace.width == 30
 
     timeline.run(scenario())
 
 
-def test_faults_of_the_vendors_own_cut_nothing_but_hold_growth(timeline):
-    """A 503 is no sign of asking too often; with a Retry-After it closes the gate all the same."""
+def test_faults_of_the_vendors_own_lower_nothing(timeline):
+    """A 503 is no sign of asking too often; it only starts the count of good answers again."""
 
     async def scenario():
         account = account_on(timeline, 100, 4)
         for i in range(4):
-            await account.acquire(i, 0)
-        account.release(Overloaded("busy", retry_after_s=3.0), None, 0)
+            await account.ask(i)
+        account.answer(Overloaded("busy", retry_after_s=3.0))
         for _ in range(3):
-            account.release(None, None, 0)
-        assert account.limit == 4
-        assert account.waiting()
+            account.answer()
+        assert account.pace.width == 4
+        assert account.waiting() == ""
+
+    timeline.run(scenario())
+
+
+def test_a_vendor_that_is_too_busy_for_several_calls_in_a_row_is_left_alone_for_as_long_as_it_says(
+    timeline,
+):
+    """Fewer are an accident, after which only the call itself waits."""
+
+    async def scenario():
+        account = account_on(timeline, 20, 20)
+        for i in range(OVERLOADS):
+            await account.ask(i)
+        for _ in range(OVERLOADS - 1):
+            account.answer(Overloaded("busy", retry_after_s=3.0))
+        assert account.waiting() == ""
+        account.answer(Overloaded("busy", retry_after_s=3.0))
+        assert account.waiting() == "api.example.com throttled, resumes in 3 s"
+        await account.ask()
+        assert timeline.now >= 1003.0
 
     timeline.run(scenario())
 
@@ -193,19 +208,19 @@ def test_cancelling_one_who_waits_leaves_no_permit_behind(timeline):
 
     async def scenario():
         account = account_on(timeline, 1, 1)
-        await account.acquire(0, 0)
-        waiting = asyncio.create_task(account.acquire(1, 0))
+        await account.ask(0, 0)
+        waiting = asyncio.create_task(account.ask(1, 0))
         await turns()
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         assert account.in_flight == 1
-        chosen = asyncio.create_task(account.acquire(1, 0))
+        chosen = asyncio.create_task(account.ask(1, 0))
         await turns()
-        account.release(None, None, 0)  # lets it through …
+        account.answer()  # lets it through …
         chosen.cancel()  # … and it is cancelled before it hears of it
         await asyncio.gather(chosen, return_exceptions=True)
         assert account.in_flight == 0
-        await account.acquire(2, 0)
+        await account.ask(2, 0)
 
     timeline.run(scenario())
 
@@ -215,11 +230,11 @@ def test_cancelling_the_one_that_holds_up_the_others_lets_them_go(timeline):
 
     async def scenario():
         account = account_on(timeline)
-        await account.acquire(0, 0)
-        account.release(None, RateLimits(tokens_remaining=100, tokens_reset_s=60), 0)
-        greedy = asyncio.create_task(account.acquire(0, 5_000))
+        await account.ask(0, 0)
+        account.answer(None, RateLimits(tokens_remaining=100, tokens_reset_s=60), 0)
+        greedy = asyncio.create_task(account.ask(0, 5_000))
         await turns()
-        modest = asyncio.create_task(account.acquire(1, 10))
+        modest = asyncio.create_task(account.ask(1, 10))
         await turns()
         assert not modest.done()
         greedy.cancel()
@@ -234,13 +249,13 @@ def test_tokens_beyond_the_guess_are_debited_when_the_answer_is_there(timeline):
 
     async def scenario():
         account = account_on(timeline, 50, 50)
-        await account.acquire(0, 0)
-        await account.acquire(0, 0)
-        account.release(None, RateLimits(tokens_remaining=1000, tokens_reset_s=10), 900)
-        account.release(None, None, 900)
-        await account.acquire(0, 100)
+        await account.ask(0, 0)
+        await account.ask(0, 0)
+        account.answer(None, RateLimits(tokens_remaining=1000, tokens_reset_s=10), 900)
+        account.answer(None, None, 900)
+        await account.ask(0, 100)
         assert timeline.now == 1000.0
-        await account.acquire(0, 1)
+        await account.ask(0, 1)
         assert timeline.now >= 1010.0
 
     timeline.run(scenario())
@@ -251,13 +266,13 @@ def test_a_reset_that_turns_out_to_be_sooner_wakes_those_who_wait_sooner(timelin
 
     async def scenario():
         account = account_on(timeline, 50, 50)
-        await account.acquire(0, 0)
-        await account.acquire(0, 0)
-        account.release(None, RateLimits(requests_remaining=1, requests_reset_s=60), 0)
-        await account.acquire(0, 0)
-        waiting = asyncio.create_task(account.acquire(0, 0))
+        await account.ask(0, 0)
+        await account.ask(0, 0)
+        account.answer(None, RateLimits(requests_remaining=1, requests_reset_s=60), 0)
+        await account.ask(0, 0)
+        waiting = asyncio.create_task(account.ask(0, 0))
         await turns()
-        account.release(None, RateLimits(requests_remaining=-1, requests_reset_s=2), 0)
+        account.answer(None, RateLimits(requests_remaining=-1, requests_reset_s=2), 0)
         await waiting
         assert timeline.now < 1003.0
 
@@ -269,9 +284,9 @@ def test_a_failed_account_tells_all_who_wait_and_all_who_come(timeline):
 
     async def scenario():
         account = account_on(timeline, 1, 1)
-        await account.acquire(0, 0)
-        waiting = [asyncio.create_task(account.acquire(i, 0)) for i in range(3)]
-        gone = asyncio.create_task(account.acquire(9, 0))
+        await account.ask(0, 0)
+        waiting = [asyncio.create_task(account.ask(i, 0)) for i in range(3)]
+        gone = asyncio.create_task(account.ask(9, 0))
         await turns()
         gone.cancel()
         account.fail(AuthError("wrong key"))
@@ -279,8 +294,8 @@ def test_a_failed_account_tells_all_who_wait_and_all_who_come(timeline):
         heard = await asyncio.gather(*waiting, gone, return_exceptions=True)
         assert [type(e) for e in heard[:3]] == [AuthError] * 3
         with pytest.raises(AuthError, match="wrong key"):
-            await account.acquire(0, 0)
-        account.withdraw()
+            await account.ask(0, 0)
+        account.give_up()
         assert account.in_flight == 0
 
     timeline.run(scenario())
@@ -292,11 +307,11 @@ def test_an_account_that_never_answers_is_given_up(timeline):
     async def scenario():
         account = account_on(timeline)
         for i in range(FAILURES):
-            await account.acquire(i, 0)
-            account.release(ConnectionFailed("refused", hint="Is it up?"), None, 0)
+            await account.ask(i, 0)
+            account.answer(ConnectionFailed("refused", hint="Is it up?"))
             timeline.now += PATIENCE_S / (FAILURES - 1)
         with pytest.raises(Unreachable, match=rf"did not answer {FAILURES} attempts.*refused") as e:
-            await account.acquire(0, 0)
+            await account.ask(0, 0)
         assert e.value.hint == "Is it up?"
 
     timeline.run(scenario())
@@ -308,11 +323,11 @@ def test_a_burst_of_failures_in_the_first_moment_is_not_the_end(timeline):
     async def scenario():
         account = account_on(timeline, 100, 100)
         for i in range(100):
-            await account.acquire(i, 0)
+            await account.ask(i, 0)
         for _ in range(100):
-            account.release(Overloaded("starting"), None, 0)
-        await account.acquire(0, 0)
-        account.release(None, None, 0)
+            account.answer(Overloaded("starting"))
+        await account.ask(0, 0)
+        account.answer()
 
     timeline.run(scenario())
 
@@ -322,36 +337,30 @@ def test_an_account_that_answered_a_moment_ago_is_not_given_up(timeline):
 
     async def scenario():
         account = account_on(timeline)
-        await account.acquire(0, 0)
-        account.release(None, None, 0)
+        await account.ask(0, 0)
+        account.answer()
         for error in [Overloaded("busy")] * FAILURES + [BadRequest("no")] * FAILURES:
-            await account.acquire(0, 0)
-            account.release(error, None, 0)
-        await account.acquire(0, 0)
+            await account.ask(0, 0)
+            account.answer(error)
+        await account.ask(0, 0)
         timeline.now += SILENCE_S + 1
-        account.release(Overloaded("busy"), None, 0)
+        account.answer(Overloaded("busy"))
         with pytest.raises(Unreachable):
-            await account.acquire(0, 0)
+            await account.ask(0, 0)
 
     timeline.run(scenario())
 
 
 def test_accounts_are_kept_by_name_and_shown_without_the_keys_fingerprint(timeline):
     """Two keys at one vendor are two accounts; people are shown the address."""
-
-    async def scenario():
-        limits = Limits(8, clock=timeline.time)
-        one, two = limits.account("api.example #ab"), limits.account("api.example #cd")
-        assert one is limits.account("api.example #ab")
-        assert one is not two
-        assert limits.waiting() == ""
-        for account in (one, two):
-            await account.acquire(0, 0)
-            account.release(slow_down(4.0), None, 0)
-        assert limits.waiting() == "; ".join(["api.example throttled, resumes in 4 s"] * 2)
-        assert one.limit == pytest.approx(8 * 0.7)
-
-    timeline.run(scenario())
+    limits = Limits(8, clock=timeline.time)
+    one, two = limits.account("api.example #ab"), limits.account("api.example #cd")
+    assert one is limits.account("api.example #ab")
+    assert one is not two
+    assert limits.waiting() == ""
+    for account in (one, two):
+        account.pace.closing.close(timeline.now, 4.0)
+    assert limits.waiting() == "; ".join(["api.example throttled, resumes in 4 s"] * 2)
 
 
 def test_an_account_asks_its_policy_when_to_try_again(timeline):

@@ -300,17 +300,18 @@ class Client:
     async def _call(self, index: int, known: int, counted: int) -> None:
         account, loop = self.account, self.loop
         attempts, first, not_before = 0, None, 0.0
+        permit = None
         while True:
             if account is not None:
-                await account.acquire(index, known)
-                await account.passable()
+                permit = await account.acquire(index, known)
+                await account.passable(permit)
             attempts += 1
             now = loop.time()
             first = now if first is None else first
             self.bill.early += now < not_before - 1e-6
             error, rates = await self._ask(counted)
-            if account is not None:
-                account.release(error, rates, 0 if error else counted - known)
+            if account is not None and permit is not None:
+                account.release(permit, error, rates, 0 if error else counted - known)
             if error is None:
                 self.bill.waits.append(loop.time() - first)
                 return

@@ -1,0 +1,73 @@
+"""What the headers of answers say of an account's limit: how much is left, and when it comes back.
+
+How this works: what is sent is debited until the next header, as that one counts only what has arrived. Within one
+window a header is believed only downwards, because answers overtake each other. Some vendors hand out a window's worth
+at once when it begins; others refill all the time, and name the second at which the bucket will be full. Two headers
+tell them apart: in a bucket that refills, twice as much used takes twice as long to come back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STEADY = 0.2
+"""How far the seconds that a unit takes to come back may differ between two headers of a bucket that refills."""
+
+
+@dataclass(slots=True)
+class HeaderBucket:
+    """Requests or tokens that a vendor hands out.
+
+    Attributes:
+        remaining: How many were left at the last header, less what was debited since; infinite where nothing is known.
+        resets_at: When the window ends or the bucket is full, and what is known with it.
+        refill: How many come in a second; 0 where they come all at once.
+    """
+
+    remaining: float = float("inf")
+    resets_at: float = 0.0
+    refill: float = 0.0
+    _counted_at: float = 0.0
+    _used: float = 0.0
+    _back_in_s: float = 0.0
+
+    def learn(
+        self, limit: float | None, remaining: float | None, reset_s: float | None, now: float
+    ) -> None:
+        """Takes what a header says."""
+        if remaining is None or reset_s is None or reset_s <= 0:
+            return
+        if limit is not None and remaining < limit:
+            self._compare(limit - remaining, reset_s)
+        if now >= self.resets_at or remaining < self._level(now):
+            self.remaining, self._counted_at = remaining, now
+            self.resets_at = now + reset_s
+        elif self.refill:  # the count holds, and goes on until the bucket is full
+            self.resets_at = max(self.resets_at, now + reset_s)
+
+    def take(self, amount: float, now: float) -> None:
+        """Debits."""
+        if now < self.resets_at:
+            self.remaining -= amount
+
+    def wait_s(self, amount: float, now: float) -> float:
+        """Seconds until this much may be taken; 0 for now."""
+        if now >= self.resets_at:
+            return 0.0
+        missing = amount - self._level(now)
+        if missing <= 0:
+            return 0.0
+        until_reset = self.resets_at - now
+        return min(until_reset, missing / self.refill) if self.refill else until_reset
+
+    def _level(self, now: float) -> float:
+        return self.remaining + self.refill * (now - self._counted_at)
+
+    def _compare(self, used: float, reset_s: float) -> None:
+        if self._used and self._used <= used < 2 * self._used:
+            return  # too near each other to tell
+        if used >= 2 * self._used > 0:
+            before = self._back_in_s / self._used
+            steady = abs(reset_s / used - before) <= STEADY * before
+            self.refill = used / reset_s if steady else 0.0
+        self._used, self._back_in_s = used, reset_s
