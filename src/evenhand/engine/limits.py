@@ -76,7 +76,9 @@ class Account:
         self._fatal: ProviderError | None = None
         self._waiters: list[tuple[int, int, int, asyncio.Future[Permit]]] = []
         self._arrivals = 0
-        self._timer: asyncio.TimerHandle | None = None
+        # uvloop's handle of a time that is nearly now does not say when, so that is kept beside it.
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0
         self._failures = 0
         self._failing_since = 0.0
         self._answered_at: float | None = None
@@ -95,14 +97,17 @@ class Account:
         future: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
         self._arrivals += 1
         heapq.heappush(self._waiters, (priority, self._arrivals, tokens, future))
-        self._wake()
         try:
+            self._wake()
             return await future
         except asyncio.CancelledError:
             if future.cancelled():
                 self._wake()  # it may have been the one that held up the others
             elif future.exception() is None:
                 self._give_back()  # let through and cancelled in the same moment
+            raise
+        except BaseException:
+            future.cancel()  # nobody waits for it any more: no permit may go there
             raise
 
     async def passable(self, permit: Permit) -> None:
@@ -131,30 +136,10 @@ class Account:
             tokens: What the call used beyond what was debited for it; 0 when it is not known. Where the headers
                 count tokens, they have counted these.
         """
-        now = self._clock()
-        if rates is not None:
-            self._requests.learn(
-                rates.requests_limit, rates.requests_remaining, rates.requests_reset_s, now
-            )
-            self._tokens.learn(
-                rates.tokens_limit, rates.tokens_remaining, rates.tokens_reset_s, now
-            )
-        if rates is None or rates.tokens_remaining is None:
-            self._tokens.take(tokens, now)
-        if error is None:
-            self._answered_at = now
-            self._failures = 0
-            self.pace.accepted(permit, now, saturated=self._is_saturated())
-        else:
-            self._lose_patience(error, now)
-            asked = error.retry_after_s
-            if asked is not None and error.retryable and asked > self._policy.longest_wait_s:
-                self.fail(_sent_away(self.name, error, asked))
-            elif isinstance(error, RateLimited):
-                self.pace.refused(permit, self.in_flight - 1, now, asked)
-            elif isinstance(error, Overloaded):
-                self.pace.overloaded(now, asked)
-        self._give_back()
+        try:
+            self._learn(permit, error, rates, tokens)
+        finally:
+            self._give_back()
 
     def withdraw(self) -> None:
         """Gives the permit back: nothing was sent."""
@@ -231,9 +216,10 @@ class Account:
         loop = asyncio.get_running_loop()
         at = loop.time() + wait + LATE_S
         if self._timer is not None:
-            if self._timer.when() <= at:
+            if self._timer_at <= at:
                 return
             self._timer.cancel()
+        self._timer_at = at
         self._timer = loop.call_at(at, self._timed)
 
     def _timed(self) -> None:
@@ -241,6 +227,33 @@ class Account:
         self._wake()
 
     # Learning
+
+    def _learn(
+        self, permit: Permit, error: ProviderError | None, rates: RateLimits | None, tokens: int
+    ) -> None:
+        now = self._clock()
+        if rates is not None:
+            self._requests.learn(
+                rates.requests_limit, rates.requests_remaining, rates.requests_reset_s, now
+            )
+            self._tokens.learn(
+                rates.tokens_limit, rates.tokens_remaining, rates.tokens_reset_s, now
+            )
+        if rates is None or rates.tokens_remaining is None:
+            self._tokens.take(tokens, now)
+        if error is None:
+            self._answered_at = now
+            self._failures = 0
+            self.pace.accepted(permit, now, saturated=self._is_saturated())
+        else:
+            self._lose_patience(error, now)
+            asked = error.retry_after_s
+            if asked is not None and error.retryable and asked > self._policy.longest_wait_s:
+                self.fail(_sent_away(self.name, error, asked))
+            elif isinstance(error, RateLimited):
+                self.pace.refused(permit, self.in_flight - 1, now, asked)
+            elif isinstance(error, Overloaded):
+                self.pace.overloaded(now, asked)
 
     def _lose_patience(self, error: ProviderError, now: float) -> None:
         """Fails the account once nothing has come through for a while: repeating it only adds load."""
