@@ -11,7 +11,7 @@ import click
 import pytest
 import yaml
 
-from evenhand.assertions.kinds import SUPPORTED
+from evenhand.assertions.kinds import INSTEAD, SUPPORTED
 from evenhand.cli import exits
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
@@ -147,6 +147,13 @@ def test_the_tables_of_coming_from_promptfoo_are_those_of_the_code():
     text = tables.PAGE.read_text("utf-8")
     assert tables.with_tables(text) == text
     assert set(re.findall(r"<!-- table: (\w+) -->", text)) == tables.TABLES.keys()
+
+
+def test_the_readme_counts_the_assertion_types_that_are_not_run():
+    """As many as the code refuses."""
+    words = {3: "three", 4: "four", 5: "five"}
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert f"all but {words[len(INSTEAD)]} of its assertion types" in text
 
 
 def test_every_provider_is_documented():
