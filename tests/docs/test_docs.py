@@ -16,6 +16,7 @@ from evenhand.cli import exits
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.providers.catalog import KEYS, SCHEMES
 from evenhand.scorers.catalog import scorers
 
@@ -88,7 +89,7 @@ def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: P
     for name in ("plain", "strict"):
         (tmp_path / "prompts" / f"{name}.txt").write_text("{{message}}", "utf-8")
     keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
-    assert list(load(tmp_path, env=keys).hints) == []
+    assert list(load(tmp_path, Chosen(env=keys)).hints) == []
 
 
 @pytest.mark.parametrize("code", [*blocks("sh")])

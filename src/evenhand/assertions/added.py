@@ -67,7 +67,7 @@ def _has_scale(score: Score, traits: Traits) -> bool:
 
 
 def _as_verdict(score: Score) -> Score:
-    """A count as promptfoo scores its own (`word-count`): 1 if it passes, else 0. The count itself is kept beside it."""
+    """A count as promptfoo scores its own (`word-count`): 1 if it passes, else 0. The count is kept beside it."""
     return replace(
         score,
         value=1.0 if score.passed else 0.0,

@@ -29,6 +29,7 @@ from evenhand.promptfoo.adapter_steps import (
     Variables,
     caller,
     config_of,
+    environment_of,
     lend_templates,
     lent,
     stored,
@@ -199,10 +200,10 @@ def provider(
     base = caller().parent
     wanted = {"id": id, "label": label, "config": config, "env": env, "delay": delay}
     given = {name: value for name, value in wanted.items() if value}
-    folder = config_of(base)
-    folder.value["providers"] = [env_filled(given, folder.env)]
+    filled = env_filled(given, environment_of(base))
     findings = Findings()
-    column = next(iter(Models(folder, findings).subjects()), None)
+    models = Models(config_of(base, {"providers": [filled]}), findings)
+    column = next(iter(models.subjects()), None)
     if column is None:
         raise findings.error()
     _settings[base, column.provider.label] = column.config
@@ -235,4 +236,4 @@ def lend(
 @cache
 def _models(base: Path) -> Models:
     """The judges of one folder's assertions, each made once."""
-    return Models(config_of(base), Findings())
+    return Models(config_of(base, {}), Findings())

@@ -9,10 +9,9 @@ from typing import Any, cast
 from evenhand.assertions.assertion import split
 from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.assertions.kinds import SUPPORTED, kind_of
-from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.plan import Folder
-from evenhand.promptfoo.program_prompt import ProgramPrompt
-from evenhand.promptfoo.prompts import FunctionPrompt, TextPrompt
+from evenhand.promptfoo.prompts import FunctionPrompt, ProgramPrompt, TextPrompt
+from evenhand.promptfoo.tests import Test
 from evenhand.templates.rendering import has_tags
 
 _CODE = frozenset({"python", "javascript", "webhook"})
@@ -50,7 +49,7 @@ class Uses:
     def of(cls, folder: Folder) -> Uses:
         """Walks the tests once more."""
         found = cls(folder)
-        for test in folder.tests():
+        for test in folder.tests:
             found._look_at(test)
         return found
 
@@ -58,7 +57,7 @@ class Uses:
         self.transforms = self.transforms or bool(test.transform_vars)
         table = any(
             source.path is not None and _is_table(source.path.name)
-            for source in self.folder.sources
+            for source in self.folder.tests.sources
         )
         self.tabled = self.tabled or table
         self.scored = self.scored or bool(test.scoring)

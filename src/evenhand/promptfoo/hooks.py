@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from evenhand.assertions.code_files import file_problems
 from evenhand.assertions.transform import split_reference
-from evenhand.core.errors import CodeError
+from evenhand.core.errors import EvenhandError
 from evenhand.core.provider import Host
 from evenhand.documents.findings import Findings
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.javascript.source import split_reference as split_javascript
 from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.prompts import AnyPrompt
+from evenhand.promptfoo.sources import ListedTests
+from evenhand.promptfoo.tests import TestSource
 
 Moment = Literal["beforeAll", "beforeEach", "afterEach", "afterAll"]
 MOMENTS: tuple[Moment, ...] = ("beforeAll", "beforeEach", "afterEach", "afterAll")
@@ -116,6 +119,42 @@ def said_once(hooks: Hooks, moment: Moment, context: dict[str, Any]) -> dict[str
     return waited_for(call())
 
 
+def before_all(
+    hooks: Hooks,
+    config: Config,
+    prompts: Sequence[AnyPrompt],
+    sources: list[TestSource],
+    findings: Findings,
+) -> tuple[Config, list[TestSource]]:
+    """The config, whose `defaultTest` may be changed, and the sources of its tests, as the extensions leave them."""
+    tests = [dict(row.value) for source in sources for row in source.rows(findings)]
+    default = config.value.get("defaultTest") or {}
+    if isinstance(default, Mapping):  # with what a hook may append to, whether or not it is written
+        default = {"vars": {}, "assert": [], "options": {}, **cast("Mapping[str, Any]", default)}
+    suite = {
+        **config.value,
+        "tests": tests,
+        "prompts": [{"raw": prompt.raw, "label": prompt.label} for prompt in prompts],
+        "defaultTest": default,
+    }
+    try:
+        found = said_once(hooks, "beforeAll", {"suite": suite})["suite"]
+    except EvenhandError as error:
+        findings.problem(config.at("extensions"), error.message, error.hint)
+        return config, sources
+    if not isinstance(found, Mapping):
+        findings.problem(config.at("extensions"), "beforeAll left no suite")
+        return config, sources
+    changed = cast("Mapping[str, Any]", found)
+    if changed.get("defaultTest") != suite["defaultTest"]:
+        value = {**config.value, "defaultTest": changed.get("defaultTest")}
+        config = replace(config, value=value)
+    if changed.get("tests") == tests:
+        return config, sources
+    items = cast("list[object]", changed.get("tests") or [])
+    return config, [ListedTests(config.document, items, ("tests",))]
+
+
 def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
     """The results of a run, its prompts, and its id, in the words of promptfoo."""
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (only where there are such hooks)
@@ -142,17 +181,3 @@ def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], st
         ]
         prompts = [{"raw": v.prompt_raw, "label": v.prompt, "provider": v.model} for v in variants]
         return results, prompts, run.meta.id
-
-
-def numbers(given: object, name: str) -> dict[str, float]:
-    """Named scores that a hook set: finite numbers.
-
-    Raises:
-        CodeError: One of them is no number.
-    """
-    found: dict[str, float] = {}
-    for key, value in cast("Mapping[str, object]", given or {}).items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
-            raise CodeError(f"{name} set the score '{key}' to {value!r}, which is not a number")
-        found[key] = float(value)
-    return found

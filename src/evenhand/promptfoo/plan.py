@@ -12,23 +12,21 @@ from evenhand.assertions.aggregate import verdict_rule
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import Problem
-from evenhand.core.plan import Plan, Row, Selection, Sheet, Slot
+from evenhand.core.plan import Plan, Row, Sheet, Slot
 from evenhand.core.secrets import known, redacted
 from evenhand.core.selecting import Selector
-from evenhand.promptfoo.around import Around
-from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.body import CellBody, described
+from evenhand.promptfoo.columns import Pair
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.earlier import Links
-from evenhand.promptfoo.estimate import estimate
 from evenhand.promptfoo.hooks import finished, said_once
+from evenhand.promptfoo.memory import Links
 from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.prompts import TextPrompt
-from evenhand.promptfoo.reader import TestReader
-from evenhand.promptfoo.row import Source
-from evenhand.promptfoo.selected import takes
+from evenhand.promptfoo.reader import Tests
 from evenhand.promptfoo.sources import content_digest
-from evenhand.promptfoo.step import CellBody, Pair, described
-from evenhand.promptfoo.survey import Survey
+from evenhand.promptfoo.survey import Survey, estimate
+from evenhand.promptfoo.tests import Test, takes
+from evenhand.promptfoo.trial_hooks import TrialHooks
 
 _BESIDE = frozenset(
     """
@@ -38,28 +36,28 @@ _BESIDE = frozenset(
 """Keys that do not decide what a trial does, so that a run can be resumed after they changed."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Folder:
     """What a promptfoo config comes to: its columns, its tests and who is asked. `plan` makes one sheet of it.
 
     Attributes:
         pairs: The columns with what is behind them: every model × the prompts that it gets.
-        sources: Where the tests come from.
+        tests: The tests, in their order, whatever is selected.
+        files: What it is made of, beside what its models and its tests name.
         broken: What keeps tests and columns from a verdict: these are errors, and all else is run.
     """
 
     config: Config
-    selection: Selection
     pairs: Sequence[Pair]
     columns: Sequence[Column]
     models: Models
-    sources: Sequence[Source]
-    reader: TestReader
+    tests: Tests
+    files: frozenset[Path]
     selector: Selector
     survey: Survey
     hints: Sequence[Problem]
     broken: Sequence[Problem] = ()
-    around: Around | None = None
+    around: TrialHooks | None = None
 
     def plan(self) -> Plan:
         """Its plan."""
@@ -95,7 +93,7 @@ class Folder:
     @property
     def repeats(self) -> int:
         """How often each case is repeated, where its test says nothing else."""
-        return self.selection.repeats or self.config.repeats
+        return self.config.selection.repeats or self.config.repeats
 
     @property
     def hooks_of_trials(self) -> Sequence[str]:
@@ -107,10 +105,6 @@ class Folder:
     def prefixed(self) -> bool:
         """Whether a prefix or a suffix goes over the config."""
         return bool(self.config.overrides.prefix or self.config.overrides.suffix)
-
-    def tests(self) -> Iterator[Test]:
-        """The tests, in their order, whatever is selected."""
-        return self.reader.tests()
 
     def _closing(self) -> Callable[[Path], None] | None:
         """Calls the extensions that want to know how the run came out."""
@@ -135,8 +129,8 @@ class Folder:
 
     def _fingerprint(self) -> str:
         """A hash of the config, of the files that it names, and of the selection."""
-        files = {source.path for source in self.sources if source.path}
-        files |= self.reader.files | self.models.files | self.config.files
+        files = {source.path for source in self.tests.sources if source.path}
+        files |= self.tests.files | self.models.files | self.files
         if self.around is not None:
             files |= self.around.hooks.files
         files |= {
@@ -150,7 +144,9 @@ class Folder:
             if path.is_file()
         ]
         parts += [encode([pair.prompt.label, pair.prompt.raw]) for pair in self.pairs]
-        parts.append(encode([*self.selection.told(), self.repeats, self.config.strict_prompts]))
+        parts.append(
+            encode([*self.config.selection.told(), self.repeats, self.config.strict_prompts])
+        )
         return digest(*parts)
 
     def rows(self) -> Iterator[Row]:
@@ -193,7 +189,7 @@ class Folder:
             needed: The places of those that others go on from; None for all.
         """
         seen: dict[int, int] = {}
-        for test, taken in self.selector.walked(self.reader.tests(), partial(takes, self.selector)):
+        for test, taken in self.selector.walked(iter(self.tests), partial(takes, self.selector)):
             taking = self.pairs
             if test.prompts is not None or test.providers is not None:
                 taking = [pair for pair in taking if pair.takes(test)]
@@ -230,7 +226,7 @@ class Folder:
             body = CellBody(pair, test, case.vars)
             review = body.reviewed if test.scoring else None
             if self.around is not None:
-                body.around, body.told = self.around, self.reader.told(test)
+                body.around, body.told = self.around, self.tests.reader.told(test)
                 review = body.reviewed
             after: tuple[int, ...] = ()
             if links is not None:

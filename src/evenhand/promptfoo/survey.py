@@ -1,19 +1,30 @@
-"""The first walk over the tests: checks them all, counts what is selected, notes what is seldom meant."""
+"""The first walk over the tests: checks them all, counts what is selected, and prices it from its first prompts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from evenhand.core.errors import Problem
+from evenhand.core.message import Prompt
+from evenhand.core.plan import CallEstimate, Row
+from evenhand.core.provider import Provider
 from evenhand.core.selecting import Selector
 from evenhand.documents.findings import Findings, did_you_mean
-from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.body import CellBody, with_settings
+from evenhand.promptfoo.case_variables import resolved
+from evenhand.promptfoo.columns import Pair
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.reader import TestReader
-from evenhand.promptfoo.selected import takes
-from evenhand.promptfoo.step import Pair
+from evenhand.promptfoo.reader import TestReader, Tests, numbered
+from evenhand.promptfoo.tests import Test, TestSource, takes
+
+JUDGE_TOKENS = 700
+"""A guess at what a judge is sent: our prompt, a rubric of two lines, an answer of three paragraphs."""
+
+ESTIMATED_FROM = 300
+"""Trials whose prompts are filled in to estimate tokens and prices of all."""
 
 
 @dataclass(slots=True)
@@ -54,18 +65,26 @@ class Survey:
 
 
 def surveyed(
+    sources: Sequence[TestSource],
     reader: TestReader,
     pairs: Sequence[Pair],
     selector: Selector,
     repeats: int,
     findings: Findings,
-) -> Survey:
-    """Walks the tests once: checks them all, counts what is selected."""
+) -> tuple[Survey, Tests]:
+    """Walks the tests once, and checks them all; those that are selected are counted.
+
+    Returns:
+        What was found, and the tests for all later walks.
+    """
     survey = Survey()
     stored: set[str] = set()
+    problems: dict[int, Problem] = {}
     matching = 0
-    for test in reader.tests(checking=True):
+    for place, test in numbered(sources, reader, findings):
         survey.tests += 1
+        if test.problem is not None:
+            problems[place] = test.problem
         _look_at_names(test, pairs, stored, findings)
         if test.stores:
             stored.add(test.stores)
@@ -73,12 +92,13 @@ def surveyed(
             matching += takes(selector, test)
         else:
             _count(test, pairs, repeats, survey)
+    tests = Tests(sources, reader.unchecked(), problems)
     if selector.narrows:
         selector.draw(matching)
-        for test, taken in selector.walked(reader.tests(), partial(takes, selector)):
+        for test, taken in selector.walked(iter(tests), partial(takes, selector)):
             if taken:
                 _count(test, pairs, repeats, survey)
-    return survey
+    return survey, tests
 
 
 def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Findings) -> None:
@@ -178,3 +198,61 @@ def _count(test: Test, pairs: Sequence[Pair], repeats: int, survey: Survey) -> N
             if assertion.judge is not None:
                 judge = assertion.judge.id
                 survey.judged[judge] = survey.judged.get(judge, 0) + trials
+
+
+def estimate(
+    rows: Iterator[Row],
+    pairs: Sequence[Pair],
+    survey: Survey,
+    judges: Sequence[Provider],
+) -> list[CallEstimate]:
+    """The calls of a plan.
+
+    Args:
+        rows: Its rows; the prompts of the first trials are filled in.
+    """
+    tokens: dict[int, list[int]] = {}
+    bounds: dict[int, list[float | None]] = {}
+    trials = (slot for row in rows for case in row.cases for slot in row.slots(case, 0))
+    for slot in itertools.islice(trials, ESTIMATED_FROM):
+        body = slot.body
+        assert isinstance(body, CellBody)  # noqa: S101 (made above)
+        pair, test = body.pair, body.test
+        variables, filled = resolved(
+            body.variables, test.files, test.tagged, pair.base, pair.templates
+        )
+        fill = pair.fill(test.prefix, test.suffix)
+        index = pair.variant.index
+        if fill is None:
+            # A function's prompt is not known before it runs: its own text and what it is given come close.
+            prompt = Prompt.of("\n".join([pair.prompt.raw, *map(str, variables.values())]))
+        else:
+            prompt = with_settings(fill(variables, filled), test)
+        request = pair.column.provider.request(prompt)
+        tokens.setdefault(index, []).append(request.tokens_in)
+        bounds.setdefault(index, []).append(request.cost_bound_usd)
+    found: list[CallEstimate] = []
+    for pair in pairs:
+        index, calls = pair.variant.index, survey.calls.get(pair.variant.index, 0)
+        sizes, prices = tokens.get(index, [0]), bounds.get(index, [None])
+        known = [price for price in prices if price is not None]
+        cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
+        found.append(
+            CallEstimate(
+                pair.column.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost
+            ),
+        )
+    for judge, calls in survey.judged.items():
+        known_judge = next((provider for provider in judges if provider.id == judge), None)
+        request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
+        price = request.cost_bound_usd if request else None
+        found.append(
+            CallEstimate(
+                judge,
+                "judge",
+                calls,
+                calls * JUDGE_TOKENS,
+                None if price is None else price * calls,
+            ),
+        )
+    return found

@@ -15,6 +15,7 @@ from evenhand.engine.code import CodeHost
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.models import Column, Models
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.paused import Paused
 
@@ -24,7 +25,7 @@ def models(folder: Path, config: Mapping[str, object], **env: str) -> tuple[Mode
     path = folder / "promptfooconfig.json"
     path.write_text(json.dumps(config))
     findings = Findings()
-    found = read_config(path, env, findings)
+    found = read_config([path], Chosen(env=env), findings)
     assert found is not None
     return Models(found, findings), findings
 
@@ -185,7 +186,9 @@ def test_a_judge_that_makes_no_embeddings_is_told(tmp_path: Path) -> None:
             ],
         }
         (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-        hints[name] = [str(hint) for hint in load(tmp_path, env={"OPENAI_API_KEY": "k"}).hints]
+        hints[name] = [
+            str(hint) for hint in load(tmp_path, Chosen(env={"OPENAI_API_KEY": "k"})).hints
+        ]
     assert any("file://j.js makes no embeddings" in hint for hint in hints["j.js"])
     assert any("embeddings are made by openai" in hint for hint in hints["j.js"])
     assert not hints["e.js"]

@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from evenhand.core.case import Case
+from evenhand.promptfoo.body import CellBody
+from evenhand.promptfoo.case_variables import is_code, resolved
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.porting.checks import secret
 from evenhand.promptfoo.porting.file import PrintedFile
 from evenhand.promptfoo.porting.literal import call, literal
 from evenhand.promptfoo.porting.one_eval import Kept
-from evenhand.promptfoo.resolved import resolved
-from evenhand.promptfoo.step import CellBody
-from evenhand.promptfoo.variable_code import is_code
 
 _OF_RUNS = {
     "outputPath": "evenhand run -o results.json",

@@ -12,11 +12,10 @@ from evenhand.core.secrets import HIDDEN, redacted
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import read_document
 from evenhand.javascript.source import CONFIG
+from evenhand.promptfoo.columns import Pair
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.porting.literal import Node, call, literal
-from evenhand.promptfoo.program_prompt import ProgramPrompt
-from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
-from evenhand.promptfoo.step import Pair
+from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, ProgramPrompt, TextPrompt, is_chat
 from evenhand.templates.rendering import has_tags
 
 _TAG = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")

@@ -8,13 +8,13 @@ from itertools import count
 from typing import cast
 
 from evenhand.core.secrets import HIDDEN
+from evenhand.promptfoo.columns import Pair
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.porting.checks import SCORERS
 from evenhand.promptfoo.porting.columns import model_code, prompt_code
 from evenhand.promptfoo.porting.literal import Bracketed, Node, call, flat, laid, led, literal
 from evenhand.promptfoo.porting.one_eval import Kept, PrintedEval
 from evenhand.promptfoo.prompts import TextPrompt
-from evenhand.promptfoo.step import Pair
 
 _ADAPTED = frozenset(
     {

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.case import Case
-from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.columns import Pair
 from evenhand.promptfoo.porting.checks import checks, contests
 from evenhand.promptfoo.porting.literal import WIDTH, Bracketed, Node, call, flat, led, literal
 from evenhand.promptfoo.prompts import TextPrompt
-from evenhand.promptfoo.step import Pair
+from evenhand.promptfoo.tests import Test
 from evenhand.templates.rendering import Templates, has_tags
 
 

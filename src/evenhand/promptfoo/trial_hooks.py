@@ -1,4 +1,4 @@
-"""What happens around the trials of a config with extensions: they may change each test before, and scores after."""
+"""The extensions that are called around each trial: they may change its test before, and its scores after."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Outcome, Verdict
 from evenhand.documents.findings import Findings
-from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.hooks import Hooks, numbers
+from evenhand.promptfoo.hooks import Hooks
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.overrides import Overrides
 from evenhand.promptfoo.reader import TestReader
-from evenhand.promptfoo.row import Row
+from evenhand.promptfoo.tests import Test, WrittenTest
 
 
-class Around:
+class TrialHooks:
     """The hooks of each trial."""
 
     def __init__(self, hooks: Hooks, config: Config, models: Models) -> None:
@@ -49,8 +48,9 @@ class Around:
             raise CodeError("beforeEach left a test without vars")
         if any(found.get(key) != given.get(key) for key in found.keys() | given.keys() - {"vars"}):
             findings = Findings()
-            reader = TestReader(self._config, [], self._models, findings)
-            changed = reader.one(Row({**found, "vars": {}}, lambda *_: self._config.at("tests")))
+            reader = TestReader.of(self._config, self._models, findings)
+            written = WrittenTest({**found, "vars": {}}, lambda *_: self._config.at("tests"))
+            changed = reader.read(written)
             problems = findings.problems + findings.broken_parts
             if changed is None or problems:
                 raise CodeError(f"beforeEach left a test that cannot be run: {problems[0].what}")
@@ -102,8 +102,22 @@ class Around:
             trial, "afterEach", {"test": dict(told), "result": result}
         )
         found = cast("Mapping[str, Any]", context.get("result") or {})
-        scores = numbers(found.get("namedScores"), "afterEach")
+        scores = _numbers(found.get("namedScores"), "afterEach")
         said = found.get("metadata")
         if isinstance(said, Mapping) and said != result["metadata"]:
             trial.mark(cast("Mapping[str, Any]", said))
         return replace(verdict, named_scores={**verdict.named_scores, **scores})
+
+
+def _numbers(given: object, name: str) -> dict[str, float]:
+    """Named scores that a hook set: finite numbers.
+
+    Raises:
+        CodeError: One of them is no number.
+    """
+    found: dict[str, float] = {}
+    for key, value in cast("Mapping[str, object]", given or {}).items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
+            raise CodeError(f"{name} set the score '{key}' to {value!r}, which is not a number")
+        found[key] = float(value)
+    return found

@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from evenhand.core.expect import Trial
 from evenhand.core.message import Prompt
-from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.prompts import is_chat
+from evenhand.promptfoo.tests import Test
 
 CONVERSATION = "_conversation"
 
