@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind, Negation, Wrong
+from evenhand.assertions.assertion import Assertion, Cell, Kind, Negation, Wrong
 from evenhand.core.errors import EvenhandError, ScoreError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.plugins import Plugin

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.assertions.javascript import scorer as javascript
-from evenhand.assertions.kind import Kind, Wrong
 from evenhand.assertions.python_source import filled_in
 from evenhand.assertions.ruby import is_ruby
 from evenhand.assertions.ruby import scorer as ruby

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.grading import (
     Grader,
     as_variable,
@@ -17,7 +17,6 @@ from evenhand.assertions.grading import (
     text_to_judge,
     wanted_text,
 )
-from evenhand.assertions.kind import Kind
 from evenhand.assertions.measured import EPSILON
 from evenhand.assertions.values import bound
 from evenhand.core.errors import JudgeError, ScoreError

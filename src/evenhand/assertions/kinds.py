@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
-from evenhand.assertions.assertion import split
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Kind, split
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.plugins import ASSERTIONS, Plugin, plugin, plugins
 

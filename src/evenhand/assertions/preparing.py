@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell, Make
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Assertion, Cell, Kind, Make
 from evenhand.assertions.kinds import kind_of
 from evenhand.assertions.ruby import source as ruby_source
 from evenhand.assertions.transform import split_reference, transformed

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.grading import Grader, as_variable, grader_of, text_to_judge
-from evenhand.assertions.kind import Kind
 from evenhand.assertions.matching import matches
 from evenhand.assertions.measured import EPSILON, Known
 from evenhand.assertions.spans import trace_of, wrong_value

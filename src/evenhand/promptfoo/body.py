@@ -15,11 +15,11 @@ from evenhand.core.message import Message, Prompt, Reply, Usage
 from evenhand.core.score import Outcome, Verdict
 from evenhand.promptfoo.case_variables import worked_out
 from evenhand.promptfoo.columns import Pair
+from evenhand.promptfoo.hooks import TrialHooks
 from evenhand.promptfoo.memory import CONVERSATION, Earlier
 from evenhand.promptfoo.prompts import TextPrompt, half_a_chat
 from evenhand.promptfoo.scoring import scored
 from evenhand.promptfoo.tests import Test
-from evenhand.promptfoo.trial_hooks import TrialHooks
 from evenhand.providers.configured import takes_chats
 
 NOTHING = Usage(0, 0)

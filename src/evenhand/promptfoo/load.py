@@ -12,7 +12,7 @@ from evenhand.documents.findings import Findings
 from evenhand.promptfoo.columns import paired, selected_columns
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.differences import differences
-from evenhand.promptfoo.hooks import before_all, read_hooks
+from evenhand.promptfoo.hooks import TrialHooks, before_all, read_hooks
 from evenhand.promptfoo.models import Models
 from evenhand.promptfoo.overrides import Chosen
 from evenhand.promptfoo.plan import Folder
@@ -20,7 +20,6 @@ from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.reader import TestReader
 from evenhand.promptfoo.sources import read_sources
 from evenhand.promptfoo.survey import look_at, surveyed
-from evenhand.promptfoo.trial_hooks import TrialHooks
 
 PLAIN = Chosen()
 
@@ -61,8 +60,8 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     all_prompts, all_columns = read_prompts(config, findings, files), models.subjects()
     prompts, columns = selected_columns(all_prompts, all_columns, config.selection)
     sources = read_sources(config, findings, files)
-    hooks = read_hooks(config, findings)
-    if hooks.at("beforeAll") and chosen.prepare and not findings.problems:
+    hooks = read_hooks(config, findings) if config.value.get("extensions") else None
+    if hooks and hooks.at("beforeAll") and chosen.prepare and not findings.problems:
         config, sources = before_all(hooks, config, prompts, sources, findings)
     known = {
         "prompts": [name for prompt in all_prompts for name in (prompt.label, prompt.id)],
@@ -95,5 +94,5 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
         survey,
         findings.hints,
         sorted(findings.broken_parts),
-        TrialHooks(hooks, config, models) if hooks.hooks else None,
+        TrialHooks(hooks, config, models) if hooks and hooks.hooks else None,
     )

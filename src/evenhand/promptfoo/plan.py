@@ -18,7 +18,7 @@ from evenhand.core.selecting import Selector
 from evenhand.promptfoo.body import CellBody, described
 from evenhand.promptfoo.columns import Pair
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.hooks import finished, said_once
+from evenhand.promptfoo.hooks import TrialHooks, finished, said_once
 from evenhand.promptfoo.memory import Links
 from evenhand.promptfoo.models import Column, Models
 from evenhand.promptfoo.prompts import TextPrompt
@@ -26,7 +26,6 @@ from evenhand.promptfoo.reader import Tests
 from evenhand.promptfoo.sources import content_digest
 from evenhand.promptfoo.survey import Survey, estimate
 from evenhand.promptfoo.tests import Test, takes
-from evenhand.promptfoo.trial_hooks import TrialHooks
 
 _BESIDE = frozenset(
     """

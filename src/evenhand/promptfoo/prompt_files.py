@@ -19,6 +19,7 @@ from evenhand.javascript import running as javascript
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled
+from evenhand.promptfoo.models import read_settings
 from evenhand.promptfoo.prompts import (
     AnyPrompt,
     FunctionPrompt,
@@ -26,7 +27,6 @@ from evenhand.promptfoo.prompts import (
     TextPrompt,
     is_chat,
 )
-from evenhand.promptfoo.settings import read_settings
 from evenhand.templates.printing import as_json
 from evenhand.templates.rendering import has_tags, left_open
 

@@ -16,8 +16,7 @@ from evenhand.documents.tree import read_document
 from evenhand.promptfoo.checking import OPTIONS, TestChecks, names_of
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.defaults import BESIDE, Defaults, as_mapping, read_defaults, shown
-from evenhand.promptfoo.models import Models
-from evenhand.promptfoo.settings import read_settings
+from evenhand.promptfoo.models import Models, read_settings
 from evenhand.promptfoo.tests import Test, TestSource, WrittenTest
 from evenhand.promptfoo.variables import VariableReader
 from evenhand.templates.rendering import has_tags

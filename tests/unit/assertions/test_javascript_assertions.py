@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.assertions.assertion import Assertion, Cell
 from evenhand.assertions.javascript import scorer
-from evenhand.assertions.problems import problems
+from evenhand.assertions.reading import problems
 from evenhand.core.errors import CodeError
 from evenhand.core.score import Score
 from evenhand.engine.code import CodeHost
