@@ -28,6 +28,7 @@ from evenhand.providers.catalog import key_missing
 from evenhand.providers.keys import NO_KEY, set_key
 from evenhand.scorers.code import called
 from evenhand.scorers.ruby import called as called_ruby
+from evenhand.scorers.settled import Raised
 from evenhand.templates.rendering import Templates, has_tags
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
@@ -159,7 +160,7 @@ def prepared(assertion: Assertion) -> Make:
             try:
                 scorer = kind.make(assertion, cell, rendered(cell.variables))
             except EvenhandError as error:
-                scorer = Broken(assertion.written, error)
+                scorer = Raised(assertion.written, error)
         if turned in ("opposite", "kept"):
             scorer = Not(scorer, keeps_score=turned == "kept")
         if transform:
@@ -176,23 +177,9 @@ def prepared(assertion: Assertion) -> Make:
     return make
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A question that could not be put; it is an error wherever it is asked."""
-
-    name: str
-    error: EvenhandError
-
-    def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002 (the Protocol's)
-        raise self.error
-
-    def __str__(self) -> str:
-        return self.name
-
-
 def unsettled(name: str, error: EvenhandError, weight: float = 1.0) -> Make:
     """Makes an expectation that is an error whatever the output is."""
-    return lambda cell: Expectation(cell.output, Broken(name, error), weight=weight)
+    return lambda cell: Expectation(cell.output, Raised(name, error), weight=weight)
 
 
 Lack = tuple[str, str] | tuple[str, str, str]

@@ -10,13 +10,14 @@ from typing import Any, cast
 from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.grading import Grader, as_variable, grader_of, text_to_judge
 from evenhand.assertions.matching import matches
-from evenhand.assertions.measured import EPSILON, Known
+from evenhand.assertions.measured import EPSILON
 from evenhand.assertions.spans import trace_of, wrong_value
 from evenhand.assertions.steps import Nothing, Step, Wanted, steps_of, summary
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
 from evenhand.scorers.judge_reply import Ruling, read_ruling
+from evenhand.scorers.settled import Answered
 from evenhand.scorers.text import quoted, same
 
 GROUP = "what an agent did"
@@ -74,7 +75,7 @@ def _arguments(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     passed = any(fits(step.arguments) for step in called)
     reason = "; ".join(f"{s.name} {quoted(str(s.arguments))}" for s in called) or "no such call"
     label = f"{assertion.written} {wanted.pattern}"
-    return Known(label, check(passed is not assertion.negated, reason))
+    return Answered(label, check(passed is not assertion.negated, reason))
 
 
 def _fit(
@@ -143,7 +144,7 @@ def _steps(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     count = sum(map(wanted.is_met_by, steps))
     passed = (least is None or count >= least) and (most is None or count <= most)
     what = " ".join([*sorted(wanted.types), wanted.pattern]).strip() or "any"
-    return Known(
+    return Answered(
         f"{assertion.written} {what}",
         check(passed is not assertion.negated, f"{count} of {len(steps)} steps"),
     )
@@ -247,9 +248,9 @@ def _number(given: Mapping[str, object], key: str) -> float | None:
     return found if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
 
-def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[Step]) -> Known:
+def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[Step]) -> Answered:
     told = ", ".join(step.name for step in steps) or "none"
-    return Known(f"{assertion.written} {what}", check(passed, f"tools used: {told}"))
+    return Answered(f"{assertion.written} {what}", check(passed, f"tools used: {told}"))
 
 
 def _not_this(assertion: Assertion, value: object, hint: str) -> ScoreError:

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.assertions.code_files import called_in_file
 from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
-from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.variable_files import file_value, is_bytes
 from evenhand.scorers.code import plain_copy
@@ -184,15 +184,11 @@ async def computed(
         path, function = split_reference(found[name], "get_var")
         label = f"{Path(path).name}:{function}".removesuffix(":")
         given = plain_copy(dict(found))
-        if is_reference(found[name]):
-            script = javascript.function(base / path, function)
-            result = (
-                await javascript.call(trial, script, name, prompt, given, dict(provider))
-            ).value
-        else:
-            get_var = await trial.load(base / path, function)
-            result = await trial.call(get_var, name, prompt, given, name=label)
-        found[name] = _output(result, label)
+        args: tuple[object, ...] = (name, prompt, given)
+        if not path.endswith(".py"):
+            args = (*args, dict(provider))
+        returned = await called_in_file(trial, base / path, function, *args)
+        found[name] = _output(returned, label)
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from evenhand.assertions.code_files import file_problems
+from evenhand.assertions.code_files import called_in_file, file_problems
 from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.expect import Trial
@@ -69,18 +69,10 @@ class Hooks:
             given = json.loads(json.dumps(context, default=str))
             second: object = {"hookName": moment}
             args = (given, second) if hook.name in MOMENTS else (moment, given)
-            found = await _returned(host, hook, args)
+            found = await called_in_file(host, hook.path, hook.name, *args)
             if isinstance(found, Mapping):
                 context = {**context, **cast("Mapping[str, Any]", found)}
         return context
-
-
-async def _returned(host: Host, hook: Hook, args: Sequence[object]) -> object:
-    if hook.path.suffix == ".py":
-        function = await host.load(hook.path, hook.name)
-        return await host.call(function, *args, name=f"{hook.path.name}:{hook.name}")
-    script = javascript.function(hook.path, hook.name)
-    return (await javascript.call(host, script, *args)).value
 
 
 def read_hooks(config: Config, findings: Findings) -> Hooks:

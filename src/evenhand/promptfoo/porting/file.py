@@ -8,6 +8,7 @@ from itertools import count
 from typing import cast
 
 from evenhand.core.secrets import HIDDEN
+from evenhand.promptfoo import adapter
 from evenhand.promptfoo.columns import Pair
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.porting.checks import SCORERS
@@ -16,19 +17,7 @@ from evenhand.promptfoo.porting.literal import Bracketed, Node, call, flat, laid
 from evenhand.promptfoo.porting.one_eval import Kept, PrintedEval
 from evenhand.promptfoo.prompts import TextPrompt
 
-_ADAPTED = frozenset(
-    {
-        "Asserts",
-        "Compare",
-        "PromptFile",
-        "Template",
-        "Transform",
-        "Variables",
-        "lend",
-        "provider",
-        "stored",
-    }
-)
+_ADAPTED = frozenset(adapter.__all__)
 _HOME = frozenset({"Case", "EvalSet", "Expect", "Model", "Prompt"})
 _UNEVEN = "it compares columns, and not every model gets every prompt; see EvalSet(compare=…)"
 _CALLED = re.compile(r"(\w+)\($")
