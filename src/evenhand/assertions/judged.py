@@ -291,7 +291,7 @@ def _prompts(text: str) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Relevant:
+class StaysRelevant:
     """A judge says of each window of a conversation whether its last message belongs there: the share that do."""
 
     turns: Sequence[tuple[str, str]] = field(repr=False)
@@ -346,7 +346,7 @@ def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer
     window = assertion.config.get("windowSize") or 5
     if isinstance(window, bool) or not isinstance(window, int) or window < 1:
         raise ScoreError(f"config.windowSize is {window!r}, not a number of turns")
-    return Relevant(turns, grader_of(assertion, cell), window, bound(assertion.threshold, 0.5))
+    return StaysRelevant(turns, grader_of(assertion, cell), window, bound(assertion.threshold, 0.5))
 
 
 def _answered(name: str) -> Kind:

@@ -12,7 +12,7 @@ from evenhand.assertions.grading import Grader, as_variable, grader_of, text_to_
 from evenhand.assertions.matching import matches
 from evenhand.assertions.measured import EPSILON
 from evenhand.assertions.spans import trace_of, wrong_value
-from evenhand.assertions.steps import Nothing, Step, Wanted, steps_of, summary
+from evenhand.assertions.steps import AgentStep, Nothing, WantedSteps, steps_of, summary
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
@@ -37,7 +37,7 @@ def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         raise _not_this(
             assertion, value, "Write a name, a list of names, or {name or pattern, min, max}."
         )
-    all_wanted = [Wanted(cast("str", item), _TOOL) for item in items]
+    all_wanted = [WantedSteps(cast("str", item), _TOOL) for item in items]
     met = [any(wanted.is_met_by(step) for step in steps) for wanted in all_wanted]
     passed = not any(met) if assertion.negated else all(met)
     return _known(assertion, ", ".join(cast("list[str]", items)), passed, steps)
@@ -219,11 +219,11 @@ def _goal(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 _TOOL = frozenset({"tool"})
 
 
-def _tools(assertion: Assertion, cell: Cell | None) -> list[Step]:
+def _tools(assertion: Assertion, cell: Cell | None) -> list[AgentStep]:
     return [step for step in steps_of(trace_of(assertion, cell)) if step.type == "tool"]
 
 
-def _wanted(assertion: Assertion, given: object, *, must: bool = False) -> Wanted:
+def _wanted(assertion: Assertion, given: object, *, must: bool = False) -> WantedSteps:
     """Which steps are meant; with `must` a name or a pattern has to be there, and tools are meant."""
     if isinstance(given, str):
         pattern, types = given, _TOOL
@@ -240,7 +240,7 @@ def _wanted(assertion: Assertion, given: object, *, must: bool = False) -> Wante
         pattern = str(fields.get("pattern") or fields.get("name") or "")
     if must and not pattern:
         raise _not_this(assertion, given, "Give it a name or a pattern.")
-    return Wanted(pattern, types)
+    return WantedSteps(pattern, types)
 
 
 def _number(given: Mapping[str, object], key: str) -> float | None:
@@ -248,7 +248,7 @@ def _number(given: Mapping[str, object], key: str) -> float | None:
     return found if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
 
-def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[Step]) -> Answered:
+def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[AgentStep]) -> Answered:
     told = ", ".join(step.name for step in steps) or "none"
     return Answered(f"{assertion.written} {what}", check(passed, f"tools used: {told}"))
 

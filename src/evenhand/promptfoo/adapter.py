@@ -36,7 +36,7 @@ from evenhand.promptfoo.adapter_steps import (
     templates_of,
 )
 from evenhand.promptfoo.environment import declared, env_filled
-from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.models import FolderModels
 from evenhand.promptfoo.scoring import scored, scoring_problems
 from evenhand.templates.filters import read_templates
 
@@ -202,7 +202,7 @@ def provider(
     given = {name: value for name, value in wanted.items() if value}
     filled = env_filled(given, environment_of(base))
     findings = Findings()
-    models = Models(config_of(base, {"providers": [filled]}), findings)
+    models = FolderModels(config_of(base, {"providers": [filled]}), findings)
     column = next(iter(models.subjects()), None)
     if column is None:
         raise findings.error()
@@ -234,6 +234,6 @@ def lend(
 
 
 @cache
-def _models(base: Path) -> Models:
+def _models(base: Path) -> FolderModels:
     """The judges of one folder's assertions, each made once."""
-    return Models(config_of(base, {}), Findings())
+    return FolderModels(config_of(base, {}), Findings())

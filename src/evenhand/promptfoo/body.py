@@ -14,9 +14,9 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt, Reply, Usage
 from evenhand.core.score import Outcome, Verdict
 from evenhand.promptfoo.case_variables import worked_out
-from evenhand.promptfoo.columns import Pair
+from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.hooks import TrialHooks
-from evenhand.promptfoo.memory import CONVERSATION, Earlier
+from evenhand.promptfoo.memory import CONVERSATION, Memory
 from evenhand.promptfoo.prompts import TextPrompt, half_a_chat
 from evenhand.promptfoo.scoring import scored
 from evenhand.promptfoo.tests import Test
@@ -29,24 +29,24 @@ NOTHING = Usage(0, 0)
 class CellBody:
     """What happens in one cell."""
 
-    pair: Pair
+    pair: Combination
     test: Test
     variables: Mapping[str, Any]
-    earlier: Earlier | None = None
-    around: TrialHooks | None = None
+    earlier: Memory | None = None
+    trial_hooks: TrialHooks | None = None
     told: Mapping[str, Any] = field(default_factory=dict[str, Any])
     output: object = None
     problem: Problem | None = None
     """It is asked for the sake of those that go on from its answer, and comes to no verdict itself."""
 
     async def __call__(self, trial: Trial) -> object:
-        if self.around is not None:
-            before = self.around.before(trial, self.test, self.variables, self.told)
+        if self.trial_hooks is not None:
+            before = self.trial_hooks.before(trial, self.test, self.variables, self.told)
             self.test, self.variables = await before
             trial.show(self.variables)
         test, pair, earlier = self.test, self.pair, self.earlier
         variables, filled = await self._variables(trial)
-        provider = pair.column.provider
+        provider = pair.subject.provider
         prompt = await self._prompt(trial, variables, filled)
         if earlier is not None:
             earlier.asked(trial, prompt)
@@ -68,9 +68,9 @@ class CellBody:
             provider.label,
             reply,
             test.metadata,
-            pair.column.config,
+            pair.subject.config,
         )
-        for code in (pair.column.transform, test.transform):
+        for code in (pair.subject.transform, test.transform):
             if code:
                 output = await self._transformed(code, cell, trial)
                 cell.output = output
@@ -93,7 +93,7 @@ class CellBody:
         """
         test, pair = self.test, self.pair
         fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
-        provider = pair.column.provider
+        provider = pair.subject.provider
         prompt: Prompt | None = None
         if fill is not None:
             prompt = fill(variables, filled)
@@ -123,9 +123,9 @@ class CellBody:
             verdict = await scored(
                 test.scoring, self.pair.base, trial, test.shown, outcomes, verdict
             )
-        if self.around is None:
+        if self.trial_hooks is None:
             return verdict
-        return await self.around.after(trial, self.told, self.output, outcomes, verdict)
+        return await self.trial_hooks.after(trial, self.told, self.output, outcomes, verdict)
 
     async def _variables(self, trial: Trial) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """The variables as all get them, and as a prompt does that is text: see `resolved`."""
@@ -147,7 +147,7 @@ class CellBody:
                 files - outputs.keys(),
                 tagged - outputs.keys(),
             )
-        provider = pair.column.provider
+        provider = pair.subject.provider
         variables, filled = await worked_out(
             variables,
             files,

@@ -15,7 +15,7 @@ from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.memory import CONVERSATION
-from evenhand.promptfoo.models import Column
+from evenhand.promptfoo.models import Subject
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
 from evenhand.promptfoo.tests import Test, named
 from evenhand.templates.rendering import Templates, names_in
@@ -28,12 +28,12 @@ Fill = Callable[[Mapping[str, Any], Mapping[str, Any]], Prompt]
 
 
 @dataclass(slots=True)
-class Pair:
+class Combination:
     """A prompt and a model: one column."""
 
     variant: Variant
     prompt: AnyPrompt
-    column: Column
+    subject: Subject
     base: Path
     templates: Templates
     _fills: dict[tuple[str, str], Fill] = field(
@@ -47,10 +47,10 @@ class Pair:
     """Why its model cannot be asked; None where it can."""
 
     def __post_init__(self) -> None:
-        self.problem = self.column.problem
+        self.problem = self.subject.problem
         if self.problem is None and isinstance(self.prompt, TextPrompt):
             self.problem = self.prompt.problem
-        self.lacking = self.column.lacking
+        self.lacking = self.subject.lacking
 
     def refuses(self, test: Test) -> Problem | None:
         """Why no test like this one can have an output in this column; None where it may."""
@@ -61,7 +61,7 @@ class Pair:
         """What tells its conversations from those of other columns; empty where its prompt asks for none."""
         if self._conversation is None:
             raw = self.prompt.raw
-            spoken = f"{self.column.provider.label}:{self.prompt.label}:{raw}"
+            spoken = f"{self.subject.provider.label}:{self.prompt.label}:{raw}"
             self._conversation = spoken if CONVERSATION in raw else ""
         return self._conversation
 
@@ -86,15 +86,15 @@ class Pair:
 
     def takes(self, test: Test) -> bool:
         """Whether a test is run in this column."""
-        provider = self.column.provider
+        provider = self.subject.provider
         return (
             test.prompts is None or named(test.prompts, (self.prompt.label, self.prompt.id))
         ) and (test.providers is None or named(test.providers, (provider.id, provider.label)))
 
 
 def selected_columns(
-    prompts: Sequence[AnyPrompt], columns: Sequence[Column], selection: Selection
-) -> tuple[list[AnyPrompt], list[Column]]:
+    prompts: Sequence[AnyPrompt], columns: Sequence[Subject], selection: Selection
+) -> tuple[list[AnyPrompt], list[Subject]]:
     """The prompts and models that a selection takes.
 
     Raises:
@@ -119,10 +119,10 @@ def selected_columns(
 
 
 def paired(
-    prompts: Sequence[AnyPrompt], columns: Sequence[Column], config: Config, findings: Findings
-) -> list[Pair]:
+    prompts: Sequence[AnyPrompt], columns: Sequence[Subject], config: Config, findings: Findings
+) -> list[Combination]:
     """The columns: each model with the prompts that it takes."""
-    found: list[Pair] = []
+    found: list[Combination] = []
     labels = [prompt.label for prompt in prompts]
     for column in columns:
         taken = [
@@ -142,5 +142,5 @@ def paired(
                 prompt.raw,
                 column.provider.id,
             )
-            found.append(Pair(variant, prompt, column, config.base, config.templates))
+            found.append(Combination(variant, prompt, column, config.base, config.templates))
     return found

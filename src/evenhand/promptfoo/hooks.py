@@ -19,7 +19,7 @@ from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.javascript.source import split_reference as split_javascript
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.models import FolderModels
 from evenhand.promptfoo.overrides import Overrides
 from evenhand.promptfoo.prompts import AnyPrompt
 from evenhand.promptfoo.reader import TestReader
@@ -183,7 +183,7 @@ def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], st
 class TrialHooks:
     """The hooks of each trial."""
 
-    def __init__(self, hooks: Hooks, config: Config, models: Models) -> None:
+    def __init__(self, hooks: Hooks, config: Config, models: FolderModels) -> None:
         self.hooks = hooks
         self._models = models
         value = {k: v for k, v in config.value.items() if k not in ("defaultTest", "metadata")}

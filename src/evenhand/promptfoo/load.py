@@ -13,7 +13,7 @@ from evenhand.promptfoo.columns import paired, selected_columns
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.differences import differences
 from evenhand.promptfoo.hooks import TrialHooks, before_all, read_hooks
-from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.models import FolderModels
 from evenhand.promptfoo.overrides import Chosen
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.prompt_files import read_prompts
@@ -56,7 +56,7 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     if config is None:
         raise findings.error()
     files = set(config.files)
-    models = Models(config, findings)
+    models = FolderModels(config, findings)
     all_prompts, all_columns = read_prompts(config, findings, files), models.subjects()
     prompts, columns = selected_columns(all_prompts, all_columns, config.selection)
     sources = read_sources(config, findings, files)

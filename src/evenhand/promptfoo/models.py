@@ -56,7 +56,7 @@ _TASKS: Mapping[Task, str] = {"embed": "embeddings", "moderate": "moderations"}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Subject:
     """A model to ask, and what belongs to it alone.
 
     Attributes:
@@ -91,7 +91,7 @@ class Column:
         )
 
 
-class Models:
+class FolderModels:
     """Makes the models of one config, each once."""
 
     def __init__(self, config: Config, findings: Findings) -> None:
@@ -105,7 +105,7 @@ class Models:
         self.files: set[Path] = set()
         """Files that say what the models are: their code, their settings, their transforms."""
 
-    def subjects(self) -> list[Column]:
+    def subjects(self) -> list[Subject]:
         """The models to ask, in their order."""
         key = "targets" if "targets" in self._config.value else "providers"
         given = self._config.value.get(key)
@@ -118,7 +118,7 @@ class Models:
             )
             return []
         items = cast("list[object]", given) if isinstance(given, list) else [given]
-        found: list[Column] = []
+        found: list[Subject] = []
         for i, item in enumerate(items):
             where = self._config.at(key, i) if isinstance(given, list) else place
             found += self._columns(item, where)
@@ -189,7 +189,7 @@ class Models:
                 return self._roster.make(id_, config=config)
         return None
 
-    def _columns(self, item: object, place: Place) -> list[Column]:
+    def _columns(self, item: object, place: Place) -> list[Subject]:
         if isinstance(item, str):
             if item.startswith("file://") and item.endswith((".yaml", ".yml", ".json")):
                 return self._from_file(item, place)
@@ -211,7 +211,7 @@ class Models:
         self._findings.problem(place, f"a provider is {item!r}, not text or an object")
         return []
 
-    def _from_file(self, reference: str, place: Place) -> list[Column]:
+    def _from_file(self, reference: str, place: Place) -> list[Subject]:
         path = self._config.base / reference.removeprefix("file://")
         if path in self._reading:
             self._findings.problem(
@@ -228,7 +228,7 @@ class Models:
         finally:
             self._reading.pop()
 
-    def _of_document(self, document: Document) -> list[Column]:
+    def _of_document(self, document: Document) -> list[Subject]:
         items = (
             cast("list[object]", document.value)
             if isinstance(document.value, list)
@@ -238,7 +238,7 @@ class Models:
             column for i, item in enumerate(items) for column in self._columns(item, document.at(i))
         ]
 
-    def _one(self, id_: str, fields: Mapping[str, Any], place: Place) -> list[Column]:
+    def _one(self, id_: str, fields: Mapping[str, Any], place: Place) -> list[Subject]:
         for key in fields:
             if key not in _KEYS:
                 self._findings.hint(
@@ -290,7 +290,7 @@ class Models:
         if delay:
             provider = Paused(provider, delay / 1000)
         changes = transform if isinstance(transform, str) else ""
-        return [Column(provider, names, changes, place, settings, next(iter(wrong), None))]
+        return [Subject(provider, names, changes, place, settings, next(iter(wrong), None))]
 
 
 def _think_aloud(provider: Provider) -> None:

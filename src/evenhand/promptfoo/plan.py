@@ -16,11 +16,11 @@ from evenhand.core.plan import Plan, Row, Sheet, Slot
 from evenhand.core.secrets import known, redacted
 from evenhand.core.selecting import Selector
 from evenhand.promptfoo.body import CellBody, described
-from evenhand.promptfoo.columns import Pair
+from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.hooks import TrialHooks, finished, said_once
 from evenhand.promptfoo.memory import Links
-from evenhand.promptfoo.models import Column, Models
+from evenhand.promptfoo.models import FolderModels, Subject
 from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.reader import Tests
 from evenhand.promptfoo.sources import content_digest
@@ -47,16 +47,16 @@ class Folder:
     """
 
     config: Config
-    pairs: Sequence[Pair]
-    columns: Sequence[Column]
-    models: Models
+    pairs: Sequence[Combination]
+    columns: Sequence[Subject]
+    models: FolderModels
     tests: Tests
     files: frozenset[Path]
     selector: Selector
     survey: Survey
     hints: Sequence[Problem]
     broken: Sequence[Problem] = ()
-    around: TrialHooks | None = None
+    trial_hooks: TrialHooks | None = None
 
     def plan(self) -> Plan:
         """Its plan."""
@@ -97,7 +97,7 @@ class Folder:
     @property
     def hooks_of_trials(self) -> Sequence[str]:
         """The names of the extensions' functions that are called around trials, and when all are done."""
-        hooks = self.around.hooks.hooks if self.around is not None else ()
+        hooks = self.trial_hooks.hooks.hooks if self.trial_hooks is not None else ()
         return [hook.name for hook in hooks if hook.name != "beforeAll"]
 
     @property
@@ -107,9 +107,9 @@ class Folder:
 
     def _closing(self) -> Callable[[Path], None] | None:
         """Calls the extensions that want to know how the run came out."""
-        if self.around is None or not self.around.hooks.at("afterAll"):
+        if self.trial_hooks is None or not self.trial_hooks.hooks.at("afterAll"):
             return None
-        hooks, said = self.around.hooks, dict(self.config.value)
+        hooks, said = self.trial_hooks.hooks, dict(self.config.value)
 
         def close(path: Path) -> None:
             results, prompts, run = finished(path)
@@ -130,8 +130,8 @@ class Folder:
         """A hash of the config, of the files that it names, and of the selection."""
         files = {source.path for source in self.tests.sources if source.path}
         files |= self.tests.files | self.models.files | self.files
-        if self.around is not None:
-            files |= self.around.hooks.files
+        if self.trial_hooks is not None:
+            files |= self.trial_hooks.hooks.files
         files |= {
             pair.prompt.path for pair in self.pairs if not isinstance(pair.prompt, TextPrompt)
         }
@@ -210,7 +210,7 @@ class Folder:
     def _slots(
         self,
         test: Test,
-        taking: Sequence[Pair],
+        taking: Sequence[Combination],
         lonely: Problem | None,
         links: Links | None,
         needed: frozenset[int] | None,
@@ -224,8 +224,8 @@ class Folder:
             problem = test.problem or refused or lonely
             body = CellBody(pair, test, case.vars)
             review = body.reviewed if test.scoring else None
-            if self.around is not None:
-                body.around, body.told = self.around, self.tests.reader.told(test)
+            if self.trial_hooks is not None:
+                body.trial_hooks, body.told = self.trial_hooks, self.tests.reader.told(test)
                 review = body.reviewed
             after: tuple[int, ...] = ()
             if links is not None:

@@ -16,7 +16,7 @@ from evenhand.documents.tree import read_document
 from evenhand.promptfoo.checking import OPTIONS, TestChecks, names_of
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.defaults import BESIDE, Defaults, as_mapping, read_defaults, shown
-from evenhand.promptfoo.models import Models, read_settings
+from evenhand.promptfoo.models import FolderModels, read_settings
 from evenhand.promptfoo.tests import Test, TestSource, WrittenTest
 from evenhand.promptfoo.variables import VariableReader
 from evenhand.templates.rendering import has_tags
@@ -52,7 +52,7 @@ class TestReader:
     def of(
         cls,
         config: Config,
-        models: Models,
+        models: FolderModels,
         findings: Findings,
         known: Mapping[str, Sequence[str]] | None = None,
     ) -> TestReader:

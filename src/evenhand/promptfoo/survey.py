@@ -15,7 +15,7 @@ from evenhand.core.selecting import Selector
 from evenhand.documents.findings import Findings, did_you_mean
 from evenhand.promptfoo.body import CellBody, with_settings
 from evenhand.promptfoo.case_variables import resolved
-from evenhand.promptfoo.columns import Pair
+from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.reader import TestReader, Tests, numbered
 from evenhand.promptfoo.tests import Test, TestSource, takes
@@ -59,7 +59,7 @@ class Survey:
     deserted: int = 0
     problems: tuple[Problem | None, Problem | None] = (None, None)
 
-    def refuses(self, test: Test, taking: Sequence[Pair]) -> Problem | None:
+    def refuses(self, test: Test, taking: Sequence[Combination]) -> Problem | None:
         """Why a test cannot come to a verdict in any of the columns that take it; None where it may."""
         return self.problems[len(taking) > 1] if _lonely(test, taking) else None
 
@@ -67,7 +67,7 @@ class Survey:
 def surveyed(
     sources: Sequence[TestSource],
     reader: TestReader,
-    pairs: Sequence[Pair],
+    pairs: Sequence[Combination],
     selector: Selector,
     repeats: int,
     findings: Findings,
@@ -101,7 +101,9 @@ def surveyed(
     return survey, tests
 
 
-def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Findings) -> None:
+def look_at(
+    survey: Survey, pairs: Sequence[Combination], config: Config, findings: Findings
+) -> None:
     """Hints at what is allowed and seldom meant."""
     if survey.vacuous:
         findings.hint(
@@ -144,14 +146,16 @@ def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Fin
         )
 
 
-def _lonely(test: Test, taking: Sequence[Pair]) -> bool:
+def _lonely(test: Test, taking: Sequence[Combination]) -> bool:
     """Whether the outputs of a test are to be compared, and no two of its columns can have one."""
     if test.problem is not None or not test.expected.contests:
         return False
     return sum(pair.refuses(test) is None for pair in taking) < 2  # one alone has no rival
 
 
-def _look_at_names(test: Test, pairs: Sequence[Pair], stored: set[str], findings: Findings) -> None:
+def _look_at_names(
+    test: Test, pairs: Sequence[Combination], stored: set[str], findings: Findings
+) -> None:
     """Notes variables that a prompt names and a test does not set: they print as nothing."""
     there = test.variables.keys()
     if stored:
@@ -169,7 +173,7 @@ def _look_at_names(test: Test, pairs: Sequence[Pair], stored: set[str], findings
             )
 
 
-def _count(test: Test, pairs: Sequence[Pair], repeats: int, survey: Survey) -> None:
+def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Survey) -> None:
     cases = test.count()
     survey.cases += cases
     taking = (
@@ -202,7 +206,7 @@ def _count(test: Test, pairs: Sequence[Pair], repeats: int, survey: Survey) -> N
 
 def estimate(
     rows: Iterator[Row],
-    pairs: Sequence[Pair],
+    pairs: Sequence[Combination],
     survey: Survey,
     judges: Sequence[Provider],
 ) -> list[CallEstimate]:
@@ -228,7 +232,7 @@ def estimate(
             prompt = Prompt.of("\n".join([pair.prompt.raw, *map(str, variables.values())]))
         else:
             prompt = with_settings(fill(variables, filled), test)
-        request = pair.column.provider.request(prompt)
+        request = pair.subject.provider.request(prompt)
         tokens.setdefault(index, []).append(request.tokens_in)
         bounds.setdefault(index, []).append(request.cost_bound_usd)
     found: list[CallEstimate] = []
@@ -239,7 +243,7 @@ def estimate(
         cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
         found.append(
             CallEstimate(
-                pair.column.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost
+                pair.subject.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost
             ),
         )
     for judge, calls in survey.judged.items():

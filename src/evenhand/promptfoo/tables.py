@@ -13,7 +13,7 @@ from typing import cast
 
 from evenhand.documents.findings import Findings, Place, did_you_mean
 from evenhand.documents.tree import decoded
-from evenhand.promptfoo.cells import test_from_row, wrong_columns
+from evenhand.promptfoo.table_cells import test_from_row, wrong_columns
 from evenhand.promptfoo.tests import Line, WrittenTest
 
 

@@ -16,7 +16,7 @@ from evenhand.assertions.reading import problems
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.score import Score
 from evenhand.engine.code import CodeHost
-from evenhand.promptfoo.cells import assertion_from_cell
+from evenhand.promptfoo.table_cells import assertion_from_cell
 
 GRADER = """
 def get_assert(output, context)

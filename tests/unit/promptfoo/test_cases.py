@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from evenhand.documents.findings import Findings
-from evenhand.promptfoo.cells import assertion_from_cell
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.load import load
-from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.models import FolderModels
 from evenhand.promptfoo.overrides import Chosen
 from evenhand.promptfoo.reader import TestReader as Reader
 from evenhand.promptfoo.reader import Tests as AllTests
 from evenhand.promptfoo.reader import numbered
 from evenhand.promptfoo.sources import read_sources
+from evenhand.promptfoo.table_cells import assertion_from_cell
 from evenhand.promptfoo.tables import Csv, relaxed
 from evenhand.promptfoo.tests import Test as OneTest
 
@@ -32,7 +32,7 @@ def read(folder: Path, config: Mapping[str, object]) -> tuple[list[OneTest], Fin
     found = read_config([path], Chosen(env={}), findings)
     assert found is not None
     sources = read_sources(found, findings, set())
-    reader = Reader.of(found, Models(found, findings), findings)
+    reader = Reader.of(found, FolderModels(found, findings), findings)
     checked = list(numbered(sources, reader, findings))
     tests = [test for _, test in checked]
     if not findings.problems:
@@ -541,7 +541,7 @@ def test_a_reader_of_tests_is_whole_when_it_is_made(tmp_path: Path) -> None:
     config = read_config([path], Chosen(env={}), findings)
     assert config is not None
     known = {"prompts": ["one"], "providers": []}
-    reader = Reader.of(config, Models(config, findings), findings, known)
+    reader = Reader.of(config, FolderModels(config, findings), findings, known)
     for name in (field.name for field in fields(Reader)):
         with pytest.raises(FrozenInstanceError):
             setattr(reader, name, None)

@@ -14,23 +14,23 @@ from evenhand.documents.findings import Findings, Place
 from evenhand.engine.code import CodeHost
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.load import load
-from evenhand.promptfoo.models import Column, Models
+from evenhand.promptfoo.models import FolderModels, Subject
 from evenhand.promptfoo.overrides import Chosen
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.paused import Paused
 
 
-def models(folder: Path, config: Mapping[str, object], **env: str) -> tuple[Models, Findings]:
+def models(folder: Path, config: Mapping[str, object], **env: str) -> tuple[FolderModels, Findings]:
     """The models of a config."""
     path = folder / "promptfooconfig.json"
     path.write_text(json.dumps(config))
     findings = Findings()
     found = read_config([path], Chosen(env=env), findings)
     assert found is not None
-    return Models(found, findings), findings
+    return FolderModels(found, findings), findings
 
 
-def subjects(folder: Path, *providers: object) -> tuple[list[Column], Findings]:
+def subjects(folder: Path, *providers: object) -> tuple[list[Subject], Findings]:
     """The columns that a list of providers comes to."""
     made, findings = models(folder, {"providers": list(providers)})
     return made.subjects(), findings
