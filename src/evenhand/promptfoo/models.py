@@ -110,7 +110,7 @@ class FolderModels:
         key = "targets" if "targets" in self._config.value else "providers"
         given = self._config.value.get(key)
         place = self._config.at(key)
-        if given is None:
+        if given is None or given == []:
             self._findings.problem(
                 place,
                 "there are no providers",

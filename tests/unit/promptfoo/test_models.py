@@ -102,9 +102,10 @@ def test_what_is_wrong_with_a_provider_is_said(
     assert hint in problem.hint
 
 
-def test_no_providers_are_a_problem(tmp_path: Path) -> None:
-    """With an example of one."""
-    made, findings = models(tmp_path, {"prompts": ["x"]})
+@pytest.mark.parametrize("written", [{}, {"providers": []}, {"targets": []}])
+def test_no_providers_are_a_problem(tmp_path: Path, written: dict[str, object]) -> None:
+    """With an example of one: a run of no trials shows nothing."""
+    made, findings = models(tmp_path, {"prompts": ["x"], **written})
     assert made.subjects() == []
     assert "there are no providers" in findings.problems[0].what
 
