@@ -17,6 +17,7 @@ from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import ConfigError
 from evenhand.core.plan import Plan, Selection
 from evenhand.promptfoo.load import load as load_folder
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.registry.library import prompts_at
 from evenhand.registry.plan import load as load_prompts
 
@@ -67,7 +68,7 @@ def folder(
         "defaultTest": {"options": {"disableVarExpansion": True}},
     }
     (at / "promptfooconfig.json").write_text(json.dumps(config), "utf-8")
-    return load_folder(at, selection, env=env or {})
+    return load_folder(at, Chosen(selection or Selection(), env=env or {}))
 
 
 def eval_set(

@@ -11,11 +11,12 @@ import click
 import pytest
 import yaml
 
-from evenhand.assertions.kinds import SUPPORTED
+from evenhand.assertions.kinds import INSTEAD, SUPPORTED
 from evenhand.cli import exits
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.providers.catalog import KEYS, SCHEMES
 from evenhand.scorers.catalog import scorers
 
@@ -88,7 +89,7 @@ def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: P
     for name in ("plain", "strict"):
         (tmp_path / "prompts" / f"{name}.txt").write_text("{{message}}", "utf-8")
     keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
-    assert list(load(tmp_path, env=keys).hints) == []
+    assert list(load(tmp_path, Chosen(env=keys)).hints) == []
 
 
 @pytest.mark.parametrize("code", [*blocks("sh")])
@@ -147,6 +148,13 @@ def test_the_tables_of_coming_from_promptfoo_are_those_of_the_code():
     text = tables.PAGE.read_text("utf-8")
     assert tables.with_tables(text) == text
     assert set(re.findall(r"<!-- table: (\w+) -->", text)) == tables.TABLES.keys()
+
+
+def test_the_readme_counts_the_assertion_types_that_are_not_run():
+    """As many as the code refuses."""
+    words = {3: "three", 4: "four", 5: "five"}
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert f"all but {words[len(INSTEAD)]} of its assertion types" in text
 
 
 def test_every_provider_is_documented():

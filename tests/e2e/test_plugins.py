@@ -76,14 +76,26 @@ def test_a_package_adds_a_provider_and_assertion_types_to_a_promptfoo_folder(tmp
         "not-formal 'very'": ("pass", 1.0),
         "LongerThan(value=3)": ("pass", 4 / 7),
         "not-LongerThan(value=9)": ("pass", 9 / 13),
-        "words": ("pass", 4.0),
-        "not-words": ("pass", 4.0),
+        "words": ("pass", 1.0),
+        "not-words": ("pass", 1.0),
         'contains "DEAR ANN, THANK YOU!!"': ("pass", 1.0),
     }
     assert (found["not-formal 'very'"].weight, found["not-formal 'very'"].metric) == (
         2,
         "tone",
     )
+
+
+def test_a_count_does_not_swell_the_mean_score_of_a_promptfoo_test(tmp_path: Path):
+    """Four words are no score of 4: with one half, the mean stays below the threshold of the test."""
+    asserts = [{"type": "words", "threshold": 2}, {"type": "contains", "value": "nothing of it"}]
+    config(tmp_path, asserts, defaultTest={"threshold": 0.6})
+    assert evenhand(tmp_path, "run", ".").returncode == 1
+    with RunFile.open(max(tmp_path.glob("**/runs/*.db"))) as run:
+        (trial,) = run.trials()
+    assert (trial.outcome, trial.score) == ("fail", 0.5)
+    assert trial.outcomes[0].reason == "4"
+    assert trial.outcomes[0].metadata["measured"] == 4.0
 
 
 def test_a_threshold_decides_over_what_a_package_measures_and_without_one_it_is_an_error(

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from evenhand.cli.verbs import evenhand
 from evenhand.core.expect import weighted_mean
 from evenhand.promptfoo.load import read_folder
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.promptfoo.porting.as_python import as_python
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
@@ -269,7 +270,7 @@ providers: [echo]
 tests: [{vars: {x: 1}, options: {temperature: 0.5}, assert: [{type: contains, value: "1"}]}]
 """
     )
-    text = as_python(read_folder(tmp_path, env={})).text
+    text = as_python(read_folder(tmp_path, Chosen(env={}))).text
     assert "options temperature: write them into the config of the model" in text
     assert "response_format of prompt" not in text
     assert 'config={"response_format": {"type": "json_schema"}}' in text

@@ -12,6 +12,7 @@ import pytest
 
 from evenhand.engine import door
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.report.promptfoo_results.writing import write_promptfoo
 from evenhand.store.runfile import RunFile
 
@@ -43,7 +44,7 @@ def settled(cases: list[dict[str, Any]], folder: Path) -> Mapping[int, Mapping[s
         )
     config = {"prompts": ["{{case}}"], "providers": list(labels.values()), "tests": tests}
     (folder / "promptfooconfig.json").write_text(json.dumps(config))
-    finished = door.run(load(folder, env={}), door.Settings(home=folder / "home"))
+    finished = door.run(load(folder, Chosen(env={})), door.Settings(home=folder / "home"))
     with RunFile.open(finished.path) as run, (folder / "results.json").open("w") as out:
         write_promptfoo(run, out)
     results = json.loads((folder / "results.json").read_text())["results"]["results"]

@@ -13,6 +13,7 @@ import pytest
 from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.engine import door
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.report.promptfoo_results.writing import write_promptfoo
 from evenhand.store.runfile import RunFile
 
@@ -56,7 +57,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Mapping[str, 
         "tests": [_test(vector) for vector in vectors],
     }
     (folder / "promptfooconfig.json").write_text(json.dumps(config))
-    plan = load(folder, env={})
+    plan = load(folder, Chosen(env={}))
     finished = door.run(plan, door.Settings(home=folder / "home"))
     with RunFile.open(finished.path) as run, (folder / "results.json").open("w") as out:
         write_promptfoo(run, out)

@@ -10,12 +10,13 @@ from evenhand.core.expect import Trial
 from evenhand.core.plan import Plan, Selection
 from evenhand.engine.door import Finished, Settings, run
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.testing import Scripted, example
 
 
 def plans() -> None:
     """A plan is loaded, then run; what comes back says where it is kept."""
-    plan: Plan = load(Path("evals"), Selection(first=10))
+    plan: Plan = load(Path("evals"), Chosen(Selection(first=10)))
     finished = run(plan, Settings(max_cost_usd=1.0), progress=None)
     assert_type(finished, Finished)
     assert_type(finished.path, Path)

@@ -21,6 +21,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "types", "misc", "lib"}
 HEAVY = {"aiohttp", "click", "jsonschema_rs", "quickjs", "uvloop", "yaml"}
 MOST_PACKAGES = 30
+OF_THEIR_OWN = ("promptfoo", "assertions", "templates")
+"""Rooms whose public classes have names that no other room has."""
 
 
 def tracked() -> Iterator[Path]:
@@ -52,6 +54,18 @@ def test_no_module_has_a_vague_name():
 def test_no_public_module_hides_behind_an_underscore():
     """A leading underscore marks a private name in a module, never a file."""
     assert [p.name for p in MODULES if re.match(r"_[^_]", p.name)] == []
+
+
+def test_a_class_of_these_rooms_has_a_name_of_its_own():
+    """Whoever reads the name of one knows which it is."""
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        place = str(path.relative_to(PACKAGE))
+        for name in re.findall(r"^class ([A-Za-z]\w*)", path.read_text("utf-8"), re.MULTILINE):
+            homes.setdefault(name, []).append(place)
+    twins = {name: places for name, places in homes.items() if len(places) > 1}
+    ours = {n: p for n, p in twins.items() if any(one.startswith(OF_THEIR_OWN) for one in p)}
+    assert ours == {}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))

@@ -8,11 +8,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind, Negation, Wrong
+from evenhand.assertions.assertion import Assertion, Cell, Kind, Negation, Wrong
 from evenhand.core.errors import EvenhandError, ScoreError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.plugins import Plugin
@@ -43,19 +42,38 @@ class Bounded:
                 f"{self} gave {score.value:g} without a verdict, and there is no threshold",
                 hint=_WRITE_ONE,
             )
+        traits = traits_of(self.scorer)
         if bound is not None:
-            low = traits_of(self.scorer).lower_is_better
+            low = traits.lower_is_better
             kept = score.value <= bound if low else score.value >= bound
             if not kept:
                 wanted = f"{score.value:g}, wanted at {'most' if low else 'least'} {bound:g}"
                 reason = f"{wanted}: {reason}" if reason else wanted
             passed = kept and passed is not False
-        return Score(
-            score.value, passed, reason, score.metadata, score.named, score.parts, score.scale
-        )
+        settled = replace(score, passed=passed, reason=reason, scale=score.scale or traits.scale)
+        return settled if _has_scale(score, traits) else _as_verdict(settled)
 
     def __str__(self) -> str:
         return label_of(self.scorer)
+
+
+def _has_scale(score: Score, traits: Traits) -> bool:
+    """Whether a number can take part in the mean of a test's scores, which are from 0 to 1 if nothing else is said."""
+    if score.scale is not None or traits.scale is not None:
+        return True
+    decides = score.passed is not None and traits.gives != "number"
+    return decides and 0 <= (score.value or 0.0) <= 1
+
+
+def _as_verdict(score: Score) -> Score:
+    """A count as promptfoo scores its own (`word-count`): 1 if it passes, else 0. The count is kept beside it."""
+    return replace(
+        score,
+        value=1.0 if score.passed else 0.0,
+        reason=score.reason or f"{score.value:g}",
+        metadata={"measured": score.value, **score.metadata},
+        scale=SHARES,
+    )
 
 
 def kind_from(added: Plugin) -> Kind:
@@ -115,8 +133,8 @@ def _takes_value(function: Callable[..., Any]) -> bool:
 
 
 def _negation(traits: Traits) -> Negation:
-    """A share or a verdict has an opposite; of any other number only the verdict has."""
-    return "kept" if traits.gives == "number" and traits.scale != SHARES else "opposite"
+    """Of a number on a scale of its own only the verdict has an opposite; shares, verdicts and counts have one."""
+    return "opposite" if traits.scale in (None, SHARES) else "kept"
 
 
 def _check(traits: Traits, assertion: Assertion) -> Wrong:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind
-from evenhand.assertions.measured import EPSILON, Decided, Known
+from evenhand.assertions.assertion import Assertion, Cell, Kind
+from evenhand.assertions.measured import EPSILON, Decided
 from evenhand.assertions.refusal import refuses
 from evenhand.assertions.values import bound
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
+from evenhand.scorers.settled import Answered
 from evenhand.scorers.text import quoted, text_of
 
 GROUP = "the answer"
@@ -106,7 +106,9 @@ def _finish(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         )
     found = cell.reply.finish_reason if cell.reply else ""
     reason = f"it finished with {quoted(found)}" if found else "the provider says no finish reason"
-    return Known(f"{assertion.type} {quoted(value)}", check(found.lower() == value.lower(), reason))
+    return Answered(
+        f"{assertion.type} {quoted(value)}", check(found.lower() == value.lower(), reason)
+    )
 
 
 def _perplexity(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -115,7 +117,7 @@ def _perplexity(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     number = math.exp(-_mean_logprob(assertion, cell))
     most = assertion.threshold
     passed = most is None or (number <= most) is not assertion.negated
-    return Known(assertion.written, check(passed, f"perplexity {number:.2f}"))
+    return Answered(assertion.written, check(passed, f"perplexity {number:.2f}"))
 
 
 def _perplexity_score(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -124,7 +126,7 @@ def _perplexity_score(assertion: Assertion, cell: Cell | None, value: Any) -> Sc
     number = 1 / (1 + math.exp(-_mean_logprob(assertion, cell)))
     least = assertion.threshold
     passed = least is None or (number >= least - EPSILON) is not assertion.negated
-    return Known(
+    return Answered(
         assertion.written,
         Score(1 - number if assertion.negated else number, passed, f"sureness {number:.2f}"),
     )
@@ -147,8 +149,8 @@ def _guardrails(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     side = "prompt" if said.get("flaggedInput") else "output"
     if said.get("flagged"):
         reason = str(said.get("reason") or f"the provider's guardrails flagged the {side}")
-        return Known(assertion.type, check(False, reason))
-    return Known(assertion.type, check(True, "not flagged"))
+        return Answered(assertion.type, check(False, reason))
+    return Answered(assertion.type, check(True, "not flagged"))
 
 
 KINDS = (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.scorers.limits import Cost, Latency

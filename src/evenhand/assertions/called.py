@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.matching import matches
-from evenhand.assertions.measured import Known
 from evenhand.assertions.spans import wrong_value
 from evenhand.assertions.values import bound
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.core.score import check
 from evenhand.scorers.declared_calls import CallsDeclaredFunction, CallsDeclaredTools
+from evenhand.scorers.settled import Answered
 from evenhand.scorers.tool_names import ToolNamesF1
 from evenhand.templates.printing import printed
 
@@ -87,7 +86,7 @@ def _skill(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     said = f"used {', '.join(used)}" if used else "no skill was used"
     label = f"{assertion.written} {printed(value)}"
     if isinstance(value, Mapping):
-        return Known(label, check(_used_often_enough(assertion, value, used), said))
+        return Answered(label, check(_used_often_enough(assertion, value, used), said))
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     names = [item.strip() for item in items if isinstance(item, str) and item.strip()]
     if not names or len(names) < len(items):
@@ -96,8 +95,8 @@ def _skill(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
             hint="Write a name, a list of names, or {name or pattern: …, min: …, max: …}.",
         )
     if assertion.negated:
-        return Known(label, check(not any(name in used for name in names), said))
-    return Known(label, check(all(name in used for name in names), said))
+        return Answered(label, check(not any(name in used for name in names), said))
+    return Answered(label, check(all(name in used for name in names), said))
 
 
 def _used_often_enough(

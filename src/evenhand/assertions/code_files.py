@@ -1,4 +1,4 @@
-"""What can be seen of the user's code before it runs: that the file is there, and has the function."""
+"""Files of the user's code: what can be seen before one runs, and the call of a function of one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evenhand.assertions.transform import is_python, split_reference
 from evenhand.core.names import did_you_mean
+from evenhand.core.provider import Host
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 
@@ -67,3 +68,15 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
         return []
     hint = did_you_mean(first, names, f"It has: {', '.join(sorted(names)) or 'no functions'}.")
     return [(f"{path} has no function '{name}'", hint)]
+
+
+async def called_in_file(host: Host, file: Path, name: str, *args: object) -> object:
+    """What a function of a file of JavaScript or Python returns.
+
+    Raises:
+        CodeError: It cannot be loaded, raised, or took too long.
+    """
+    if file.suffix == ".py":
+        function = await host.load(file, name)
+        return await host.call(function, *args, name=f"{file.name}:{name}")
+    return (await javascript.call(host, javascript.function(file, name), *args)).value

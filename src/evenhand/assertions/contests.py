@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.assertions.grading import Grader, as_variable, text_to_judge
-from evenhand.assertions.kind import Kind, Wrong
 from evenhand.core.contest import Referee
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.measured import EPSILON
 from evenhand.assertions.values import bound
 from evenhand.core.errors import JudgeError, ScoreError
@@ -111,7 +110,7 @@ def _similar(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 
 @dataclass(frozen=True, slots=True)
-class Classified:
+class InClass:
     """A classifier gives a label at least this share; without a label, any."""
 
     label: str | None
@@ -135,7 +134,7 @@ def _classifier(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
     if value is not None and not isinstance(value, str):
         raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not a label")
-    return Classified(value, _judge(assertion), bound(assertion.threshold, 1.0))
+    return InClass(value, _judge(assertion), bound(assertion.threshold, 1.0))
 
 
 @dataclass(frozen=True, slots=True)

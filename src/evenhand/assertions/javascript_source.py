@@ -12,12 +12,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.core.errors import TemplateError
-from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
+from evenhand.templates.in_code import code_filled, is_dumped, named_by
+from evenhand.templates.rendering import NO_CONFIG, Templates
 
-_TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _BARE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|true|false|null")
-_DUMPED = re.compile(r"\|\s*(?:dump|tojson)\s*(?:\([^()]*\))?\s*-?\}\}\Z")
 _UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"`${}\u2028\u2029\ud800-\udfff]")
 _LEAVES_COMMENT = re.compile("[\\x00-\\x1f\u2028\u2029\ud800-\udfff]|\\*/")
 _LEAVES_PATTERN = re.compile("[/\\x00-\\x1f\u2028\u2029\ud800-\udfff]")
@@ -38,23 +36,16 @@ def filled_in(code: str, variables: Mapping[str, Any], templates: Templates = NO
     Raises:
         TemplateError: A tag cannot be read, or it is a block (`{% … %}`), which has no safe meaning in code.
     """
-    if not has_tags(code):
-        return code
-    if "{%" in code:
-        raise TemplateError(
-            "{% %} blocks cannot be used in JavaScript",
-            hint="Read the variables from context.vars instead.",
-        )
-    parts: list[str] = []
     inside: list[str] = []
-    at = 0
-    for match in _TAG.finditer(code):
-        text = code[at : match.start()]
+
+    def fit(text: str, value: str, tag: str) -> str:
+        nonlocal inside
         inside = _after(text, inside)
-        value = templates.render(match.group(), variables)
-        parts += [text, _fitted(value, match.group(), inside[-1] if inside else "", variables)]
-        at = match.end()
-    return "".join([*parts, code[at:]])
+        return _fitted(value, tag, inside[-1] if inside else "", variables)
+
+    return code_filled(
+        code, variables, templates, fit, language="JavaScript", variables_are_in="context.vars"
+    )
 
 
 def _after(text: str, inside: list[str]) -> list[str]:
@@ -93,9 +84,9 @@ def _fitted(value: str, tag: str, within: str, variables: Mapping[str, Any]) -> 
         return _LEAVES_PATTERN.sub(lambda match: f"\\u{ord(match.group()):04x}", value)
     if _BARE.fullmatch(value):
         return value
-    if _DUMPED.search(tag):
+    if is_dumped(tag):
         return _literal(json.loads(value)) if value else "undefined"
-    given = variables.get(tag.strip("{} "))
+    given = named_by(tag, variables)
     if isinstance(given, (list, dict)):
         return _literal(given)
     return _literal(value)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.grading import (
     Grader,
     as_variable,
@@ -17,7 +17,6 @@ from evenhand.assertions.grading import (
     text_to_judge,
     wanted_text,
 )
-from evenhand.assertions.kind import Kind
 from evenhand.assertions.measured import EPSILON
 from evenhand.assertions.values import bound
 from evenhand.core.errors import JudgeError, ScoreError
@@ -292,7 +291,7 @@ def _prompts(text: str) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Relevant:
+class StaysRelevant:
     """A judge says of each window of a conversation whether its last message belongs there: the share that do."""
 
     turns: Sequence[tuple[str, str]] = field(repr=False)
@@ -347,7 +346,7 @@ def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer
     window = assertion.config.get("windowSize") or 5
     if isinstance(window, bool) or not isinstance(window, int) or window < 1:
         raise ScoreError(f"config.windowSize is {window!r}, not a number of turns")
-    return Relevant(turns, grader_of(assertion, cell), window, bound(assertion.threshold, 0.5))
+    return StaysRelevant(turns, grader_of(assertion, cell), window, bound(assertion.threshold, 0.5))
 
 
 def _answered(name: str) -> Kind:

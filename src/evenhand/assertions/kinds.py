@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
-from evenhand.assertions.assertion import split
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Kind, split
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.names import nearest
 from evenhand.core.plugins import ASSERTIONS, Plugin, plugin, plugins
@@ -23,8 +22,7 @@ FAMILIES: Mapping[str, str] = {
     "overlap": "levenshtein rouge-n bleu gleu meteor",
     "answers": "word-count is-refusal finish-reason perplexity perplexity-score guardrails",
     "called": "tool-call-f1 is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call skill-used",
-    "code": "python",
-    "javascript": "javascript",
+    "user_code": "python javascript",
     "ruby": "ruby",
     "webhook": "webhook",
     "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance",

@@ -1,4 +1,4 @@
-"""The scorers that simple types come to: a number and its bound, a yes or no, an answer that is known already."""
+"""The scorers that simple types come to: a number and its bound, a yes or no."""
 
 from __future__ import annotations
 
@@ -54,21 +54,6 @@ class Decided:
         del trial
         passed, reason = self.decide(output)
         return Score(1.0 if passed else 0.0, passed, reason)
-
-    def __str__(self) -> str:
-        return self.label
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """An answer that is known once there is a reply, whatever the output says."""
-
-    label: str
-    known: Score
-
-    def score(self, output: Any, trial: Trial) -> Score:
-        del output, trial
-        return self.known
 
     def __str__(self) -> str:
         return self.label

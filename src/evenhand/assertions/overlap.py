@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.measured import Decided, Reaches
 from evenhand.assertions.values import bound, fraction
 from evenhand.core.errors import ScoreError

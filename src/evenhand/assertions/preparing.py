@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell, Make
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Assertion, Cell, Kind, Make
 from evenhand.assertions.kinds import kind_of
 from evenhand.assertions.ruby import source as ruby_source
 from evenhand.assertions.transform import split_reference, transformed
@@ -29,6 +28,7 @@ from evenhand.providers.catalog import key_missing
 from evenhand.providers.keys import NO_KEY, set_key
 from evenhand.scorers.code import called
 from evenhand.scorers.ruby import called as called_ruby
+from evenhand.scorers.settled import Raised
 from evenhand.templates.rendering import Templates, has_tags
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
@@ -160,7 +160,7 @@ def prepared(assertion: Assertion) -> Make:
             try:
                 scorer = kind.make(assertion, cell, rendered(cell.variables))
             except EvenhandError as error:
-                scorer = Broken(assertion.written, error)
+                scorer = Raised(assertion.written, error)
         if turned in ("opposite", "kept"):
             scorer = Not(scorer, keeps_score=turned == "kept")
         if transform:
@@ -177,23 +177,9 @@ def prepared(assertion: Assertion) -> Make:
     return make
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A question that could not be put; it is an error wherever it is asked."""
-
-    name: str
-    error: EvenhandError
-
-    def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002 (the Protocol's)
-        raise self.error
-
-    def __str__(self) -> str:
-        return self.name
-
-
 def unsettled(name: str, error: EvenhandError, weight: float = 1.0) -> Make:
     """Makes an expectation that is an error whatever the output is."""
-    return lambda cell: Expectation(cell.output, Broken(name, error), weight=weight)
+    return lambda cell: Expectation(cell.output, Raised(name, error), weight=weight)
 
 
 Lack = tuple[str, str] | tuple[str, str, str]

@@ -13,11 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.core.errors import TemplateError
-from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
+from evenhand.templates.in_code import code_filled, is_dumped, named_by
+from evenhand.templates.rendering import NO_CONFIG, Templates
 
-_TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_DUMPED = re.compile(r"\|\s*(?:dump|tojson)\s*(?:\([^()]*\))?\s*-?\}\}\Z")
 _UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"{}\ud800-\udfff]")
 _OPEN = re.compile(r"""\#[^\n]*|(?:(?<!\w)([rRbBfFuU]{1,2}))?('''|\"\"\"|'|")""")
 _PREFIX = re.compile(r"(?<!\w)[rRbBfFuU]{1,2}\Z")
@@ -31,31 +30,28 @@ def filled_in(code: str, variables: Mapping[str, Any], templates: Templates = NO
     """Python code with its tags filled in.
 
     Raises:
-        TemplateError: A tag cannot be read, or it is a block (`{% … %}`), which has no safe meaning in code.
+        TemplateError: A tag cannot be read or cannot stand where it does, or it is a block (`{% … %}`).
     """
-    if not has_tags(code):
-        return code
-    if "{%" in code:
-        raise TemplateError(
-            "{% %} blocks cannot be used in Python code",
-            hint="Read the variables from context['vars'] instead.",
-        )
-    parts: list[str] = []
     quote = said = ""
-    at = 0
-    for match in _TAG.finditer(code):
-        text = code[at : match.start()]
+
+    def fit(text: str, value: str, tag: str) -> str:
+        nonlocal quote, said
         quote, said = _open_after(text, quote, said)
-        value = templates.render(match.group(), variables)
         if quote:
-            parts += [text, _quoted(value, quote, said)]
-        else:
-            value = _bare(value, match.group(), variables)
-            if value[:1] in ("'", '"') and _PREFIX.search(text):
-                raise _refused("text", "in after a letter that would be its prefix")
-            parts += [text, value]
-        at = match.end()
-    return "".join([*parts, code[at:]])
+            return _quoted(value, quote, said)
+        bare = _bare(value, tag, variables)
+        if bare[:1] in ("'", '"') and _PREFIX.search(text):
+            raise _refused("text", "in after a letter that would be its prefix")
+        return bare
+
+    return code_filled(
+        code,
+        variables,
+        templates,
+        fit,
+        language="Python code",
+        variables_are_in="context['vars']",
+    )
 
 
 def _open_after(text: str, quote: str, said: str) -> tuple[str, str]:
@@ -112,9 +108,9 @@ def _escaped(match: re.Match[str]) -> str:
 def _bare(value: str, tag: str, variables: Mapping[str, Any]) -> str:
     if _NUMBER.fullmatch(value):
         return value
-    if _DUMPED.search(tag):
+    if is_dumped(tag):
         return repr(json.loads(value)) if value else "None"
-    given = variables.get(tag.strip("{} "))
+    given = named_by(tag, variables)
     if isinstance(given, bool) or given is None:
         return repr(given) if given is not None or not value else repr(value)
     if isinstance(given, (list, dict)):

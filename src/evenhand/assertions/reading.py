@@ -10,14 +10,23 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from evenhand.assertions.aggregate import verdict_rule
-from evenhand.assertions.assertion import Assertion, Make, split
+from evenhand.assertions.assertion import Assertion, Kind, Make, split
+from evenhand.assertions.code_files import file_problems, transform_problems
 from evenhand.assertions.contests import referee
-from evenhand.assertions.kind import Kind
 from evenhand.assertions.kinds import kind_of, type_problem
-from evenhand.assertions.preparing import prepared, unsettled
-from evenhand.assertions.problems import problems
+from evenhand.assertions.preparing import (
+    Lack,
+    fixed_scorer,
+    items_of,
+    lacks,
+    nobody_to_ask,
+    prepared,
+    unsettled,
+)
+from evenhand.assertions.ruby import is_ruby
+from evenhand.assertions.ruby import problems as ruby_problems
 from evenhand.core.contest import Referee
-from evenhand.core.errors import Problem, ScoreError
+from evenhand.core.errors import EvenhandError, Problem, ScoreError
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -27,6 +36,7 @@ from evenhand.documents.findings import At, Findings, Place
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import read_document, read_text
 from evenhand.javascript.source import is_reference
+from evenhand.templates.chat import unfillable
 from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
 
 _KEYS = frozenset(
@@ -353,3 +363,37 @@ def _plain(type_: str | tuple[str, ...]) -> str:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def problems(assertion: Assertion) -> list[Lack]:
+    """What keeps an assertion from a verdict, as far as can be seen before anything runs."""
+    kind, value = kind_of(assertion.type), assertion.value
+    lacking = lacks(assertion)
+    said = nobody_to_ask(assertion) if assertion.refused else []
+    found: list[Lack] = [lack for lack in lacking if lack not in said]
+    written = [assertion.metric]
+    if kind.tags:
+        written += [v for v in (value, *items_of(value)) if isinstance(v, str)]
+    found += [(wrong, "") for wrong in map(assertion.templates.problem, written) if wrong]
+    wrong = (
+        unfillable(assertion.rubric_prompt, assertion.templates)
+        if assertion.rubric_prompt
+        else None
+    )
+    if wrong:
+        found.append((f"rubricPrompt: {wrong}", ""))
+    if not lacking:
+        try:
+            fixed_scorer(assertion)
+        except EvenhandError as error:
+            found.append((error.message, error.hint))
+        found += kind.check(assertion)
+    for code in (assertion.transform, assertion.context_transform):
+        if code:
+            found += transform_problems(code, assertion.base)
+    if isinstance(value, str) and value.startswith("file://") and not has_tags(value):
+        if is_ruby(value):
+            found += () if kind.name == "ruby" else ruby_problems(assertion)  # its check said so
+        else:
+            found += file_problems(value, assertion.base, "get_assert")
+    return found

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.embedded import cosine
 from evenhand.assertions.grading import Grader, as_variable, grader_of
-from evenhand.assertions.kind import Kind
 from evenhand.assertions.measured import EPSILON
 from evenhand.assertions.transform import transformed
 from evenhand.assertions.values import bound

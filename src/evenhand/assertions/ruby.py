@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind, Wrong
+from evenhand.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer

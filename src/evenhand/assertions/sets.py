@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.assertions.aggregate import verdict_rule
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.score import Outcome, Score

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Wrong
+from evenhand.assertions.assertion import Assertion, Cell, Wrong
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.templates.rendering import has_tags

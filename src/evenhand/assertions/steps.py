@@ -55,7 +55,7 @@ class Nothing:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AgentStep:
     """One step.
 
     Attributes:
@@ -77,20 +77,20 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedSteps:
     """Which steps are meant: of these types, with a name that matches. An empty pattern means all of them."""
 
     pattern: str
     types: frozenset[str] = frozenset()
 
-    def is_met_by(self, step: Step) -> bool:
+    def is_met_by(self, step: AgentStep) -> bool:
         """Whether a step is one of them."""
         return (not self.types or step.type in self.types) and (
             not self.pattern or any(matches(alias, self.pattern) for alias in step.aliases)
         )
 
 
-def steps_of(trace: Trace) -> list[Step]:
+def steps_of(trace: Trace) -> list[AgentStep]:
     """The steps in the order in which they began."""
     shells = _SHELLS | {name.strip().lower() for name in trace.shells if name.strip()}
     return [_step(span, shells) for span in sorted(trace.spans, key=_times)]
@@ -101,25 +101,25 @@ def _times(span: Span) -> tuple[float, float]:
     return start, start if span.end is None else span.end
 
 
-def _step(span: Span, shells: frozenset[str]) -> Step:
+def _step(span: Span, shells: frozenset[str]) -> AgentStep:
     tool = _tool(span)
     shell = tool.strip().lower() in shells
     command = _command(span, shell)
     if command and (shell or not tool):
         names = {span.name, command, *command.split()[:1]} | ({tool} if tool else set())
         arguments = _arguments(span) if tool else Nothing
-        return Step("command", command, span, frozenset(names), arguments)
+        return AgentStep("command", command, span, frozenset(names), arguments)
     if tool:
-        return Step("tool", tool, span, frozenset((span.name, tool)), _arguments(span))
+        return AgentStep("tool", tool, span, frozenset((span.name, tool)), _arguments(span))
     query = _query(span)
     if query:
-        return Step("search", query, span, frozenset((span.name, query)))
+        return AgentStep("search", query, span, frozenset((span.name, query)))
     item = span.attributes.get("codex.item.type")
     if item == "reasoning" or _REASONS.match(span.name):
-        return Step("reasoning", span.name, span, frozenset((span.name, "reasoning")))
+        return AgentStep("reasoning", span.name, span, frozenset((span.name, "reasoning")))
     if item == "agent_message" or span.name in ("agent response", "send input"):
-        return Step("message", span.name, span, frozenset((span.name, "message")))
-    return Step("span", span.name, span, frozenset((span.name,)))
+        return AgentStep("message", span.name, span, frozenset((span.name, "message")))
+    return AgentStep("span", span.name, span, frozenset((span.name,)))
 
 
 def _tool(span: Span) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.values import schema_text
 from evenhand.core.expect import Scorer
 from evenhand.scorers.structured import ContainsJson, IsJson, validator

@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kind import Kind
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.matching import matches
-from evenhand.assertions.measured import Known
 from evenhand.assertions.spans import Span, trace_of, wrong_value
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.core.score import Score, check
+from evenhand.scorers.settled import Answered
 
 GROUP = "what an agent did"
 
@@ -29,7 +28,7 @@ def _count(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     least, most = (_number(assertion, settings, key) for key in ("min", "max"))
     found = len(_matching(assertion, cell, pattern))
     passed = (least is None or found >= least) and (most is None or found <= most)
-    return Known(f"{assertion.type} {pattern}", check(passed, f"{found} spans match {pattern}"))
+    return Answered(f"{assertion.type} {pattern}", check(passed, f"{found} spans match {pattern}"))
 
 
 def _duration(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -49,7 +48,7 @@ def _duration(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         for span in _matching(assertion, cell, pattern)
         if span.start is not None and span.end is not None
     )
-    return Known(f"{assertion.type} {pattern} ≤ {most:g} ms", _within(took, most, percentile))
+    return Answered(f"{assertion.type} {pattern} ≤ {most:g} ms", _within(took, most, percentile))
 
 
 def _within(took: Sequence[float], most: float, percentile: float | None) -> Score:
@@ -78,7 +77,7 @@ def _errors(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         and (share is None or len(failed) / len(spans) * 100 <= share)
     )
     named = f": {', '.join(span.name for span in failed[:3])}" if failed else ""
-    return Known(label, check(passed, f"{len(failed)} of {len(spans)} spans failed{named}"))
+    return Answered(label, check(passed, f"{len(failed)} of {len(spans)} spans failed{named}"))
 
 
 def _matching(assertion: Assertion, cell: Cell | None, pattern: str) -> Sequence[Span]:

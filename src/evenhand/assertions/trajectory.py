@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.grading import Grader, as_variable, grader_of, text_to_judge
-from evenhand.assertions.kind import Kind
 from evenhand.assertions.matching import matches
-from evenhand.assertions.measured import EPSILON, Known
+from evenhand.assertions.measured import EPSILON
 from evenhand.assertions.spans import trace_of, wrong_value
-from evenhand.assertions.steps import Nothing, Step, Wanted, steps_of, summary
+from evenhand.assertions.steps import AgentStep, Nothing, WantedSteps, steps_of, summary
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
 from evenhand.scorers.judge_reply import Ruling, read_ruling
+from evenhand.scorers.settled import Answered
 from evenhand.scorers.text import quoted, same
 
 GROUP = "what an agent did"
@@ -37,7 +37,7 @@ def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         raise _not_this(
             assertion, value, "Write a name, a list of names, or {name or pattern, min, max}."
         )
-    all_wanted = [Wanted(cast("str", item), _TOOL) for item in items]
+    all_wanted = [WantedSteps(cast("str", item), _TOOL) for item in items]
     met = [any(wanted.is_met_by(step) for step in steps) for wanted in all_wanted]
     passed = not any(met) if assertion.negated else all(met)
     return _known(assertion, ", ".join(cast("list[str]", items)), passed, steps)
@@ -75,7 +75,7 @@ def _arguments(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     passed = any(fits(step.arguments) for step in called)
     reason = "; ".join(f"{s.name} {quoted(str(s.arguments))}" for s in called) or "no such call"
     label = f"{assertion.written} {wanted.pattern}"
-    return Known(label, check(passed is not assertion.negated, reason))
+    return Answered(label, check(passed is not assertion.negated, reason))
 
 
 def _fit(
@@ -144,7 +144,7 @@ def _steps(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     count = sum(map(wanted.is_met_by, steps))
     passed = (least is None or count >= least) and (most is None or count <= most)
     what = " ".join([*sorted(wanted.types), wanted.pattern]).strip() or "any"
-    return Known(
+    return Answered(
         f"{assertion.written} {what}",
         check(passed is not assertion.negated, f"{count} of {len(steps)} steps"),
     )
@@ -219,11 +219,11 @@ def _goal(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 _TOOL = frozenset({"tool"})
 
 
-def _tools(assertion: Assertion, cell: Cell | None) -> list[Step]:
+def _tools(assertion: Assertion, cell: Cell | None) -> list[AgentStep]:
     return [step for step in steps_of(trace_of(assertion, cell)) if step.type == "tool"]
 
 
-def _wanted(assertion: Assertion, given: object, *, must: bool = False) -> Wanted:
+def _wanted(assertion: Assertion, given: object, *, must: bool = False) -> WantedSteps:
     """Which steps are meant; with `must` a name or a pattern has to be there, and tools are meant."""
     if isinstance(given, str):
         pattern, types = given, _TOOL
@@ -240,7 +240,7 @@ def _wanted(assertion: Assertion, given: object, *, must: bool = False) -> Wante
         pattern = str(fields.get("pattern") or fields.get("name") or "")
     if must and not pattern:
         raise _not_this(assertion, given, "Give it a name or a pattern.")
-    return Wanted(pattern, types)
+    return WantedSteps(pattern, types)
 
 
 def _number(given: Mapping[str, object], key: str) -> float | None:
@@ -248,9 +248,9 @@ def _number(given: Mapping[str, object], key: str) -> float | None:
     return found if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
 
-def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[Step]) -> Known:
+def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[AgentStep]) -> Answered:
     told = ", ".join(step.name for step in steps) or "none"
-    return Known(f"{assertion.written} {what}", check(passed, f"tools used: {told}"))
+    return Answered(f"{assertion.written} {what}", check(passed, f"tools used: {told}"))
 
 
 def _not_this(assertion: Assertion, value: object, hint: str) -> ScoreError:

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.assertions.grading import wanted_text
-from evenhand.assertions.kind import Kind, Wrong
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.message import Prompt

@@ -10,7 +10,7 @@ from typing import Any
 
 from evenhand.authoring.brokenoff import broken_off
 from evenhand.authoring.evalset import Eval, EvalSet
-from evenhand.authoring.expect import Expect, Raised
+from evenhand.authoring.expect import Expect
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreError
 from evenhand.core.expect import Expectation, Trial
@@ -18,6 +18,7 @@ from evenhand.core.provider import Provider
 from evenhand.engine.present import during
 from evenhand.isolation.kept import one_trial
 from evenhand.isolation.turns import Crossed
+from evenhand.scorers.settled import Raised
 
 
 @dataclass(frozen=True, slots=True)

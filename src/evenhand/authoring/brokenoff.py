@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evenhand.authoring.expect import Raised, Stated
+from evenhand.authoring.expect import Stated
 from evenhand.core.case import Case
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Expectation
+from evenhand.scorers.settled import Raised
 
 SHOWN = 30
 

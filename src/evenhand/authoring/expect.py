@@ -20,6 +20,7 @@ from evenhand.core.score import Outcome, Score, check
 from evenhand.core.traits import label_of
 from evenhand.engine.place import users_line
 from evenhand.scorers.function import ScorerFunction, as_scorer
+from evenhand.scorers.settled import Raised
 
 J = TypeVar("J")
 
@@ -48,21 +49,6 @@ class MeasuredNumber:
     def score(self, output: Any, trial: Trial) -> Score:
         del trial
         return Score(float(output))
-
-    def __str__(self) -> str:
-        return self.label
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """Something that went wrong while the eval ran: an error, wherever it is asked."""
-
-    label: str
-    error: Exception
-
-    def score(self, output: Any, trial: Trial) -> Score:
-        del output, trial
-        raise self.error
 
     def __str__(self) -> str:
         return self.label

@@ -22,7 +22,7 @@ from evenhand import __version__
 from evenhand.cli.refused import CONFIGS, EVALS, PROMPTS, refuse
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.plan import Selection
-from evenhand.promptfoo.overrides import Overrides
+from evenhand.promptfoo.overrides import Chosen, Overrides
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
@@ -216,13 +216,8 @@ class Asked:
         from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
 
         refuse(self._given(), CONFIGS)
-        plan = load(
-            [Path(path) for path in self.paths],
-            selection,
-            strict_prompts=self.strict_prompts,
-            overrides=self.over,
-            prepare=prepare,
-        )
+        chosen = Chosen(selection, self.over, self.strict_prompts, prepare=prepare)
+        plan = load([Path(path) for path in self.paths], chosen)
         if self.strict and plan.hints:
             raise ConfigError(plan.hints)
         return plan

@@ -29,13 +29,14 @@ from evenhand.promptfoo.adapter_steps import (
     Variables,
     caller,
     config_of,
+    environment_of,
     lend_templates,
     lent,
     stored,
     templates_of,
 )
 from evenhand.promptfoo.environment import declared, env_filled
-from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.models import FolderModels
 from evenhand.promptfoo.scoring import scored, scoring_problems
 from evenhand.templates.filters import read_templates
 
@@ -199,10 +200,10 @@ def provider(
     base = caller().parent
     wanted = {"id": id, "label": label, "config": config, "env": env, "delay": delay}
     given = {name: value for name, value in wanted.items() if value}
-    folder = config_of(base)
-    folder.value["providers"] = [env_filled(given, folder.env)]
+    filled = env_filled(given, environment_of(base))
     findings = Findings()
-    column = next(iter(Models(folder, findings).subjects()), None)
+    models = FolderModels(config_of(base, {"providers": [filled]}), findings)
+    column = next(iter(models.subjects()), None)
     if column is None:
         raise findings.error()
     _settings[base, column.provider.label] = column.config
@@ -233,6 +234,6 @@ def lend(
 
 
 @cache
-def _models(base: Path) -> Models:
+def _models(base: Path) -> FolderModels:
     """The judges of one folder's assertions, each made once."""
-    return Models(config_of(base), Findings())
+    return FolderModels(config_of(base, {}), Findings())

@@ -19,10 +19,9 @@ from evenhand.core.message import Message, Prompt, Reply, Usage
 from evenhand.documents.findings import Findings
 from evenhand.documents.tree import Document
 from evenhand.engine.trial import LiveTrial, present
+from evenhand.promptfoo.case_variables import worked_out
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt, is_chat
-from evenhand.promptfoo.resolved import resolved
-from evenhand.promptfoo.variable_code import computed, is_code
 from evenhand.templates.rendering import Templates
 
 _HERE = str(Path(__file__).parent / "adapter")
@@ -99,9 +98,8 @@ class PromptFile:
         findings = Findings()
         written = {"raw": reference, "label": name, "config": config or {}}
         self._base = caller().parent
-        folder = config_of(self._base, {"prompts": [written]})
-        folder.strict_prompts = strict
-        found = read_prompts(folder, findings)
+        folder = config_of(self._base, {"prompts": [written]}, strict_prompts=strict)
+        found = read_prompts(folder, findings, set())
         if findings.problems:
             raise findings.error()
         self._prompt: AnyPrompt = found[0]
@@ -209,11 +207,16 @@ class Variables:
             context = {"prompt": {"label": name}, "uuid": f"{trial.case.id}-{trial.repeat}"}
             found = await transformed_vars(self.transform, variables, context, self._base, trial)
             variables = {**variables, **found}
-        code = frozenset(name for name in self._files if is_code(variables.get(name)))
-        about = {"id": trial.variant.provider_id, "label": trial.variant.model}
-        variables = await computed(variables, sorted(code), raw, about, self._base, trial)
-        files, tagged = self._files - code, self._tagged - code
-        plain, filled = resolved(variables, files, tagged, self._base, templates_of(self._base))
+        plain, filled = await worked_out(
+            variables,
+            self._files,
+            self._tagged,
+            raw,
+            {"id": trial.variant.provider_id, "label": trial.variant.model},
+            self._base,
+            templates_of(self._base),
+            trial,
+        )
         trial.show(plain)
         return plain if is_chat(raw) else filled
 
@@ -249,11 +252,21 @@ def _callers() -> Iterator[Path]:
         frame = frame.f_back
 
 
-def config_of(base: Path, value: dict[str, Any] | None = None) -> Config:
+def config_of(base: Path, value: Mapping[str, Any], *, strict_prompts: bool = False) -> Config:
     """A config that would stand in this folder."""
-    document = Document(base / "promptfooconfig.yaml", cast("Any", value or {}))
-    env = {**os.environ, **lent.get(base, {})}
-    return Config(document, value or {}, env, templates=templates_of(base))
+    document = Document(base / "promptfooconfig.yaml", cast("Any", value))
+    return Config(
+        document,
+        value,
+        environment_of(base),
+        strict_prompts=strict_prompts,
+        templates=templates_of(base),
+    )
+
+
+def environment_of(base: Path) -> Mapping[str, str]:
+    """The environment of the files in a folder."""
+    return {**os.environ, **lent.get(base, {})}
 
 
 def templates_of(base: Path) -> Templates:

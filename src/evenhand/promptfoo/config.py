@@ -1,35 +1,33 @@
-"""The top of a config file: which keys there are, where they stand, and what they say about the run as a whole."""
+"""A config, read in steps: its files, what goes over them, its environment, its value filled in."""
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.names import did_you_mean, nearest
-from evenhand.core.plan import RunOptions, Selection
+from evenhand.core.names import did_you_mean
+from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
+from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
 from evenhand.core.secrets import known
-from evenhand.documents.files import unreadable
-from evenhand.documents.findings import Findings, Place
-from evenhand.documents.tree import Document, read_document
-from evenhand.javascript.source import ENDINGS as JAVASCRIPT
-from evenhand.promptfoo.combined import combined
-from evenhand.promptfoo.config_code import read_code
-from evenhand.promptfoo.environment import declared, env_file, env_filled, not_secret
-from evenhand.promptfoo.options import run_options
-from evenhand.promptfoo.overrides import Overrides, from_options, merged
-from evenhand.promptfoo.references import References
-from evenhand.report.promptfoo_results.derived import problem as derived_problem
-from evenhand.templates.rendering import NO_CONFIG, Templates
-
-NAMES = tuple(
-    f"promptfooconfig.{ending}"
-    for ending in ("yaml", "yml", "json", "cjs", "cts", "js", "mjs", "mts", "ts")
+from evenhand.documents.findings import At, Findings, Place
+from evenhand.documents.numbers import number
+from evenhand.documents.project import project_for
+from evenhand.documents.tree import Document
+from evenhand.promptfoo.config_files import Written, read_written
+from evenhand.promptfoo.environment import (
+    declared,
+    env_filled,
+    not_secret,
+    process_environment,
+    read_env_files,
+    set_in_process,
 )
-"""What a config is called in its folder; the first that is there."""
+from evenhand.promptfoo.overrides import Chosen, Overrides, from_options, merged
+from evenhand.report.promptfoo_results.derived import problem as derived_problem
+from evenhand.templates.filters import read_templates
+from evenhand.templates.rendering import NO_CONFIG, Templates
 
 KEYS = frozenset(
     """
@@ -44,25 +42,35 @@ _NO_EFFECT = {
     "tracing": "has no effect yet",
     "redteam": "has no effect: only the evaluation is run",
 }
+_OPTIONS = frozenset(
+    """
+    cache delay maxConcurrency repeat showProgressBar timeoutMs maxEvalTimeMs filterRange generateSuggestions
+    suggestionsCount eventSource interactiveProviders
+    """.split()
+)
+"""The keys of `evaluateOptions`."""
+_STRICT, _BY_NAME = "promptfoo-strict", "by-name"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Config:
     """A config as read: its parts still raw, the run's options made out.
 
     Attributes:
         document: The file, or several as one.
-        value: What it says, references and the environment filled in.
+        value: What it says, references and the environment filled in, and what goes over it.
         env: The environment that it is read in.
+        options: How the run goes.
         repeats: How often each test is repeated.
         strict_prompts: Prompt functions are called as promptfoo calls them.
         overrides: What is said beside it.
         selection: Which part of it is run.
         templates: Fill in the tags in it.
+        files: Files that it is made of, beside its own.
     """
 
     document: Document
-    value: dict[str, Any]
+    value: Mapping[str, Any]
     env: Mapping[str, str]
     options: RunOptions = field(default_factory=RunOptions)
     repeats: int = 1
@@ -70,10 +78,7 @@ class Config:
     overrides: Overrides = field(default_factory=Overrides)
     selection: Selection = field(default_factory=Selection)
     templates: Templates = NO_CONFIG
-    files: set[Path] = field(default_factory=set[Path])
-    """Files that it is made of, beside its own."""
-    env_read: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What the `.env` files set that it names itself."""
+    files: frozenset[Path] = frozenset()
 
     @property
     def base(self) -> Path:
@@ -85,140 +90,65 @@ class Config:
         return self.document.at(*path)
 
 
-def find_config(path: Path, findings: Findings) -> Path | None:
-    """The config file meant by a path: itself, or the one in the folder. None, and a problem, where there is none."""
-    wrong = None if path.is_dir() else unreadable(path)
-    if wrong is not None:
-        findings.problem(Place(path), *wrong)
-        return None
-    if not path.exists():
-        near = (
-            nearest(path.name, [p.name for p in path.parent.glob("*")])
-            if path.parent.is_dir()
-            else ""
-        )
-        findings.problem(Place(path), "does not exist", f"Did you mean '{near}'?" if near else "")
-        return None
-    if not path.is_dir():
-        if path.suffix not in (".yaml", ".yml", ".json") and path.suffix not in JAVASCRIPT:
-            findings.problem(
-                Place(path),
-                f"cannot be run: a config ends in .yaml, .yml, .json, .js or .ts, not '{path.suffix}'",
-                "Name a promptfooconfig.yaml, or the folder that holds one.",
-            )
-            return None
-        return path.absolute()
-    for name in NAMES:
-        wrong = unreadable(path / name)
-        if wrong is not None:
-            findings.problem(Place(path / name), *wrong)
-            return None
-        if (path / name).is_file():
-            return (path / name).absolute()
-    near = nearest(NAMES[0], [p.name for p in path.glob("*.y*ml")])
-    findings.problem(
-        Place(path),
-        "holds nothing to run: no promptfooconfig.yaml, no evals/**/*_evals.py, no prompt directories",
-        f"Did you mean {path / near}?"
-        if near
-        else "`evenhand init`, or `init --python`, makes a folder to start from.",
-    )
-    return None
-
-
-def no_config(folder: Path, env: Mapping[str, str], overrides: Overrides) -> Config:
-    """A config that is all on the command line."""
-    document = Document(folder.absolute() / NAMES[0], {})
-    value = cast("dict[str, Any]", env_filled(overrides.applied({}), env))
-    return Config(document, value, env, overrides=overrides)
-
-
-def find_configs(paths: Sequence[Path], findings: Findings) -> list[Path]:
-    """The config files meant by paths: files, patterns, and folders with a config in them."""
-    found: list[Path] = []
-    for path in paths:
-        matches = [path]
-        if not path.exists() and any(char in str(path) for char in "*?["):
-            matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 (Path.glob takes no absolute pattern)
-            if not matches:
-                findings.problem(Place(path), "matches no file")
-        for match in matches:
-            file = find_config(match, findings)
-            if file is not None and file not in found:
-                found.append(file)
-    return found
-
-
-def read_config(
-    path: Path,
-    env: Mapping[str, str],
-    findings: Findings,
-    *,
-    others: Sequence[Path] = (),
-    overrides: Overrides | None = None,
-    selection: Selection | None = None,
-) -> Config | None:
-    """A config file, its environment filled in. None, and its problems, where it cannot be read.
+def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Config | None:
+    """The config that these paths stand for. None, and its problems, where it cannot be read.
 
     Args:
-        env: The process's environment.
-        others: More configs, put together with this one; see `combined`.
-        overrides: What goes over it, and over its own `commandLineOptions`.
-        selection: Which part is run; what it leaves open, `commandLineOptions` may say.
+        paths: Files, patterns, and folders with a config in them; several are put together.
+        chosen: What the caller chose beside it. It goes over the config's own `commandLineOptions`.
     """
-    documents = [_document(file, findings) for file in (path, *others)]
-    found = [document for document in documents if document is not None]
-    if len(found) < len(documents):
+    env = (
+        process_environment(chosen.overrides.env_files, findings)
+        if chosen.env is None
+        else chosen.env
+    )
+    written = read_written(paths, chosen.overrides, env, findings)
+    if written is None:
         return None
-    # The first is the config's own; of one in code, what it comes to is not all that it says.
-    files = {d.file for d in found if d is not found[0] or d.file.suffix in JAVASCRIPT}
-    values: list[dict[str, Any]] = []
-    for document in found:
-        references = References(document, findings)
-        given = document.value
-        if not env.get("PROMPTFOO_DISABLE_REF_PARSER"):
-            given = references.replaced(given)
-        files |= references.files
-        values.append(cast("dict[str, Any]", given))
-    document, value = found[0], values[0]
-    if others:
-        document, value = combined(found, values)
-    said = overrides or Overrides()
-    config = Config(document, value, env, overrides=said, selection=selection or Selection())
-    line = value.get("commandLineOptions")
-    if isinstance(line, Mapping):
-        at = config.at
-        more, part = from_options(
-            cast("Mapping[str, Any]", line),
-            lambda *inside: at("commandLineOptions", *inside),
-            findings,
-        )
-        config.overrides = said.over(more)
-        config.selection = merged(config.selection, part)
-        config.env_read = read_env_files(more.env_files, config.base, findings)
-        env = {**env, **config.env_read}
-    environment = {**env, **declared(value, env)}
-    known.learn_environment(environment)
-    value = config.overrides.applied(value)
+    overrides, selection, env_files = _chosen_over(written, chosen, findings)
+    more = read_env_files(env_files, written.base, findings)
+    if chosen.env is None:
+        set_in_process(more)
+    env = {**env, **more}
+    env = {**env, **declared(written.value, env)}
+    known.learn_environment(env)
     try:
-        config.value = _filled(value, environment)
+        value = _filled(overrides.applied(written.value), env)
     except RecursionError:
-        findings.problem(Place(path), "is nested too deep")
+        findings.problem(Place(written.document.file), "is nested too deep")
         return None
-    config.env, config.files = environment, files
-    _look_at_keys(config, findings)
-    config.options, config.repeats = run_options(config.value, config.at, environment, findings)
-    if config.overrides.delay_ms is not None:
-        config.options = replace(config.options, delay_s=config.overrides.delay_ms / 1000)
-    compat = config.value.get("promptCompat")
-    if compat not in (None, "promptfoo-strict", "by-name"):
-        findings.problem(
-            config.at("promptCompat"),
-            f"promptCompat is {compat!r}",
-            "It is by-name (the default) or promptfoo-strict.",
-        )
-    config.strict_prompts = compat == "promptfoo-strict"
-    return config
+    at = written.document.at
+    _look_at_keys(written.document, value, findings)
+    options, repeats = _run_options(value, at, env, findings)
+    if overrides.delay_ms is not None:
+        options = replace(options, delay_s=overrides.delay_ms / 1000)
+    templates, filters = read_templates(value, env, written.base, at, findings)
+    return Config(
+        written.document,
+        value,
+        env,
+        options,
+        repeats,
+        chosen.strict_prompts or value.get("promptCompat") == _STRICT,
+        overrides,
+        selection,
+        templates,
+        written.files | frozenset(filters),
+    )
+
+
+def _chosen_over(
+    written: Written, chosen: Chosen, findings: Findings
+) -> tuple[Overrides, Selection, Sequence[str]]:
+    """What goes over a config, which part of it is run, and the files of variables that it names itself."""
+    line = written.value.get("commandLineOptions")
+    if not isinstance(line, Mapping):
+        return chosen.overrides, chosen.selection, ()
+    at = written.document.at
+    own, part = from_options(
+        cast("Mapping[str, Any]", line), lambda *inside: at("commandLineOptions", *inside), findings
+    )
+    return chosen.overrides.over(own), merged(chosen.selection, part), own.env_files
 
 
 def _filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
@@ -230,41 +160,98 @@ def _filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def read_env_files(names: Sequence[str], base: Path, findings: Findings) -> dict[str, str]:
-    """The variables that these files set, later ones over earlier ones. Their values are told to nobody."""
-    found: dict[str, str] = {}
-    for name in names:
-        found |= env_file(base / os.path.expanduser(name), findings)  # noqa: PTH111 (a name, not a path yet)
-    return found
-
-
-def _document(path: Path, findings: Findings) -> Document | None:
-    read = read_code if path.suffix in JAVASCRIPT else read_document
-    document = read(path, findings)
-    if document is None:
-        return None
-    if not isinstance(document.value, dict):
-        what = "is empty" if document.value is None else "is not an object at its top"
-        findings.problem(Place(path, 1, 1), what, "It needs prompts, providers and tests.")
-        return None
-    return document
-
-
-def _look_at_keys(config: Config, findings: Findings) -> None:
-    value = config.value
+def _look_at_keys(document: Document, value: Mapping[str, Any], findings: Findings) -> None:
     for key in value:
         if key in _NO_EFFECT and value[key]:
-            findings.hint(config.at(key), f"'{key}' {_NO_EFFECT[key]}")
+            findings.hint(document.at(key), f"'{key}' {_NO_EFFECT[key]}")
         elif key not in KEYS:
             hint = did_you_mean(key, KEYS - value.keys())
-            findings.hint(config.at(key), f"unknown key '{key}' is not used", hint)
+            findings.hint(document.at(key), f"unknown key '{key}' is not used", hint)
     derived = value.get("derivedMetrics")
     for i, item in enumerate(cast("list[object]", derived) if isinstance(derived, list) else ()):
-        found = item if isinstance(item, Mapping) else {}
-        what = derived_problem(cast("Mapping[str, Any]", found))
+        fields = item if isinstance(item, Mapping) else {}
+        what = derived_problem(cast("Mapping[str, Any]", fields))
         if what:
-            findings.hint(config.at("derivedMetrics", i), f"{what}; it is left out of the results")
+            place = document.at("derivedMetrics", i)
+            findings.hint(place, f"{what}; it is left out of the results")
     if "providers" in value and "targets" in value:
+        what = "'targets' is another word for 'providers': there can be only one"
+        findings.problem(document.at("targets"), what)
+    compat = value.get("promptCompat")
+    if compat not in (None, _STRICT, _BY_NAME):
         findings.problem(
-            config.at("targets"), "'targets' is another word for 'providers': there can be only one"
+            document.at("promptCompat"),
+            f"promptCompat is {compat!r}",
+            f"It is {_BY_NAME} (the default) or {_STRICT}.",
         )
+
+
+def _run_options(
+    value: Mapping[str, Any], at: At, env: Mapping[str, str], findings: Findings
+) -> tuple[RunOptions, int]:
+    """How a config wants to be run, and how often each of its tests is repeated."""
+    for key in ("evaluateOptions", "commandLineOptions", "env"):
+        if value.get(key) is not None and not isinstance(value[key], Mapping):
+            findings.problem(at(key), f"{key} is {_short(value[key])}, not an object")
+    given = value.get("evaluateOptions") or {}
+    if not isinstance(given, Mapping):
+        given = {}
+    options = dict(cast("Mapping[str, Any]", given))
+    for key in options:
+        if key not in _OPTIONS:
+            place = at("evaluateOptions", key)
+            findings.hint(place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS))
+    line = value.get("commandLineOptions")
+    if isinstance(line, Mapping):
+        options |= {k: v for k, v in cast("Mapping[str, Any]", line).items() if k in _OPTIONS}
+        if "noCache" in line or cast("Mapping[str, Any]", line).get("cache") is False:
+            options["cache"] = False
+
+    def whole(name: str, within: Range) -> int | None:
+        found = number(options.get(name), at("evaluateOptions", name), name, findings, within)
+        return None if found is None else int(found)
+
+    if options.get("cache") not in (None, True, False):
+        place = at("evaluateOptions", "cache")
+        findings.problem(place, f"cache is {_short(options['cache'])}", "Write true or false.")
+    written = value.get("outputPath") or []
+    if isinstance(line, Mapping) and cast("Mapping[str, Any]", line).get("output"):
+        written = cast("Mapping[str, Any]", line)["output"]
+    paths = cast("list[object]", written) if isinstance(written, list) else [written]
+    folder = at().file.parent
+    place = at("evaluateOptions", "delay")
+    delay = number(options.get("delay"), place, "delay", findings, MILLISECONDS)
+    rate = number(
+        env.get("PROMPTFOO_PASS_RATE_THRESHOLD"),
+        Place(at().file),
+        "PROMPTFOO_PASS_RATE_THRESHOLD",
+        findings,
+        PERCENT,
+    )
+
+    def seconds(name: str, variable: str) -> float | None:
+        """A limit in milliseconds; 0 is none."""
+        given, place = options.get(name), at("evaluateOptions", name)
+        if given is None:
+            name, given, place = variable, env.get(variable), Place(at().file)
+        limit = number(given, place, name, findings, MILLISECONDS)
+        return limit / 1000 if limit else None
+
+    project = project_for(folder)
+    found = RunOptions(
+        time_limit_s=project.time_limit_s or CALL_LIMIT_S,
+        retries=project.retries,
+        concurrency=whole("maxConcurrency", CONCURRENCY),
+        cache=options.get("cache") is not False,
+        trial_limit_s=seconds("timeoutMs", "PROMPTFOO_EVAL_TIMEOUT_MS"),
+        run_limit_s=seconds("maxEvalTimeMs", "PROMPTFOO_MAX_EVAL_TIME_MS"),
+        delay_s=(delay or 0.0) / 1000,
+        outputs=tuple(str(folder / str(path)) for path in paths),
+        pass_rate=1.0 if rate is None else rate / 100,
+    )
+    return found, whole("repeat", REPEATS) or 1
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:50]}… ({len(text)} characters)"

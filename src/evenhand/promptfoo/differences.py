@@ -9,10 +9,9 @@ from typing import Any, cast
 from evenhand.assertions.assertion import split
 from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.assertions.kinds import SUPPORTED, kind_of
-from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.plan import Folder
-from evenhand.promptfoo.program_prompt import ProgramPrompt
-from evenhand.promptfoo.prompts import FunctionPrompt, TextPrompt
+from evenhand.promptfoo.prompts import FunctionPrompt, ProgramPrompt, TextPrompt
+from evenhand.promptfoo.tests import Test
 from evenhand.templates.rendering import has_tags
 
 _CODE = frozenset({"python", "javascript", "webhook"})
@@ -20,7 +19,7 @@ _BOUNDS = frozenset({"latency", "cost"})
 
 
 @dataclass(slots=True)
-class Uses:
+class FolderUses:
     """What a folder uses of promptfoo's dialect, as far as it decides what differs.
 
     Attributes:
@@ -47,10 +46,10 @@ class Uses:
     around: bool = False
 
     @classmethod
-    def of(cls, folder: Folder) -> Uses:
+    def of(cls, folder: Folder) -> FolderUses:
         """Walks the tests once more."""
         found = cls(folder)
-        for test in folder.tests():
+        for test in folder.tests:
             found._look_at(test)
         return found
 
@@ -58,7 +57,7 @@ class Uses:
         self.transforms = self.transforms or bool(test.transform_vars)
         table = any(
             source.path is not None and _is_table(source.path.name)
-            for source in self.folder.sources
+            for source in self.folder.tests.sources
         )
         self.tabled = self.tabled or table
         self.scored = self.scored or bool(test.scoring)
@@ -91,17 +90,17 @@ class Uses:
 
 def differences(folder: Folder) -> list[str]:
     """What would come out otherwise in promptfoo, and why: a sentence each, only what applies."""
-    uses = Uses.of(folder)
+    uses = FolderUses.of(folder)
     return [DEVIATIONS[subject] for subject, applies in APPLIES.items() if applies(uses)]
 
 
-def _written(uses: Uses) -> Mapping[str, Any]:
+def _written(uses: FolderUses) -> Mapping[str, Any]:
     return uses.folder.record
 
 
-def _same_ids(uses: Uses) -> bool:
-    own = [p.column.provider.id for p in uses.folder.pairs if p.column.prompts is not None]
-    columns = {(p.column.provider.id, p.column.place) for p in uses.folder.pairs}
+def _same_ids(uses: FolderUses) -> bool:
+    own = [p.subject.provider.id for p in uses.folder.pairs if p.subject.prompts is not None]
+    columns = {(p.subject.provider.id, p.subject.place) for p in uses.folder.pairs}
     return any(sum(id_ == one for one, _ in columns) > 1 for id_ in own)
 
 
@@ -117,14 +116,14 @@ def _flat(given: object) -> Iterator[Mapping[str, Any]]:
             yield from _flat(one.get("assert"))
 
 
-def _by_name(uses: Uses) -> bool:
+def _by_name(uses: FolderUses) -> bool:
     prompts = (pair.prompt for pair in uses.folder.pairs)
     return not uses.folder.config.strict_prompts and any(
         isinstance(p, FunctionPrompt) for p in prompts
     )
 
 
-APPLIES: Mapping[str, Callable[[Uses], bool]] = {
+APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "errors": lambda uses: uses.judged or bool(uses.types & _CODE),
     "judges": lambda uses: uses.judged,
     "judge replies": lambda uses: uses.judged,
@@ -134,8 +133,8 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),
     "webhooks": lambda uses: "webhook" in uses.types,
     "answers of web services": lambda uses: any(
-        pair.column.provider.id.partition(":")[0] in ("http", "https")
-        and "validateStatus" not in pair.column.config
+        pair.subject.provider.id.partition(":")[0] in ("http", "https")
+        and "validateStatus" not in pair.subject.config
         for pair in uses.folder.pairs
     ),
     "cached latency": lambda uses: "latency" in uses.types and uses.folder.config.options.cache,
@@ -157,7 +156,7 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     ),
     "prompts of providers": _same_ids,
     "blank lines of prompts": lambda uses: any(
-        pair.column.provider.id.startswith("anthropic:") and "\n\n" in pair.prompt.raw
+        pair.subject.provider.id.startswith("anthropic:") and "\n\n" in pair.prompt.raw
         for pair in uses.folder.pairs
     ),
     "transformVars": lambda uses: uses.transforms,
@@ -168,7 +167,7 @@ APPLIES: Mapping[str, Callable[[Uses], bool]] = {
     "cached code": lambda uses: (
         uses.folder.config.options.cache
         and any(
-            ".py" in p.column.provider.id or ".js" in p.column.provider.id
+            ".py" in p.subject.provider.id or ".js" in p.subject.provider.id
             for p in uses.folder.pairs
         )
     ),

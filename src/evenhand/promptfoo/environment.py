@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,6 +41,28 @@ def env_file(path: Path, findings: Findings) -> dict[str, str]:
             continue
         found[name] = value
     return found
+
+
+def read_env_files(names: Sequence[str], base: Path, findings: Findings) -> dict[str, str]:
+    """The variables that these files set, later ones over earlier ones. Their values are told to nobody."""
+    found: dict[str, str] = {}
+    for name in names:
+        found |= env_file(base / os.path.expanduser(name), findings)  # noqa: PTH111 (a name, not a path yet)
+    return found
+
+
+def process_environment(names: Sequence[str], findings: Findings) -> Mapping[str, str]:
+    """The process's environment, with the `.env` file of the folder one stands in under it and these files over it."""
+    here = Path.cwd()
+    beside = env_file(here / ".env", findings) if (here / ".env").is_file() else {}
+    set_in_process({name: beside[name] for name in beside.keys() - os.environ.keys()})
+    set_in_process(read_env_files(names, here, findings))
+    return os.environ
+
+
+def set_in_process(variables: Mapping[str, str]) -> None:
+    """Sets variables also for code of the user's that runs in this process, which looks there."""
+    os.environ.update(variables)
 
 
 def declared(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from evenhand.assertions.code_files import file_problems
+from evenhand.assertions.code_files import called_in_file, file_problems
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
 from evenhand.documents.findings import Findings, Place
@@ -70,16 +70,11 @@ def called_now(path: Path, name: str, args: Sequence[object]) -> object:
     """
     from evenhand.engine.code import CodeHost  # noqa: PLC0415 (only for programs)
     from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)
-    from evenhand.javascript import running as javascript  # noqa: PLC0415 (see above)
 
     async def call() -> object:
         host = CodeHost()
         with host.open():
-            if path.suffix == ".py":
-                function = await host.load(path, name)
-                return await host.call(function, *args, name=f"{path.name}:{name}")
-            returned = await javascript.call(host, javascript.function(path, name), *args)
-            return returned.value
+            return await called_in_file(host, path, name, *args)
 
     with contextlib.redirect_stdout(sys.stderr):  # what it prints is no result
         return waited_for(call())

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from evenhand.assertions.code_files import file_problems
+from evenhand.assertions.code_files import called_in_file, file_problems
 from evenhand.assertions.transform import split_reference
-from evenhand.core.errors import CodeError
+from evenhand.core.errors import CodeError, EvenhandError
+from evenhand.core.expect import Trial
 from evenhand.core.provider import Host
+from evenhand.core.score import Outcome, Verdict
 from evenhand.documents.findings import Findings
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.javascript.source import split_reference as split_javascript
 from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.models import FolderModels
+from evenhand.promptfoo.overrides import Overrides
+from evenhand.promptfoo.prompts import AnyPrompt
+from evenhand.promptfoo.reader import TestReader
+from evenhand.promptfoo.sources import ListedTests
+from evenhand.promptfoo.tests import Test, TestSource, WrittenTest
 
 Moment = Literal["beforeAll", "beforeEach", "afterEach", "afterAll"]
 MOMENTS: tuple[Moment, ...] = ("beforeAll", "beforeEach", "afterEach", "afterAll")
@@ -61,18 +69,10 @@ class Hooks:
             given = json.loads(json.dumps(context, default=str))
             second: object = {"hookName": moment}
             args = (given, second) if hook.name in MOMENTS else (moment, given)
-            found = await _returned(host, hook, args)
+            found = await called_in_file(host, hook.path, hook.name, *args)
             if isinstance(found, Mapping):
                 context = {**context, **cast("Mapping[str, Any]", found)}
         return context
-
-
-async def _returned(host: Host, hook: Hook, args: Sequence[object]) -> object:
-    if hook.path.suffix == ".py":
-        function = await host.load(hook.path, hook.name)
-        return await host.call(function, *args, name=f"{hook.path.name}:{hook.name}")
-    script = javascript.function(hook.path, hook.name)
-    return (await javascript.call(host, script, *args)).value
 
 
 def read_hooks(config: Config, findings: Findings) -> Hooks:
@@ -116,6 +116,42 @@ def said_once(hooks: Hooks, moment: Moment, context: dict[str, Any]) -> dict[str
     return waited_for(call())
 
 
+def before_all(
+    hooks: Hooks,
+    config: Config,
+    prompts: Sequence[AnyPrompt],
+    sources: list[TestSource],
+    findings: Findings,
+) -> tuple[Config, list[TestSource]]:
+    """The config, whose `defaultTest` may be changed, and the sources of its tests, as the extensions leave them."""
+    tests = [dict(row.value) for source in sources for row in source.rows(findings)]
+    default = config.value.get("defaultTest") or {}
+    if isinstance(default, Mapping):  # with what a hook may append to, whether or not it is written
+        default = {"vars": {}, "assert": [], "options": {}, **cast("Mapping[str, Any]", default)}
+    suite = {
+        **config.value,
+        "tests": tests,
+        "prompts": [{"raw": prompt.raw, "label": prompt.label} for prompt in prompts],
+        "defaultTest": default,
+    }
+    try:
+        found = said_once(hooks, "beforeAll", {"suite": suite})["suite"]
+    except EvenhandError as error:
+        findings.problem(config.at("extensions"), error.message, error.hint)
+        return config, sources
+    if not isinstance(found, Mapping):
+        findings.problem(config.at("extensions"), "beforeAll left no suite")
+        return config, sources
+    changed = cast("Mapping[str, Any]", found)
+    if changed.get("defaultTest") != suite["defaultTest"]:
+        value = {**config.value, "defaultTest": changed.get("defaultTest")}
+        config = replace(config, value=value)
+    if changed.get("tests") == tests:
+        return config, sources
+    items = cast("list[object]", changed.get("tests") or [])
+    return config, [ListedTests(config.document, items, ("tests",))]
+
+
 def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
     """The results of a run, its prompts, and its id, in the words of promptfoo."""
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (only where there are such hooks)
@@ -144,7 +180,98 @@ def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], st
         return results, prompts, run.meta.id
 
 
-def numbers(given: object, name: str) -> dict[str, float]:
+class TrialHooks:
+    """The hooks of each trial."""
+
+    def __init__(self, hooks: Hooks, config: Config, models: FolderModels) -> None:
+        self.hooks = hooks
+        self._models = models
+        value = {k: v for k, v in config.value.items() if k not in ("defaultTest", "metadata")}
+        self._config = replace(config, value=value, overrides=Overrides())
+
+    async def before(
+        self, trial: Trial, test: Test, variables: Mapping[str, Any], told: Mapping[str, Any]
+    ) -> tuple[Test, Mapping[str, Any]]:
+        """The test as the hooks leave it, and its variables.
+
+        Args:
+            told: The test with its defaults, as a config would write it.
+
+        Raises:
+            CodeError: One of them raised, or left something that is no test.
+        """
+        if not self.hooks.at("beforeEach"):
+            return test, variables
+        given = {**told, "vars": dict(variables)}
+        context = await self.hooks.called(trial, "beforeEach", {"test": given})
+        found = cast("dict[str, Any]", context["test"])
+        values = found.get("vars")
+        if not isinstance(values, Mapping):
+            raise CodeError("beforeEach left a test without vars")
+        if any(found.get(key) != given.get(key) for key in found.keys() | given.keys() - {"vars"}):
+            findings = Findings()
+            reader = TestReader.of(self._config, self._models, findings)
+            written = WrittenTest({**found, "vars": {}}, lambda *_: self._config.at("tests"))
+            changed = reader.read(written)
+            problems = findings.problems + findings.broken_parts
+            if changed is None or problems:
+                raise CodeError(f"beforeEach left a test that cannot be run: {problems[0].what}")
+            test = replace(
+                changed, stores=test.stores, alone=test.alone, files=test.files, tagged=test.tagged
+            )
+        kept = frozenset(values)
+        test = replace(test, files=test.files & kept, tagged=test.tagged & kept)
+        return test, cast("Mapping[str, Any]", values)
+
+    async def after(
+        self,
+        trial: Trial,
+        told: Mapping[str, Any],
+        output: object,
+        outcomes: Sequence[Outcome],
+        verdict: Verdict,
+    ) -> Verdict:
+        """The verdict with the named scores that the hooks set; metadata that they set is kept with the result.
+
+        Raises:
+            CodeError: One of them raised, or set a score that is no number.
+        """
+        if not self.hooks.at("afterEach"):
+            return verdict
+        reply = trial.reply
+        metadata = {} if reply is None else dict(reply.metadata)
+        result: dict[str, Any] = {
+            "success": verdict.outcome == "pass",
+            "score": verdict.score or 0.0,
+            "failureReason": {"fail": 1, "error": 2}.get(verdict.outcome, 0),
+            "namedScores": dict(verdict.named_scores),
+            "metadata": dict(trial.case.metadata),
+            "vars": dict(trial.case.vars),
+            "testCase": dict(told),
+            "provider": {"id": trial.variant.provider_id, "label": trial.variant.model},
+            "response": {"output": output, "metadata": metadata},
+            "gradingResult": {
+                "pass": verdict.outcome == "pass",
+                "score": verdict.score or 0.0,
+                "reason": verdict.reason,
+                "componentResults": [
+                    {"pass": o.outcome == "pass", "score": o.score or 0.0, "reason": o.reason}
+                    for o in outcomes
+                ],
+            },
+        }
+        context = await self.hooks.called(
+            trial, "afterEach", {"test": dict(told), "result": result}
+        )
+        found = cast("Mapping[str, Any]", context.get("result") or {})
+        scores = _numbers(found.get("namedScores"), "afterEach")
+        said = found.get("metadata")
+        if isinstance(said, Mapping) and said != result["metadata"]:
+            trial.mark(cast("Mapping[str, Any]", said))
+        return replace(verdict, named_scores={**verdict.named_scores, **scores})
+
+
+def _numbers(given: object, name: str) -> dict[str, float]:
     """Named scores that a hook set: finite numbers.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -20,13 +21,14 @@ from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.settings import read_settings
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.keys import NO_KEY, set_key
 from evenhand.providers.paused import Paused
 from evenhand.providers.roster import Roster, default_judge
 
 _KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
+
+_SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
 
 DEFAULT_JUDGES: Mapping[Task, tuple[tuple[str, str], ...]] = {
     "generate": (
@@ -55,7 +57,7 @@ _TASKS: Mapping[Task, str] = {"embed": "embeddings", "moderate": "moderations"}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Subject:
     """A model to ask, and what belongs to it alone.
 
     Attributes:
@@ -90,7 +92,7 @@ class Column:
         )
 
 
-class Models:
+class FolderModels:
     """Makes the models of one config, each once."""
 
     def __init__(self, config: Config, findings: Findings) -> None:
@@ -104,12 +106,12 @@ class Models:
         self.files: set[Path] = set()
         """Files that say what the models are: their code, their settings, their transforms."""
 
-    def subjects(self) -> list[Column]:
+    def subjects(self) -> list[Subject]:
         """The models to ask, in their order."""
         key = "targets" if "targets" in self._config.value else "providers"
         given = self._config.value.get(key)
         place = self._config.at(key)
-        if given is None:
+        if given is None or given == []:
             self._findings.problem(
                 place,
                 "there are no providers",
@@ -117,7 +119,7 @@ class Models:
             )
             return []
         items = cast("list[object]", given) if isinstance(given, list) else [given]
-        found: list[Column] = []
+        found: list[Subject] = []
         for i, item in enumerate(items):
             where = self._config.at(key, i) if isinstance(given, list) else place
             found += self._columns(item, where)
@@ -188,7 +190,7 @@ class Models:
                 return self._roster.make(id_, config=config)
         return None
 
-    def _columns(self, item: object, place: Place) -> list[Column]:
+    def _columns(self, item: object, place: Place) -> list[Subject]:
         if isinstance(item, str):
             if item.startswith("file://") and item.endswith((".yaml", ".yml", ".json")):
                 return self._from_file(item, place)
@@ -210,7 +212,7 @@ class Models:
         self._findings.problem(place, f"a provider is {item!r}, not text or an object")
         return []
 
-    def _from_file(self, reference: str, place: Place) -> list[Column]:
+    def _from_file(self, reference: str, place: Place) -> list[Subject]:
         path = self._config.base / reference.removeprefix("file://")
         if path in self._reading:
             self._findings.problem(
@@ -227,7 +229,7 @@ class Models:
         finally:
             self._reading.pop()
 
-    def _of_document(self, document: Document) -> list[Column]:
+    def _of_document(self, document: Document) -> list[Subject]:
         items = (
             cast("list[object]", document.value)
             if isinstance(document.value, list)
@@ -237,7 +239,7 @@ class Models:
             column for i, item in enumerate(items) for column in self._columns(item, document.at(i))
         ]
 
-    def _one(self, id_: str, fields: Mapping[str, Any], place: Place) -> list[Column]:
+    def _one(self, id_: str, fields: Mapping[str, Any], place: Place) -> list[Subject]:
         for key in fields:
             if key not in _KEYS:
                 self._findings.hint(
@@ -289,7 +291,7 @@ class Models:
         if delay:
             provider = Paused(provider, delay / 1000)
         changes = transform if isinstance(transform, str) else ""
-        return [Column(provider, names, changes, place, settings, next(iter(wrong), None))]
+        return [Subject(provider, names, changes, place, settings, next(iter(wrong), None))]
 
 
 def _think_aloud(provider: Provider) -> None:
@@ -302,3 +304,48 @@ def _think_aloud(provider: Provider) -> None:
     asked = provider.provider if isinstance(provider, Paused) else provider
     if isinstance(asked, ChatProvider) and asked.config.get("showThinking") is None:
         asked.shows_thoughts = True
+
+
+def read_settings(
+    given: object, whose: str, base: Path, place: Place, findings: Findings, files: set[Path]
+) -> dict[str, Any]:
+    """Settings as a config writes them, with the JSON and YAML files that they name read in; empty for none.
+
+    Args:
+        whose: What they belong to, for messages: `provider echo`.
+        base: The folder that files are looked for in.
+        files: Is told which files were read.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        findings.problem(place, f"config of {whose} is {given!r}, not an object")
+        return {}
+
+    def read(value: object) -> object:
+        if isinstance(value, str):
+            if value.startswith("file://") and value.endswith((".json", ".yaml", ".yml")):
+                path = base / value.removeprefix("file://")
+                document = read_document(path, findings, place)
+                files.add(path)
+                return None if document is None else document.value
+            if _SHELL.fullmatch(value):
+                findings.hint(
+                    place,
+                    f"{value!r} is sent as it is",
+                    "Write {{env.NAME}} for a variable of the environment.",
+                )
+            return value
+        if isinstance(value, Mapping):
+            return {k: read(v) for k, v in cast("Mapping[str, object]", value).items()}
+        if isinstance(value, list):
+            return [read(v) for v in cast("list[object]", value)]
+        return value
+
+    settings = cast("dict[str, Any]", read(cast("object", given)))
+    headers = settings.get("headers")
+    if headers is not None and not isinstance(headers, Mapping):
+        what = f"headers of {whose} are {type(headers).__name__}, not names with values"
+        findings.problem(place, what, "Write headers: {X-Name: value}.")
+        return {**settings, "headers": {}}
+    return settings

@@ -1,4 +1,4 @@
-"""What the command line, or `commandLineOptions`, says instead of a config."""
+"""What the caller chose beside a config, and what goes over it: the command line, or `commandLineOptions`."""
 
 from __future__ import annotations
 
@@ -87,6 +87,26 @@ class Overrides:
         if self.extensions:
             said["extensions"] = [*_texts(value.get("extensions")), *self.extensions]
         return {**value, **said} if said else value
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the caller chose beside the files.
+
+    Attributes:
+        selection: Which of the tests to run.
+        overrides: What goes over what the config says.
+        strict_prompts: Call prompt functions as promptfoo does, whatever their parameters are called.
+        env: The environment; None for the process's, to which the `.env` file of the folder one stands in is added, and
+            those that are named.
+        prepare: Call the extensions that are called before all tests, and may change them.
+    """
+
+    selection: Selection = field(default_factory=Selection)
+    overrides: Overrides = field(default_factory=Overrides)
+    strict_prompts: bool = False
+    env: Mapping[str, str] | None = None
+    prepare: bool = True
 
 
 def from_options(

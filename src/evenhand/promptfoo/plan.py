@@ -12,23 +12,20 @@ from evenhand.assertions.aggregate import verdict_rule
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import Problem
-from evenhand.core.plan import Plan, Row, Selection, Sheet, Slot
+from evenhand.core.plan import Plan, Row, Sheet, Slot
 from evenhand.core.secrets import known, redacted
 from evenhand.core.selecting import Selector
-from evenhand.promptfoo.around import Around
-from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.body import CellBody, described
+from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.earlier import Links
-from evenhand.promptfoo.estimate import estimate
-from evenhand.promptfoo.hooks import finished, said_once
-from evenhand.promptfoo.models import Column, Models
+from evenhand.promptfoo.hooks import TrialHooks, finished, said_once
+from evenhand.promptfoo.memory import Links
+from evenhand.promptfoo.models import FolderModels, Subject
 from evenhand.promptfoo.prompts import TextPrompt
-from evenhand.promptfoo.reader import TestReader
-from evenhand.promptfoo.row import Source
-from evenhand.promptfoo.selected import takes
+from evenhand.promptfoo.reader import Tests
 from evenhand.promptfoo.sources import content_digest
-from evenhand.promptfoo.step import CellBody, Pair, described
-from evenhand.promptfoo.survey import Survey
+from evenhand.promptfoo.survey import Survey, estimate
+from evenhand.promptfoo.tests import Test, takes
 
 _BESIDE = frozenset(
     """
@@ -38,28 +35,28 @@ _BESIDE = frozenset(
 """Keys that do not decide what a trial does, so that a run can be resumed after they changed."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Folder:
     """What a promptfoo config comes to: its columns, its tests and who is asked. `plan` makes one sheet of it.
 
     Attributes:
         pairs: The columns with what is behind them: every model × the prompts that it gets.
-        sources: Where the tests come from.
+        tests: The tests, in their order, whatever is selected.
+        files: What it is made of, beside what its models and its tests name.
         broken: What keeps tests and columns from a verdict: these are errors, and all else is run.
     """
 
     config: Config
-    selection: Selection
-    pairs: Sequence[Pair]
-    columns: Sequence[Column]
-    models: Models
-    sources: Sequence[Source]
-    reader: TestReader
+    pairs: Sequence[Combination]
+    columns: Sequence[Subject]
+    models: FolderModels
+    tests: Tests
+    files: frozenset[Path]
     selector: Selector
     survey: Survey
     hints: Sequence[Problem]
     broken: Sequence[Problem] = ()
-    around: Around | None = None
+    trial_hooks: TrialHooks | None = None
 
     def plan(self) -> Plan:
         """Its plan."""
@@ -95,12 +92,12 @@ class Folder:
     @property
     def repeats(self) -> int:
         """How often each case is repeated, where its test says nothing else."""
-        return self.selection.repeats or self.config.repeats
+        return self.config.selection.repeats or self.config.repeats
 
     @property
     def hooks_of_trials(self) -> Sequence[str]:
         """The names of the extensions' functions that are called around trials, and when all are done."""
-        hooks = self.around.hooks.hooks if self.around is not None else ()
+        hooks = self.trial_hooks.hooks.hooks if self.trial_hooks is not None else ()
         return [hook.name for hook in hooks if hook.name != "beforeAll"]
 
     @property
@@ -108,15 +105,11 @@ class Folder:
         """Whether a prefix or a suffix goes over the config."""
         return bool(self.config.overrides.prefix or self.config.overrides.suffix)
 
-    def tests(self) -> Iterator[Test]:
-        """The tests, in their order, whatever is selected."""
-        return self.reader.tests()
-
     def _closing(self) -> Callable[[Path], None] | None:
         """Calls the extensions that want to know how the run came out."""
-        if self.around is None or not self.around.hooks.at("afterAll"):
+        if self.trial_hooks is None or not self.trial_hooks.hooks.at("afterAll"):
             return None
-        hooks, said = self.around.hooks, dict(self.config.value)
+        hooks, said = self.trial_hooks.hooks, dict(self.config.value)
 
         def close(path: Path) -> None:
             results, prompts, run = finished(path)
@@ -135,10 +128,10 @@ class Folder:
 
     def _fingerprint(self) -> str:
         """A hash of the config, of the files that it names, and of the selection."""
-        files = {source.path for source in self.sources if source.path}
-        files |= self.reader.files | self.models.files | self.config.files
-        if self.around is not None:
-            files |= self.around.hooks.files
+        files = {source.path for source in self.tests.sources if source.path}
+        files |= self.tests.files | self.models.files | self.files
+        if self.trial_hooks is not None:
+            files |= self.trial_hooks.hooks.files
         files |= {
             pair.prompt.path for pair in self.pairs if not isinstance(pair.prompt, TextPrompt)
         }
@@ -150,7 +143,9 @@ class Folder:
             if path.is_file()
         ]
         parts += [encode([pair.prompt.label, pair.prompt.raw]) for pair in self.pairs]
-        parts.append(encode([*self.selection.told(), self.repeats, self.config.strict_prompts]))
+        parts.append(
+            encode([*self.config.selection.told(), self.repeats, self.config.strict_prompts])
+        )
         return digest(*parts)
 
     def rows(self) -> Iterator[Row]:
@@ -193,7 +188,7 @@ class Folder:
             needed: The places of those that others go on from; None for all.
         """
         seen: dict[int, int] = {}
-        for test, taken in self.selector.walked(self.reader.tests(), partial(takes, self.selector)):
+        for test, taken in self.selector.walked(iter(self.tests), partial(takes, self.selector)):
             taking = self.pairs
             if test.prompts is not None or test.providers is not None:
                 taking = [pair for pair in taking if pair.takes(test)]
@@ -215,7 +210,7 @@ class Folder:
     def _slots(
         self,
         test: Test,
-        taking: Sequence[Pair],
+        taking: Sequence[Combination],
         lonely: Problem | None,
         links: Links | None,
         needed: frozenset[int] | None,
@@ -229,8 +224,8 @@ class Folder:
             problem = test.problem or refused or lonely
             body = CellBody(pair, test, case.vars)
             review = body.reviewed if test.scoring else None
-            if self.around is not None:
-                body.around, body.told = self.around, self.reader.told(test)
+            if self.trial_hooks is not None:
+                body.trial_hooks, body.told = self.trial_hooks, self.tests.reader.told(test)
                 review = body.reviewed
             after: tuple[int, ...] = ()
             if links is not None:

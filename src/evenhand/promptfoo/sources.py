@@ -20,15 +20,15 @@ from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled, not_secret
 from evenhand.promptfoo.generated import generated, is_program
-from evenhand.promptfoo.row import Line, Row, Source
 from evenhand.promptfoo.tables import Csv, Xlsx, table_row
+from evenhand.promptfoo.tests import Line, TestSource, WrittenTest
 
 TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls"})
 _ELSEWHERE = ("http://", "https://", "huggingface://", "az://")
 
 
 @dataclass(slots=True)
-class Listed:
+class ListedTests:
     """Tests in a YAML or JSON document: the config itself, or a file of tests."""
 
     document: Document
@@ -38,12 +38,12 @@ class Listed:
     data: bool = False
     numbered: bool = False
 
-    def rows(self, findings: Findings) -> Iterator[Row]:
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         for i, item in enumerate(self.items):
             at = _at(self.document, (*self.prefix, i))
             if isinstance(item, Mapping):
                 name = f"Row #{i + 1}" if self.numbered else ""
-                yield Row(cast("Mapping[str, Any]", item), at, self.data, name)
+                yield WrittenTest(cast("Mapping[str, Any]", item), at, self.data, name)
             else:
                 findings.problem(at(), f"a test is {item!r}, not an object")
 
@@ -56,7 +56,7 @@ class Jsonl:
     env: Mapping[str, str]
     numbered: bool = False
 
-    def rows(self, findings: Findings) -> Iterator[Row]:
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         path, count = self.path, 0
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
@@ -75,20 +75,20 @@ class Jsonl:
                     value = env_filled(value, self.env) if b"env" in line else value
                     count += 1
                     name = f"Row #{count}" if self.numbered else ""
-                    yield Row(cast("dict[str, Any]", value), Line(path, number), True, name)
+                    yield WrittenTest(cast("dict[str, Any]", value), Line(path, number), True, name)
                 else:
                     findings.problem(Place(path, number), f"a test is {value!r}, not an object")
 
 
 @dataclass(slots=True)
-class Rows:
+class RowsOfTable:
     """A document whose objects are rows of a table: columns that begin with `__` say something of the test."""
 
     document: Document
     items: list[object]
     path: Path | None = None
 
-    def rows(self, findings: Findings) -> Iterator[Row]:
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         for i, item in enumerate(self.items):
             place = self.document.at(i)
             if not isinstance(item, Mapping):
@@ -105,17 +105,17 @@ class Rows:
 class Scenario:
     """Each row of settings with each test: the test goes over the row, their assertions are added."""
 
-    settings: list[Source]
-    tests: list[Source]
+    settings: list[TestSource]
+    tests: list[TestSource]
     number: int
     path: Path | None = None
 
-    def rows(self, findings: Findings) -> Iterator[Row]:
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         number = self.number
         for setting in (row for source in self.settings for row in source.rows(findings)):
             for test in (row for source in self.tests for row in source.rows(findings)):
                 value = _over(setting.value, test.value, f"__scenario_{number}__")
-                yield Row(value, test.at, test.data and setting.data, test.name)
+                yield WrittenTest(value, test.at, test.data and setting.data, test.name)
             number += 1
 
 
@@ -132,22 +132,26 @@ def _over(row: Mapping[str, Any], test: Mapping[str, Any], conversation: str) ->
     return both
 
 
-def read_sources(config: Config, findings: Findings) -> list[Source]:
-    """The sources that a config names under `tests` and `scenarios`; none at all means one test without variables."""
+def read_sources(config: Config, findings: Findings, files: set[Path]) -> list[TestSource]:
+    """The sources that a config names under `tests` and `scenarios`; none at all means one test without variables.
+
+    Args:
+        files: Is told which files they are made of, beside those that they are walked in.
+    """
     if config.overrides.model_outputs:
-        return given_outputs(config, findings)
+        return given_outputs(config, findings, files)
     given, scenarios = config.value.get("tests"), config.value.get("scenarios")
     if given in (None, []) and not scenarios:
         findings.hint(
             config.at(), "there are no tests: the prompts are run once, without variables"
         )
-        return [Listed(config.document, [{"vars": {}}], ("tests",))]
-    reader = _Sources(config, findings)
+        return [ListedTests(config.document, [{"vars": {}}], ("tests",))]
+    reader = _Sources(config, findings, files)
     found = [] if given is None else reader.of(given, config.document, ("tests",))
     return found + (reader.scenarios(scenarios) if scenarios else [])
 
 
-def given_outputs(config: Config, findings: Findings) -> list[Source]:
+def given_outputs(config: Config, findings: Findings, files: set[Path]) -> list[TestSource]:
     """A test for each of the outputs that are named beside a config: the text in `output`, and its `tags`."""
     said = config.overrides
     path, expected = config.base / said.model_outputs, config.base / said.assertions
@@ -155,11 +159,11 @@ def given_outputs(config: Config, findings: Findings) -> list[Source]:
     asserts = read_document(expected, findings, Place(config.base))
     if outputs is None or asserts is None:
         return []
-    config.files.add(expected)
+    files.add(expected)
     for document, what in ((outputs, "outputs"), (asserts, "assertions")):
         if not isinstance(document.value, list):
             findings.problem(document.at(), f"is no list of {what}")
-    tests: list[Row] = []
+    tests: list[WrittenTest] = []
     for i, item in enumerate(cast("list[object]", outputs.value) if not findings.problems else ()):
         fields = cast("Mapping[str, Any]", item) if isinstance(item, Mapping) else {"output": item}
         if not isinstance(fields.get("output"), str):
@@ -173,7 +177,7 @@ def given_outputs(config: Config, findings: Findings) -> list[Source]:
             variables["tags"] = ", ".join(map(str, cast("list[object]", tags)))
         # What a model said is data, whatever it looks like.
         value = {"vars": variables, "assert": asserts.value}
-        tests.append(Row(value, _Given(outputs, i, asserts), data=True))
+        tests.append(WrittenTest(value, _Given(outputs, i, asserts), data=True))
     return [_Rows(tests, path)]
 
 
@@ -195,10 +199,10 @@ class _Given:
 class _Rows:
     """Tests that are here already."""
 
-    tests: list[Row]
+    tests: list[WrittenTest]
     path: Path | None = None
 
-    def rows(self, findings: Findings) -> Iterator[Row]:
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         del findings
         yield from self.tests
 
@@ -206,11 +210,14 @@ class _Rows:
 class _Sources:
     """Reads what a config says of its tests."""
 
-    def __init__(self, config: Config, findings: Findings) -> None:
+    def __init__(self, config: Config, findings: Findings, files: set[Path]) -> None:
         self._config = config
         self._findings = findings
+        self._files = files
 
-    def of(self, given: object, document: Document, path: tuple[str | int, ...]) -> list[Source]:
+    def of(
+        self, given: object, document: Document, path: tuple[str | int, ...]
+    ) -> list[TestSource]:
         """The sources of a list of tests, or of the files that it names."""
         place = document.at(*path)
         if isinstance(given, str):
@@ -222,7 +229,7 @@ class _Sources:
             self._findings.problem(place, f"{path[-1]} is {given!r}, not a list or a file")
             return []
         items = cast("list[object]", given)
-        sources: list[Source] = []
+        sources: list[TestSource] = []
         inline = 0
         for i, item in enumerate(items):
             here = document.at(*path, i)
@@ -234,13 +241,13 @@ class _Sources:
             else:
                 inline += 1
                 sources.append(_Inline(document, item, (*path, i)))
-        return [Listed(document, items, path)] if inline == len(items) else sources
+        return [ListedTests(document, items, path)] if inline == len(items) else sources
 
-    def scenarios(self, given: object) -> list[Source]:
+    def scenarios(self, given: object) -> list[TestSource]:
         """The sources of a config's scenarios."""
         config = self._config
         items = cast("list[object]", given) if isinstance(given, list) else [given]
-        found: list[Source] = []
+        found: list[TestSource] = []
         number = 0
         for i, item in enumerate(items):
             document, path = config.document, ("scenarios", i)
@@ -264,7 +271,7 @@ class _Sources:
                 other = read_document(file, self._findings, document.at(*path))
                 if other is None:
                     continue
-                self._config.files.add(file)
+                self._files.add(file)
                 if not isinstance(other.value, list):
                     yield from self._scenario(other.value, other, ())
                     continue
@@ -284,7 +291,7 @@ class _Sources:
         fields: Mapping[str, object] | None,
         *,
         alone: bool = False,
-    ) -> list[Source]:
+    ) -> list[TestSource]:
         """The sources that a path stands for.
 
         Args:
@@ -306,7 +313,7 @@ class _Sources:
             if rows is None:
                 return []
             path, items = rows
-            return [Listed(Document(path, items, None, ""), items, (), path, data=True)]
+            return [ListedTests(Document(path, items, None, ""), items, (), path, data=True)]
         name, _, sheet = name.partition("#")
         return [
             source
@@ -330,7 +337,7 @@ class _Sources:
 
     def _from_file(
         self, path: Path, sheet: str, place: Place, *, rows: bool, alone: bool
-    ) -> list[Source]:
+    ) -> list[TestSource]:
         findings = self._findings
         suffix = path.suffix.lower()
         wrong = unreadable(path)
@@ -370,14 +377,14 @@ class _Sources:
             findings.problem(Place(path, 1), "holds no tests: it is not a list of them")
             return []
         if isinstance(document.value, Mapping):
-            return [Listed(document, [document.value], (), path)]
+            return [ListedTests(document, [document.value], (), path)]
         if suffix == ".json":
             document.value = env_filled(document.value, not_secret(self._config.env))
         items = cast("list[object]", document.value)
         if rows and suffix != ".json":
-            return [Rows(document, items, path)]
+            return [RowsOfTable(document, items, path)]
         # JSON is what programs write, so it is data; YAML is written by hand, like the config.
-        return [Listed(document, items, (), path, suffix == ".json", alone)]
+        return [ListedTests(document, items, (), path, suffix == ".json", alone)]
 
 
 @dataclass(slots=True)
@@ -389,10 +396,10 @@ class _Inline:
     where: tuple[str | int, ...]
     path: Path | None = None
 
-    def rows(self, findings: Findings) -> Iterator[Row]:
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         at = _at(self.document, self.where)
         if isinstance(self.item, Mapping):
-            yield Row(cast("Mapping[str, Any]", self.item), at)
+            yield WrittenTest(cast("Mapping[str, Any]", self.item), at)
         else:
             findings.problem(at(), f"a test is {self.item!r}, not an object or a file")
 

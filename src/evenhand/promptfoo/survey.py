@@ -1,20 +1,31 @@
-"""The first walk over the tests: checks them all, counts what is selected, notes what is seldom meant."""
+"""The first walk over the tests: checks them all, counts what is selected, and prices it from its first prompts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from evenhand.core.errors import Problem
+from evenhand.core.message import Prompt
 from evenhand.core.names import did_you_mean
+from evenhand.core.plan import CallEstimate, Row
+from evenhand.core.provider import Provider
 from evenhand.core.selecting import Selector
 from evenhand.documents.findings import Findings
-from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.body import CellBody, with_settings
+from evenhand.promptfoo.case_variables import resolved
+from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.reader import TestReader
-from evenhand.promptfoo.selected import takes
-from evenhand.promptfoo.step import Pair
+from evenhand.promptfoo.reader import TestReader, Tests, numbered
+from evenhand.promptfoo.tests import Test, TestSource, takes
+
+JUDGE_TOKENS = 700
+"""A guess at what a judge is sent: our prompt, a rubric of two lines, an answer of three paragraphs."""
+
+ESTIMATED_FROM = 300
+"""Trials whose prompts are filled in to estimate tokens and prices of all."""
 
 
 @dataclass(slots=True)
@@ -49,24 +60,32 @@ class Survey:
     deserted: int = 0
     problems: tuple[Problem | None, Problem | None] = (None, None)
 
-    def refuses(self, test: Test, taking: Sequence[Pair]) -> Problem | None:
+    def refuses(self, test: Test, taking: Sequence[Combination]) -> Problem | None:
         """Why a test cannot come to a verdict in any of the columns that take it; None where it may."""
         return self.problems[len(taking) > 1] if _lonely(test, taking) else None
 
 
 def surveyed(
+    sources: Sequence[TestSource],
     reader: TestReader,
-    pairs: Sequence[Pair],
+    pairs: Sequence[Combination],
     selector: Selector,
     repeats: int,
     findings: Findings,
-) -> Survey:
-    """Walks the tests once: checks them all, counts what is selected."""
+) -> tuple[Survey, Tests]:
+    """Walks the tests once, and checks them all; those that are selected are counted.
+
+    Returns:
+        What was found, and the tests for all later walks.
+    """
     survey = Survey()
     stored: set[str] = set()
+    problems: dict[int, Problem] = {}
     matching = 0
-    for test in reader.tests(checking=True):
+    for place, test in numbered(sources, reader, findings):
         survey.tests += 1
+        if test.problem is not None:
+            problems[place] = test.problem
         _look_at_names(test, pairs, stored, findings)
         if test.stores:
             stored.add(test.stores)
@@ -74,15 +93,18 @@ def surveyed(
             matching += takes(selector, test)
         else:
             _count(test, pairs, repeats, survey)
+    tests = Tests(sources, reader.unchecked(), problems)
     if selector.narrows:
         selector.draw(matching)
-        for test, taken in selector.walked(reader.tests(), partial(takes, selector)):
+        for test, taken in selector.walked(iter(tests), partial(takes, selector)):
             if taken:
                 _count(test, pairs, repeats, survey)
-    return survey
+    return survey, tests
 
 
-def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Findings) -> None:
+def look_at(
+    survey: Survey, pairs: Sequence[Combination], config: Config, findings: Findings
+) -> None:
     """Hints at what is allowed and seldom meant."""
     if survey.vacuous:
         findings.hint(
@@ -125,14 +147,16 @@ def look_at(survey: Survey, pairs: Sequence[Pair], config: Config, findings: Fin
         )
 
 
-def _lonely(test: Test, taking: Sequence[Pair]) -> bool:
+def _lonely(test: Test, taking: Sequence[Combination]) -> bool:
     """Whether the outputs of a test are to be compared, and no two of its columns can have one."""
     if test.problem is not None or not test.expected.contests:
         return False
     return sum(pair.refuses(test) is None for pair in taking) < 2  # one alone has no rival
 
 
-def _look_at_names(test: Test, pairs: Sequence[Pair], stored: set[str], findings: Findings) -> None:
+def _look_at_names(
+    test: Test, pairs: Sequence[Combination], stored: set[str], findings: Findings
+) -> None:
     """Notes variables that a prompt names and a test does not set: they print as nothing."""
     there = test.variables.keys()
     if stored:
@@ -150,7 +174,7 @@ def _look_at_names(test: Test, pairs: Sequence[Pair], stored: set[str], findings
             )
 
 
-def _count(test: Test, pairs: Sequence[Pair], repeats: int, survey: Survey) -> None:
+def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Survey) -> None:
     cases = test.count()
     survey.cases += cases
     taking = (
@@ -179,3 +203,61 @@ def _count(test: Test, pairs: Sequence[Pair], repeats: int, survey: Survey) -> N
             if assertion.judge is not None:
                 judge = assertion.judge.id
                 survey.judged[judge] = survey.judged.get(judge, 0) + trials
+
+
+def estimate(
+    rows: Iterator[Row],
+    pairs: Sequence[Combination],
+    survey: Survey,
+    judges: Sequence[Provider],
+) -> list[CallEstimate]:
+    """The calls of a plan.
+
+    Args:
+        rows: Its rows; the prompts of the first trials are filled in.
+    """
+    tokens: dict[int, list[int]] = {}
+    bounds: dict[int, list[float | None]] = {}
+    trials = (slot for row in rows for case in row.cases for slot in row.slots(case, 0))
+    for slot in itertools.islice(trials, ESTIMATED_FROM):
+        body = slot.body
+        assert isinstance(body, CellBody)  # noqa: S101 (made above)
+        pair, test = body.pair, body.test
+        variables, filled = resolved(
+            body.variables, test.files, test.tagged, pair.base, pair.templates
+        )
+        fill = pair.fill(test.prefix, test.suffix)
+        index = pair.variant.index
+        if fill is None:
+            # A function's prompt is not known before it runs: its own text and what it is given come close.
+            prompt = Prompt.of("\n".join([pair.prompt.raw, *map(str, variables.values())]))
+        else:
+            prompt = with_settings(fill(variables, filled), test)
+        request = pair.subject.provider.request(prompt)
+        tokens.setdefault(index, []).append(request.tokens_in)
+        bounds.setdefault(index, []).append(request.cost_bound_usd)
+    found: list[CallEstimate] = []
+    for pair in pairs:
+        index, calls = pair.variant.index, survey.calls.get(pair.variant.index, 0)
+        sizes, prices = tokens.get(index, [0]), bounds.get(index, [None])
+        known = [price for price in prices if price is not None]
+        cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
+        found.append(
+            CallEstimate(
+                pair.subject.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost
+            ),
+        )
+    for judge, calls in survey.judged.items():
+        known_judge = next((provider for provider in judges if provider.id == judge), None)
+        request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
+        price = request.cost_bound_usd if request else None
+        found.append(
+            CallEstimate(
+                judge,
+                "judge",
+                calls,
+                calls * JUDGE_TOKENS,
+                None if price is None else price * calls,
+            ),
+        )
+    return found

@@ -14,8 +14,8 @@ from typing import cast
 from evenhand.core.names import did_you_mean
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import decoded
-from evenhand.promptfoo.cells import test_from_row, wrong_columns
-from evenhand.promptfoo.row import Line, Row
+from evenhand.promptfoo.table_cells import test_from_row, wrong_columns
+from evenhand.promptfoo.tests import Line, WrittenTest
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Csv:
     strict: bool = False
     """Quotes that CSV has no rule for are a problem; otherwise they are part of their cell."""
 
-    def rows(self, findings: Findings) -> Iterator[Row]:
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         data = _start(self.path)
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             text = decoded(self.path.read_bytes(), self.path, findings) or ""
@@ -59,7 +59,7 @@ class Csv:
             text = decoded(self.path.read_bytes(), self.path, findings) or ""
             yield from islice(relaxed(text, self.delimiter), count, None)
 
-    def _parsed(self, lines: Iterable[str], findings: Findings) -> Iterator[Row]:
+    def _parsed(self, lines: Iterable[str], findings: Findings) -> Iterator[WrittenTest]:
         path = self.path
         records = self._records(lines, findings)
         try:
@@ -165,7 +165,7 @@ class Xlsx:
     path: Path
     sheet: str = ""
 
-    def rows(self, findings: Findings) -> Iterator[Row]:
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         try:
             from openpyxl import load_workbook  # noqa: PLC0415 (an extra)
         except ImportError:
@@ -212,9 +212,9 @@ class Xlsx:
         return self.sheet.isdigit() and 1 <= int(self.sheet) <= count
 
 
-def table_row(row: Mapping[str, str], number: int, at: Line, findings: Findings) -> Row:
+def table_row(row: Mapping[str, str], number: int, at: Line, findings: Findings) -> WrittenTest:
     """The test that a row stands for."""
-    return Row(test_from_row(row, number, at(), findings), at, data=True)
+    return WrittenTest(test_from_row(row, number, at(), findings), at, data=True)
 
 
 def _cell(value: object) -> str:

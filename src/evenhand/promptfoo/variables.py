@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,25 +12,31 @@ from evenhand.assertions.transform import split_reference
 from evenhand.core.names import did_you_mean
 from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import read_document, read_text
+from evenhand.promptfoo.case_variables import is_code
 from evenhand.promptfoo.environment import secret_named
-from evenhand.promptfoo.variable_code import is_code
 from evenhand.promptfoo.variable_files import is_bytes, unreadable
 from evenhand.templates.rendering import Templates, has_tags
 
 
+@dataclass(frozen=True, slots=True)
 class VariableReader:
-    """Reads the variables of one config's tests."""
+    """Reads the variables of one config's tests.
 
-    def __init__(
-        self, base: Path, env: Mapping[str, str], findings: Findings, templates: Templates
-    ) -> None:
-        self._base = base
-        self._templates = templates
-        self._env = env
-        self._findings = findings
-        self.checking = True
-        self.files: set[Path] = set()
-        """Files that they name."""
+    Attributes:
+        base: The folder that paths start from.
+        env: The environment.
+        findings: Are told what is wrong.
+        templates: Fill in their tags.
+        files: Is told which files they name.
+        checking: Whether to look for all that may be wrong.
+    """
+
+    base: Path
+    env: Mapping[str, str]
+    findings: Findings
+    templates: Templates
+    files: set[Path]
+    checking: bool = True
 
     def read(self, given: object, at: At) -> dict[str, Any]:
         if given is None:
@@ -42,10 +49,10 @@ class VariableReader:
         found: dict[str, Any] = {}
         for reference in cast("list[object]", given) if isinstance(given, list) else [given]:
             if not isinstance(reference, str):
-                self._findings.problem(at("vars"), f"vars is {given!r}, not an object")
+                self.findings.problem(at("vars"), f"vars is {given!r}, not an object")
                 return {}
             for file in self._files_of(reference, at("vars")):
-                document = read_document(file, self._findings, at("vars"))
+                document = read_document(file, self.findings, at("vars"))
                 self.files.add(file)
                 if document is not None and isinstance(document.value, Mapping):
                     found.update(cast("Mapping[str, Any]", document.value))
@@ -55,7 +62,7 @@ class VariableReader:
         """The files of variables that `vars: …` names: beside the file that it stands in, or beside the config."""
         name = reference.removeprefix("file://")
         beside = place.file.parent / name
-        return matching(beside) or matching(self._base / name) or [beside]
+        return matching(beside) or matching(self.base / name) or [beside]
 
     def _globbed(self, value: object, name: str, at: At) -> object:
         if not (
@@ -66,7 +73,7 @@ class VariableReader:
             return value
         found = matching(self.path_of(value))
         if not found and self.checking:
-            self._findings.problem(
+            self.findings.problem(
                 at("vars", name), f"no file matches {value.removeprefix('file://')}"
             )
         return [f"file://{path}" for path in found]
@@ -86,15 +93,15 @@ class VariableReader:
                 elif has_tags(text):
                     tagged.add(name)
                     self._look_for_secrets(text, name, at)
-                    wrong = self._templates.problem(text) if self.checking else None
+                    wrong = self.templates.problem(text) if self.checking else None
                     if wrong:
-                        self._findings.problem(at("vars", name), wrong)
+                        self.findings.problem(at("vars", name), wrong)
         return frozenset(files), frozenset(tagged)
 
     def _look_for_secrets(self, text: str, name: str, at: At) -> None:
-        secret = secret_named(text, self._env) if self.checking else ""
+        secret = secret_named(text, self.env) if self.checking else ""
         if secret:
-            self._findings.problem(
+            self.findings.problem(
                 at("vars", name),
                 f"variable '{name}' names {{{{ env.{secret} }}}}, which looks like a secret:"
                 " what a variable holds is sent to models and stored",
@@ -104,13 +111,13 @@ class VariableReader:
     def look_at_data(self, variables: Mapping[str, Any], at: At) -> None:
         for name, value in variables.items():
             if type(value) is str and value.startswith("file://"):
-                self._findings.hint(
+                self.findings.hint(
                     at(),
                     f"'{name}' is taken as it is: no file is read for a value in a data file",
                     "Name files in the config itself, or in a YAML file of tests.",
                 )
-            elif type(value) is str and "env" in value and secret_named(value, self._env):
-                self._findings.hint(
+            elif type(value) is str and "env" in value and secret_named(value, self.env):
+                self.findings.hint(
                     at(),
                     f"'{name}' names a secret of the environment, and is taken as it is",
                     "What a variable holds is sent to models and stored.",
@@ -119,9 +126,9 @@ class VariableReader:
     def _look_at_file(self, reference: str, name: str, at: At) -> None:
         path = self.path_of(reference)
         if is_code(reference):
-            self.files.add(self._base / split_reference(reference, "")[0])
-            for what, hint in file_problems(reference, self._base, "get_var"):
-                self._findings.problem(at("vars", name), what, hint)
+            self.files.add(self.base / split_reference(reference, "")[0])
+            for what, hint in file_problems(reference, self.base, "get_var"):
+                self.findings.problem(at("vars", name), what, hint)
         elif not path.is_file():
             folder = path.parent
             near = (
@@ -130,18 +137,18 @@ class VariableReader:
                 else ""
             )
             shown = reference.removeprefix("file://")
-            self._findings.problem(
+            self.findings.problem(
                 at("vars", name), f"{shown} does not exist", near or f"Looked in {folder}."
             )
         elif path not in self.files:
             self.files.add(path)
             wrong = unreadable(path)
             if wrong:
-                self._findings.problem(at("vars", name), *wrong)
+                self.findings.problem(at("vars", name), *wrong)
             elif not is_bytes(path):
-                text = read_text(path, self._findings, at("vars", name))
+                text = read_text(path, self.findings, at("vars", name))
                 self._look_for_secrets(text or "", name, at)
 
     def path_of(self, reference: str) -> Path:
         """The file that a variable names."""
-        return self._base / reference.removeprefix("file://")
+        return self.base / reference.removeprefix("file://")

@@ -57,6 +57,34 @@ async def test_a_threshold_decides_beside_the_scorers_own_verdict(
     assert (await bounded.score("x", Any)).passed is passed
 
 
+@pytest.mark.parametrize(
+    ("score", "threshold", "traits", "value", "scale"),
+    [
+        (Score(4.0), 3, Traits(gives="number"), 1.0, SHARES),
+        (Score(4.0), 5, Traits(gives="number"), 0.0, SHARES),
+        (Score(0.0), 5, Traits(gives="number"), 0.0, SHARES),
+        (Score(1.0), 5, Traits(gives="number"), 0.0, SHARES),
+        (Score(4.0), 3, UNTOLD, 1.0, SHARES),
+        (Score(4.0, passed=True), None, UNTOLD, 1.0, SHARES),
+        (Score(0.3, passed=True), None, UNTOLD, 0.3, None),
+        (Score(0.3), 0.2, Traits(gives="number", scale=SHARES), 0.3, SHARES),
+        (Score(0.3, scale=SHARES), 0.2, Traits(gives="number"), 0.3, SHARES),
+        (Score(4.0), 3, Traits(gives="number", scale=(1.0, 5.0)), 4.0, (1.0, 5.0)),
+    ],
+)
+async def test_a_count_without_a_scale_scores_1_or_0_as_promptfoos_own_counts_do(
+    score: Score,
+    threshold: float | None,
+    traits: Traits,
+    value: float,
+    scale: tuple[float, float] | None,
+):
+    """A share, and a number on a scale that is known, stay what they are; the count is kept beside the score."""
+    found = await Bounded(Says(score, traits), threshold).score("x", Any)
+    assert (found.value, found.scale) == (value, scale)
+    assert found.metadata == ({"measured": score.value} if value in (0.0, 1.0) else {})
+
+
 async def test_a_number_without_verdict_and_threshold_is_an_error():
     """And so is what is no score."""
     with pytest.raises(ScoreError, match="gave 1 without a verdict, and there is no threshold"):
@@ -66,12 +94,17 @@ async def test_a_number_without_verdict_and_threshold_is_an_error():
 
 
 def test_what_a_package_gives_is_read_into_a_kind(monkeypatch: pytest.MonkeyPatch):
-    """Its first line is what is listed; a share and a verdict have an opposite, a count only its verdict."""
+    """Its first line is what is listed; a number on a scale of its own has no opposite, only its verdict has."""
 
     class Share(Says):
         """A share."""
 
         traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)  # type: ignore[misc]
+
+    class Graded(Says):
+        """A grade."""
+
+        traits: ClassVar[Traits] = Traits(gives="number", scale=(1.0, 5.0))  # type: ignore[misc]
 
     def count(output: str) -> int:
         return len(output)
@@ -83,7 +116,8 @@ def test_what_a_package_gives_is_read_into_a_kind(monkeypatch: pytest.MonkeyPatc
         "opposite",
     )
     assert kind_from(added(monkeypatch, Share)).negation == "opposite"
-    assert kind_from(added(monkeypatch, count)).negation == "kept"
+    assert kind_from(added(monkeypatch, count)).negation == "opposite"
+    assert kind_from(added(monkeypatch, Graded)).negation == "kept"
 
 
 @pytest.mark.parametrize("given", [7, dict, lambda: True])

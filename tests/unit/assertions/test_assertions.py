@@ -13,7 +13,7 @@ from evenhand.assertions.code_files import file_problems, transform_problems
 from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.assertions.kinds import KNOWN, SUPPORTED, kinds, unknown_type
 from evenhand.assertions.preparing import Not, prepared
-from evenhand.assertions.problems import problems
+from evenhand.assertions.reading import problems
 from evenhand.assertions.values import comma_list
 from evenhand.core.case import Case
 from evenhand.core.errors import EvenhandError, ScoreError

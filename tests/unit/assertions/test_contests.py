@@ -13,6 +13,7 @@ from evenhand.core.run import TrialResult
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.report.promptfoo_results.row import graded
 from evenhand.store.runfile import RunFile
 
@@ -37,7 +38,7 @@ def settled(folder: Path, tests: list[Any], reply: str = "1", **more: Any) -> li
         **more,
     }
     (folder / "promptfooconfig.json").write_text(json.dumps(config))
-    plan = load(folder, env={})
+    plan = load(folder, Chosen(env={}))
     finished = door.run(plan, Settings(home=folder / "home"))
     with RunFile.open(finished.path) as run:
         return list(run.trials())
@@ -150,7 +151,7 @@ def test_one_column_is_said_before_and_an_error_then(tmp_path: Path):
     trials = settled(tmp_path, tests, prompts=["{{t}}"])
     assert [t.outcome for t in trials] == ["error", "pass"]
     assert [graded(t).failure for t in trials] == [2, 0]
-    (problem,) = load(tmp_path, env={}).broken
+    (problem,) = load(tmp_path, Chosen(env={})).broken
     assert problem.what == "1 of 2 tests compare the outputs of columns, and have one"
 
 
@@ -172,7 +173,7 @@ def test_what_is_wrong_with_a_contest_is_said_before(
     with pytest.raises(ConfigError, match=said):
         settled(tmp_path, [broken])
     trials = settled(tmp_path, [broken, best()])
-    (problem,) = load(tmp_path, env={}).broken
+    (problem,) = load(tmp_path, Chosen(env={})).broken
     assert said in problem.what
     assert [(t.outcome, t.calls) for t in trials[:3]] == [("error", 0)] * 3
     assert "error" not in {t.outcome for t in trials[3:]}
@@ -195,14 +196,14 @@ def test_only_the_first_of_a_type_counts_and_none_in_a_set(tmp_path: Path):
     test["assert"] += [{"type": "select-best", "value": "two"}, in_set]
     trials = settled(tmp_path, [test])
     assert [o.name for o in trials[0].outcomes] == ["assert-set of 1", 'select-best "one"']
-    hints = [hint.what for hint in load(tmp_path, env={}).hints]
+    hints = [hint.what for hint in load(tmp_path, Chosen(env={})).hints]
     assert "'max-score' in a set is not used" in hints
 
 
 def test_a_contest_is_counted_once_for_its_columns(tmp_path: Path):
     """Three columns, two repeats, one call each time."""
     settled(tmp_path, [best()], evaluateOptions={"repeat": 2})
-    judged = [e.calls for e in load(tmp_path, env={}).estimate() if e.role == "judge"]
+    judged = [e.calls for e in load(tmp_path, Chosen(env={})).estimate() if e.role == "judge"]
     assert judged == [2]
     assert len(asked(tmp_path)) == 2
 

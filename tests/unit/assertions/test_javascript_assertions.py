@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.javascript import scorer
-from evenhand.assertions.problems import problems
+from evenhand.assertions.kinds import kind_of
+from evenhand.assertions.reading import problems
 from evenhand.core.errors import CodeError
 from evenhand.core.score import Score
 from evenhand.engine.code import CodeHost
@@ -20,7 +20,7 @@ async def scored(value: str, base: Path = Path(), **more: Any) -> Score:
     assertion = Assertion("javascript", value=value, base=base, **more)
     cell = Cell("hello", "prompt", {"x": "y", "n": 3, "it": "'; 0 //"}, {}, "echo", "echo")
     with CodeHost().open() as host:
-        found: Any = scorer(assertion, cell, value).score("hello", host)  # type: ignore[arg-type]
+        found: Any = kind_of("javascript").make(assertion, cell, value).score("hello", host)  # type: ignore[arg-type]
         return await found
 
 

@@ -14,6 +14,7 @@ from evenhand.core.run import TrialResult
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 
@@ -96,7 +97,7 @@ def ran(
         "tests": list(tests),
     }
     (folder / "promptfooconfig.json").write_text(json.dumps(config))
-    plan = load(folder, env=at.env())
+    plan = load(folder, Chosen(env=at.env()))
     assert not plan.broken
     finished = door.run(plan, Settings(home=folder / "home", cache=False))
     with RunFile.open(finished.path) as run:
@@ -206,7 +207,7 @@ def test_code_is_not_taken_for_the_words_of_a_judge(
         ],
     }
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-    plan = load(tmp_path, env=fake_env())
+    plan = load(tmp_path, Chosen(env=fake_env()))
     assert any("judge.js is code" in str(problem) for problem in plan.broken)
 
 

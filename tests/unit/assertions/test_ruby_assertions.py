@@ -12,11 +12,11 @@ import pytest
 from evenhand.assertions.assertion import Assertion, Cell
 from evenhand.assertions.kinds import kind_of
 from evenhand.assertions.preparing import Computed
-from evenhand.assertions.problems import problems
+from evenhand.assertions.reading import problems
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.score import Score
 from evenhand.engine.code import CodeHost
-from evenhand.promptfoo.cells import assertion_from_cell
+from evenhand.promptfoo.table_cells import assertion_from_cell
 
 GRADER = """
 def get_assert(output, context)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evenhand.assertions.assertion import Assertion
-from evenhand.assertions.problems import problems
+from evenhand.assertions.reading import problems
 
 
 async def test_sql_is_that_of_the_database(settled: Any):

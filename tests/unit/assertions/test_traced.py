@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.assertions.assertion import Assertion
 from evenhand.assertions.matching import matches
-from evenhand.assertions.problems import problems
+from evenhand.assertions.reading import problems
 from evenhand.assertions.spans import Span, Trace
 from evenhand.assertions.steps import Nothing, steps_of, summary
 from evenhand.core.message import Reply

@@ -16,6 +16,7 @@ from evenhand.core.run import TrialResult
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 
@@ -44,7 +45,7 @@ def planned(folder: Path, at: FakeProvider, **config: Any) -> Plan:
         **config,
     }
     (folder / "promptfooconfig.json").write_text(json.dumps(base))
-    return load(folder, env={})
+    return load(folder, Chosen(env={}))
 
 
 def ran(folder: Path, plan: Plan) -> list[TrialResult]:

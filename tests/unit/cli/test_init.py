@@ -12,13 +12,14 @@ from evenhand.authoring.plan import plan_of
 from evenhand.cli.init import init
 from evenhand.core.errors import UsageError
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.testing import Script
 
 
 def test_a_new_folder_is_a_config_that_loads(tmp_path: Path):
     """What is written is a config without problems: two prompts, one model, six tests."""
     init(tmp_path / "new" / "folder")
-    plan = load(tmp_path / "new" / "folder", env={"OPENAI_API_KEY": "k"})
+    plan = load(tmp_path / "new" / "folder", Chosen(env={"OPENAI_API_KEY": "k"}))
     assert (len(plan.variants), plan.size) == (2, 12)
     assert list(plan.hints) == []
 

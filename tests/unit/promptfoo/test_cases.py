@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evenhand.documents.findings import Findings
-from evenhand.promptfoo.cases import Test as OneTest
-from evenhand.promptfoo.cells import assertion_from_cell
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.load import load
-from evenhand.promptfoo.models import Models
+from evenhand.promptfoo.models import FolderModels
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.promptfoo.reader import TestReader as Reader
+from evenhand.promptfoo.reader import Tests as AllTests
+from evenhand.promptfoo.reader import numbered
 from evenhand.promptfoo.sources import read_sources
+from evenhand.promptfoo.table_cells import assertion_from_cell
 from evenhand.promptfoo.tables import Csv, relaxed
+from evenhand.promptfoo.tests import Test as OneTest
 
 
 def read(folder: Path, config: Mapping[str, object]) -> tuple[list[OneTest], Findings]:
@@ -25,12 +29,16 @@ def read(folder: Path, config: Mapping[str, object]) -> tuple[list[OneTest], Fin
     path = folder / "promptfooconfig.json"
     path.write_text(json.dumps(config))
     findings = Findings()
-    found = read_config(path, {}, findings)
+    found = read_config([path], Chosen(env={}), findings)
     assert found is not None
-    reader = Reader(found, read_sources(found, findings), Models(found, findings), findings)
-    tests = list(reader.tests(checking=True))
+    sources = read_sources(found, findings, set())
+    reader = Reader.of(found, FolderModels(found, findings), findings)
+    checked = list(numbered(sources, reader, findings))
+    tests = [test for _, test in checked]
     if not findings.problems:
-        assert list(map(told, reader.tests())) == list(map(told, tests))
+        problems = {place: test.problem for place, test in checked if test.problem is not None}
+        again = AllTests(sources, reader.unchecked(), problems)
+        assert list(map(told, again)) == list(map(told, tests))
     return tests, findings
 
 
@@ -520,6 +528,28 @@ def test_tests_in_json_name_the_environment_but_no_secrets(tmp_path: Path) -> No
     (tmp_path / "t.json").write_text(json.dumps([test]))
     config = {"prompts": ["{{q}}"], "providers": ["echo"], "tests": ["t.jsonl", "t.json"]}
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-    plan = load(tmp_path, env={"ZED": "zed", "MY_API_KEY": "k"})
+    plan = load(tmp_path, Chosen(env={"ZED": "zed", "MY_API_KEY": "k"}))
     wanted = "zed {{ env.MY_API_KEY }} {{env.NOPE}} {{x}}"
     assert [step.case.vars["q"] for step in plan.steps()] == [wanted, wanted]
+
+
+def test_a_reader_of_tests_is_whole_when_it_is_made(tmp_path: Path) -> None:
+    """It cannot be told names or set to checking later; one that checks no more is another one."""
+    path = tmp_path / "promptfooconfig.json"
+    path.write_text(json.dumps({"tests": [{"vars": {"a": "b"}, "prompts": ["none"]}]}))
+    findings = Findings()
+    config = read_config([path], Chosen(env={}), findings)
+    assert config is not None
+    known = {"prompts": ["one"], "providers": []}
+    reader = Reader.of(config, FolderModels(config, findings), findings, known)
+    for name in (field.name for field in fields(Reader)):
+        with pytest.raises(FrozenInstanceError):
+            setattr(reader, name, None)
+    sources = read_sources(config, findings, set())
+    ((_, test),) = numbered(sources, reader, findings)
+    assert test.problem is not None
+    assert "no prompt is called 'none'" in test.problem.what
+    ((_, unchecked),) = numbered(sources, reader.unchecked(), findings)
+    assert unchecked.problem is None
+    (again,) = AllTests(sources, reader.unchecked(), {1: test.problem})
+    assert again.problem == test.problem

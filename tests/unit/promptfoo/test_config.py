@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from evenhand.core.plan import Selection
 from evenhand.core.secrets import redacted
 from evenhand.documents.findings import Findings
-from evenhand.promptfoo.config import Config, find_config, find_configs, read_config
+from evenhand.promptfoo.config import Config, read_config
+from evenhand.promptfoo.config_files import find_config, find_configs
 from evenhand.promptfoo.environment import env_file
-from evenhand.promptfoo.overrides import Overrides
+from evenhand.promptfoo.overrides import Chosen, Overrides
 
 
 def read(folder: Path, text: str, **env: str) -> tuple[Config | None, Findings]:
@@ -19,7 +21,7 @@ def read(folder: Path, text: str, **env: str) -> tuple[Config | None, Findings]:
     path = folder / "promptfooconfig.yaml"
     path.write_text(text)
     findings = Findings()
-    return read_config(path, env, findings), findings
+    return read_config([path], Chosen(env=env), findings), findings
 
 
 def config_of(folder: Path, text: str, **env: str) -> Config:
@@ -217,11 +219,9 @@ def test_command_line_options_go_under_the_command_line(tmp_path: Path) -> None:
     )
     findings = Findings()
     config = read_config(
-        path,
-        {},
+        [path],
+        Chosen(Selection(first=5), Overrides(variables={"a": "cli"}), env={}),
         findings,
-        overrides=Overrides(variables={"a": "cli"}),
-        selection=Selection(first=5),
     )
     assert config is not None
     assert not findings.problems
@@ -231,7 +231,7 @@ def test_command_line_options_go_under_the_command_line(tmp_path: Path) -> None:
     assert config.overrides.prefix == "P"
     assert config.repeats == 3
     assert config.value["prompts"] == ["1"]
-    assert config.env_read == {"FROM_FILE": "1"}
+    assert config.env == {"FROM_FILE": "1"}
 
 
 @pytest.mark.parametrize(
@@ -255,6 +255,31 @@ def test_command_line_options_of_another_kind_are_problems(
     assert [problem.what for problem in findings.problems] == [what]
 
 
+def test_a_config_is_whole_when_it_is_made(tmp_path: Path) -> None:
+    """All that decides it is given at once, and nothing writes to it later."""
+    (tmp_path / "promptfooconfig.yaml").write_text("prompts: [a]\nevaluateOptions: {repeat: 2}\n")
+    chosen = Chosen(
+        Selection(first=1), Overrides(delay_ms=500), strict_prompts=True, env={"A": "1"}
+    )
+    config = read_config([tmp_path], chosen, Findings())
+    assert config is not None
+    assert (config.selection, config.overrides) == (chosen.selection, chosen.overrides)
+    assert (config.strict_prompts, config.repeats, config.options.delay_s) == (True, 2, 0.5)
+    for name in (field.name for field in fields(Config)):
+        with pytest.raises(FrozenInstanceError):
+            setattr(config, name, None)
+
+
+def test_what_is_all_on_the_command_line_goes_by_the_same_rules_as_a_config(tmp_path: Path) -> None:
+    """`--delay` and the pass rate of the environment, too."""
+    over = Overrides(prompts=("Hi {{env.WHO}}",), providers=("echo",), delay_ms=250)
+    env = {"WHO": "Ann", "PROMPTFOO_PASS_RATE_THRESHOLD": "80"}
+    config = read_config([tmp_path], Chosen(overrides=over, env=env), Findings())
+    assert config is not None
+    assert config.value == {"prompts": ["Hi Ann"], "providers": ["echo"]}
+    assert (config.options.delay_s, config.options.pass_rate) == (0.25, 0.8)
+
+
 def test_several_configs_are_put_together(tmp_path: Path) -> None:
     """Lists follow one another, later keys go over earlier ones, and each part is placed in its own file."""
     (tmp_path / "sub").mkdir()
@@ -268,7 +293,9 @@ def test_several_configs_are_put_together(tmp_path: Path) -> None:
         "defaultTest: {vars: {b: 2}, assert: [{type: contains, value: z}], threshold: 0.2}\ntests:\n  - vars: {n: 2}\n"
     )
     findings = Findings()
-    config = read_config(tmp_path / "a.yaml", {}, findings, others=[tmp_path / "sub" / "b.yaml"])
+    config = read_config(
+        [tmp_path / "a.yaml", tmp_path / "sub" / "b.yaml"], Chosen(env={}), findings
+    )
     assert config is not None
     value = config.value
     assert value["description"] == "A, B"

@@ -12,7 +12,7 @@ from evenhand.documents.findings import Findings
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.javascript.node import found_node
-from evenhand.promptfoo.config import find_config
+from evenhand.promptfoo.config_files import find_config
 from evenhand.promptfoo.load import load
 from evenhand.store.runfile import RunFile
 

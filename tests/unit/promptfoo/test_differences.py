@@ -11,6 +11,7 @@ import yaml
 from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.promptfoo.differences import APPLIES, differences
 from evenhand.promptfoo.load import read_folder
+from evenhand.promptfoo.overrides import Chosen
 
 
 def told(folder: Path, tests: object, **other: Any) -> set[str]:
@@ -22,7 +23,7 @@ def told(folder: Path, tests: object, **other: Any) -> set[str]:
     )
     (folder / "t.csv").write_text("x,__expected\nfile://y,python: output\n")
     (folder / "tags.csv").write_text("x\n{{y}}\n")
-    found = differences(read_folder(folder, env={}))
+    found = differences(read_folder(folder, Chosen(env={})))
     return {subject for subject, sentence in DEVIATIONS.items() if sentence in found}
 
 

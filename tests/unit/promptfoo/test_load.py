@@ -13,9 +13,9 @@ from evenhand.core.errors import ConfigError, NothingSelected, UsageError
 from evenhand.core.plan import Plan, Selection
 from evenhand.engine import door
 from evenhand.engine.door import Settings
+from evenhand.promptfoo.body import CellBody
 from evenhand.promptfoo.load import load
-from evenhand.promptfoo.overrides import Overrides
-from evenhand.promptfoo.step import CellBody
+from evenhand.promptfoo.overrides import Chosen, Overrides
 from evenhand.report.export import export
 from evenhand.store.runfile import RunFile
 
@@ -27,7 +27,7 @@ def plan_of(folder: Path, config: Mapping[str, object], selection: Selection | N
     (folder / "promptfooconfig.json").write_text(
         json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], **config})
     )
-    return load(folder, selection, env=ENV)
+    return load(folder, Chosen(selection or Selection(), env=ENV))
 
 
 def questions(plan: Plan) -> list[object]:
@@ -68,7 +68,7 @@ def summaries(folder: Path) -> Path:
 
 def test_the_lessons_folder_comes_to_its_grid(tmp_path: Path) -> None:
     """Three prompts, one model, eight articles."""
-    plan = load(summaries(tmp_path), env=ENV)
+    plan = load(summaries(tmp_path), Chosen(env=ENV))
     steps = list(plan.steps())
     assert len(steps) == plan.size == 24
     assert plan.case_count == 8
@@ -93,7 +93,7 @@ def test_a_config_can_be_named_from_elsewhere(
     folder.mkdir()
     summaries(folder)
     monkeypatch.chdir(tmp_path)
-    assert load(Path("a/promptfooconfig.yaml"), env=ENV).size == 24
+    assert load(Path("a/promptfooconfig.yaml"), Chosen(env=ENV)).size == 24
 
 
 def test_trials_are_ordered_by_test_repeat_combination_model_and_prompt(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_all_problems_are_said_at_once_in_the_order_of_the_files(tmp_path: Path)
         "  - vars: {q: file://no.txt}\n    assert:\n      - type: contians\n        value: x\n"
     )
     with pytest.raises(ConfigError) as error:
-        load(tmp_path, env=ENV)
+        load(tmp_path, Chosen(env=ENV))
     places = Counter((Path(p.file).name, p.line) for p in error.value.problems)
     assert places == {
         ("promptfooconfig.yaml", 2): 1,
@@ -303,21 +303,21 @@ def test_the_fingerprint_changes_with_what_decides_a_trial(tmp_path: Path) -> No
     """Prompts, code, data, files, selection: yes. Titles, keys, concurrency: no."""
     summaries(tmp_path)
     path = tmp_path / "promptfooconfig.yaml"
-    before = load(tmp_path, env=ENV).fingerprint
-    assert load(tmp_path, env={**ENV, "ANTHROPIC_API_KEY": "other"}).fingerprint == before
+    before = load(tmp_path, Chosen(env=ENV)).fingerprint
+    assert load(tmp_path, Chosen(env={**ENV, "ANTHROPIC_API_KEY": "other"})).fingerprint == before
     text = path.read_text()
     path.write_text(
         text.replace("'Summaries'", "'Other'") + "evaluateOptions: {maxConcurrency: 9}\n"
     )
-    assert load(tmp_path, env=ENV).fingerprint == before
-    assert load(tmp_path, Selection(first=2), env=ENV).fingerprint != before
+    assert load(tmp_path, Chosen(env=ENV)).fingerprint == before
+    assert load(tmp_path, Chosen(Selection(first=2), env=ENV)).fingerprint != before
     for name in ("prompts.py", "grader.py", "articles/article3.txt"):
         file = tmp_path / name
         kept = file.read_text()
         file.write_text(kept + "# changed\n")
-        assert load(tmp_path, env=ENV).fingerprint != before
+        assert load(tmp_path, Chosen(env=ENV)).fingerprint != before
         file.write_text(kept)
-    assert load(tmp_path, env=ENV).fingerprint == before
+    assert load(tmp_path, Chosen(env=ENV)).fingerprint == before
 
 
 def test_secrets_are_not_kept(tmp_path: Path) -> None:
@@ -408,14 +408,14 @@ def test_what_is_tolerated_is_hinted_at_with_its_place(tmp_path: Path) -> None:
     }
     env = {"OPENAI_API_KEY": "k"}
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-    said = "\n".join(map(str, load(tmp_path, env=env).hints))
+    said = "\n".join(map(str, load(tmp_path, Chosen(env=env)).hints))
     assert "variable 'nmae' is not set by every test" in said
     assert "Did you mean 'name'?" in said
     assert "a tag is opened and not closed" in said
     config["tests"] = [{"vars": {"name": "a"}, "assert": [{"type": "contians", "value": "x"}]}]
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
     with pytest.raises(ConfigError, match="contians") as caught:
-        load(tmp_path, env=env)
+        load(tmp_path, Chosen(env=env))
     assert any("nmae" in hint.what for hint in caught.value.hints)
 
 
@@ -495,7 +495,7 @@ def test_outputs_may_be_given_instead_of_asked_for(tmp_path: Path) -> None:
     given = Overrides(
         model_outputs=str(tmp_path / "outputs.json"), assertions=str(tmp_path / "asserts.yaml")
     )
-    plan = load(tmp_path, env=ENV, overrides=given)
+    plan = load(tmp_path, Chosen(env=ENV, overrides=given))
     finished = door.run(plan, Settings(home=tmp_path / "kept"))
     with RunFile.open(finished.path) as run:
         found = [(t.output, t.outcome, t.vars.get("tags")) for t in run.trials()]
@@ -521,7 +521,9 @@ def test_given_outputs_that_cannot_be_read_are_told_with_their_place(
         model_outputs=str(tmp_path / "outputs.json"), assertions=str(tmp_path / "asserts.yaml")
     )
     try:
-        found = [str(problem) for problem in load(tmp_path, env=ENV, overrides=given).broken]
+        found = [
+            str(problem) for problem in load(tmp_path, Chosen(env=ENV, overrides=given)).broken
+        ]
     except ConfigError as error:
         found = [str(problem) for problem in error.problems]
     assert said in "\n".join(found)
@@ -592,7 +594,7 @@ def test_an_extension_that_prepares_the_tests_may_change_them(tmp_path: Path) ->
     )
     config = {"tests": [{"vars": {"q": "old"}}], "extensions": ["file://hooks.py:beforeAll"]}
     assert questions(plan_of(tmp_path, config)) == ["new"]
-    assert questions(load(tmp_path, env=ENV, prepare=False)) == ["old"]
+    assert questions(load(tmp_path, Chosen(env=ENV, prepare=False))) == ["old"]
     with pytest.raises(ConfigError, match="down"):
         plan_of(tmp_path, {**config, "extensions": ["file://hooks.py:always"]})
     with pytest.raises(ConfigError, match="no function 'nope'"):

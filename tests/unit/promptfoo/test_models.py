@@ -14,22 +14,23 @@ from evenhand.documents.findings import Findings, Place
 from evenhand.engine.code import CodeHost
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.load import load
-from evenhand.promptfoo.models import Column, Models
+from evenhand.promptfoo.models import FolderModels, Subject
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.paused import Paused
 
 
-def models(folder: Path, config: Mapping[str, object], **env: str) -> tuple[Models, Findings]:
+def models(folder: Path, config: Mapping[str, object], **env: str) -> tuple[FolderModels, Findings]:
     """The models of a config."""
     path = folder / "promptfooconfig.json"
     path.write_text(json.dumps(config))
     findings = Findings()
-    found = read_config(path, env, findings)
+    found = read_config([path], Chosen(env=env), findings)
     assert found is not None
-    return Models(found, findings), findings
+    return FolderModels(found, findings), findings
 
 
-def subjects(folder: Path, *providers: object) -> tuple[list[Column], Findings]:
+def subjects(folder: Path, *providers: object) -> tuple[list[Subject], Findings]:
     """The columns that a list of providers comes to."""
     made, findings = models(folder, {"providers": list(providers)})
     return made.subjects(), findings
@@ -101,9 +102,10 @@ def test_what_is_wrong_with_a_provider_is_said(
     assert hint in problem.hint
 
 
-def test_no_providers_are_a_problem(tmp_path: Path) -> None:
-    """With an example of one."""
-    made, findings = models(tmp_path, {"prompts": ["x"]})
+@pytest.mark.parametrize("written", [{}, {"providers": []}, {"targets": []}])
+def test_no_providers_are_a_problem(tmp_path: Path, written: dict[str, object]) -> None:
+    """With an example of one: a run of no trials shows nothing."""
+    made, findings = models(tmp_path, {"prompts": ["x"], **written})
     assert made.subjects() == []
     assert "there are no providers" in findings.problems[0].what
 
@@ -185,7 +187,9 @@ def test_a_judge_that_makes_no_embeddings_is_told(tmp_path: Path) -> None:
             ],
         }
         (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-        hints[name] = [str(hint) for hint in load(tmp_path, env={"OPENAI_API_KEY": "k"}).hints]
+        hints[name] = [
+            str(hint) for hint in load(tmp_path, Chosen(env={"OPENAI_API_KEY": "k"})).hints
+        ]
     assert any("file://j.js makes no embeddings" in hint for hint in hints["j.js"])
     assert any("embeddings are made by openai" in hint for hint in hints["j.js"])
     assert not hints["e.js"]

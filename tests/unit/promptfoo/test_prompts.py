@@ -15,11 +15,12 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.documents.findings import Findings
 from evenhand.promptfoo.config import read_config
-from evenhand.promptfoo.program_prompt import ProgramPrompt
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.prompts import (
     AnyPrompt,
     FunctionPrompt,
+    ProgramPrompt,
     TextPrompt,
     bound_by_name,
     half_a_chat,
@@ -31,9 +32,9 @@ def read(folder: Path, config: Mapping[str, object]) -> tuple[list[AnyPrompt], F
     path = folder / "promptfooconfig.json"
     path.write_text(json.dumps(config))
     findings = Findings()
-    found = read_config(path, {}, findings)
+    found = read_config([path], Chosen(env={}), findings)
     assert found is not None
-    return read_prompts(found, findings), findings
+    return read_prompts(found, findings, set()), findings
 
 
 def labels(folder: Path, *prompts: object) -> list[str]:

@@ -13,6 +13,7 @@ from evenhand.core.run import TrialResult
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.report.promptfoo_results.row import graded
 from evenhand.store.runfile import RunFile
 
@@ -43,7 +44,7 @@ def settled(folder: Path, scoring: str, says: Any = None, **test: Any) -> TrialR
     tests = [{"vars": {"t": "a b"}, "assert": ASSERT, **test, "assertScoringFunction": scoring}]
     config = {"prompts": ["{{t}}"], "providers": ["echo"], "tests": tests}
     (folder / "promptfooconfig.json").write_text(json.dumps(config))
-    finished = door.run(load(folder, env={}), Settings(home=folder / "home"))
+    finished = door.run(load(folder, Chosen(env={})), Settings(home=folder / "home"))
     with RunFile.open(finished.path) as run:
         return next(iter(run.trials()))
 
@@ -138,7 +139,7 @@ def test_a_stored_answer_took_no_time_and_cost_nothing(tmp_path: Path):
         "tests": [{"vars": {"t": "a"}, "providerOutput": {"b": 1}, "assert": bounds}],
     }
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-    finished = door.run(load(tmp_path, env={}), Settings(home=tmp_path / "home"))
+    finished = door.run(load(tmp_path, Chosen(env={})), Settings(home=tmp_path / "home"))
     with RunFile.open(finished.path) as run:
         (trial,) = run.trials()
     assert [outcome.outcome for outcome in trial.outcomes] == ["pass", "pass"]

@@ -13,7 +13,7 @@ from evenhand.core.case import case_id
 from evenhand.core.errors import NothingSelected, UsageError
 from evenhand.core.plan import Plan, Selection
 from evenhand.promptfoo.load import load
-from evenhand.promptfoo.overrides import Overrides, range_of
+from evenhand.promptfoo.overrides import Chosen, Overrides, range_of
 
 CONFIG: Mapping[str, Any] = {
     "prompts": [{"raw": "A {{q}}", "label": "pa"}, {"raw": "B {{q}}", "label": "pb"}],
@@ -35,7 +35,7 @@ CONFIG: Mapping[str, Any] = {
 def plan_of(folder: Path, overrides: Overrides | None = None, **said: Any) -> Plan:
     """The plan of the config above, with this selection."""
     (folder / "promptfooconfig.json").write_text(json.dumps(CONFIG))
-    return load(folder, Selection(**said), env={}, overrides=overrides)
+    return load(folder, Chosen(Selection(**said), overrides or Overrides(), env={}))
 
 
 def asked(plan: Plan) -> list[str]:
@@ -144,7 +144,7 @@ def test_what_is_said_beside_a_config_goes_over_it(tmp_path: Path) -> None:
 def test_prompts_and_models_on_the_command_line_need_no_config(tmp_path: Path) -> None:
     """As in a folder that holds nothing but prompts."""
     overrides = Overrides(prompts=("hi",), providers=("echo",))
-    assert load(tmp_path, env={}, overrides=overrides).size == 1
+    assert load(tmp_path, Chosen(env={}, overrides=overrides)).size == 1
 
 
 def test_another_selection_is_another_plan(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from evenhand.core.run import TrialResult
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 
@@ -37,7 +38,7 @@ def ran(folder: Path, fake: FakeProvider, config: dict[str, Any]) -> list[TrialR
         **config,
     }
     (folder / "promptfooconfig.json").write_text(json.dumps(whole))
-    plan = load(folder, env=fake.env())
+    plan = load(folder, Chosen(env=fake.env()))
     finished = door.run(plan, Settings(home=folder / "home", cache=False))
     with RunFile.open(finished.path) as run:
         return list(run.trials())
@@ -86,7 +87,9 @@ def test_options_of_a_test_go_over_the_prompts_and_the_providers_settings(tmp_pa
         "tests": [{"options": {"temperature": 3, "prefix": ""}}],
     }
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-    finished = door.run(load(tmp_path, env={}), Settings(home=tmp_path / "home", cache=False))
+    finished = door.run(
+        load(tmp_path, Chosen(env={})), Settings(home=tmp_path / "home", cache=False)
+    )
     with RunFile.open(finished.path) as run:
         assert [trial.output for trial in run.trials()] == ["3 2 1"]
 
@@ -95,5 +98,5 @@ def test_a_misspelt_option_is_sent_and_told(tmp_path: Path) -> None:
     """With the word that was probably meant."""
     config = {"prompts": ["x"], "providers": ["echo"], "tests": [{"options": {"prefx": "a"}}]}
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-    hints = [str(hint) for hint in load(tmp_path, env={}).hints]
+    hints = [str(hint) for hint in load(tmp_path, Chosen(env={})).hints]
     assert any("'prefx' is sent to the model" in hint and "'prefix'" in hint for hint in hints)

@@ -12,6 +12,7 @@ from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.message import Prompt, Usage
 from evenhand.core.provider import Price
 from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.providers.catalog import create
 from evenhand.providers.prices import cost, price_of
 
@@ -48,7 +49,7 @@ def test_a_config_with_such_a_price_is_refused_with_its_line(tmp_path):
         "tests: [{assert: [{type: contains, value: x}]}]\n"
     )
     with pytest.raises(ConfigError) as caught:
-        load(path, env={"OPENAI_API_KEY": "k"})
+        load(path, Chosen(env={"OPENAI_API_KEY": "k"}))
     (problem,) = caught.value.problems
     assert (Path(problem.file).name, problem.line) == ("promptfooconfig.yaml", 5)
     assert "inputCost is -1, which is not a price" in problem.what

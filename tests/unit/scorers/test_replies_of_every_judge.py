@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.assertions.contests import SelectBest
 from evenhand.assertions.grading import Grader
-from evenhand.assertions.judged import Factual, GEval, MeetsCriterion, Relevant
+from evenhand.assertions.judged import Factual, GEval, MeetsCriterion, StaysRelevant
 from evenhand.assertions.retrieval import _attributions, _verdicts
 from evenhand.assertions.trajectory import ReachesGoal
 from evenhand.core.errors import JudgeError
@@ -125,7 +125,7 @@ JSON_JUDGES: dict[str, tuple[Scores, dict[str, Any], dict[str, Any], float, floa
         0.0,
     ),
     "conversation-relevance": (
-        graded(lambda grader: Relevant([("q", "a")], grader)),
+        graded(lambda grader: StaysRelevant([("q", "a")], grader)),
         {"reason": "r", "verdict": "yes"},
         {"reason": "s", "verdict": "no"},
         1.0,

@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from evenhand.core.case import Case
+from evenhand.promptfoo.body import CellBody
+from evenhand.promptfoo.case_variables import is_code, resolved
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.porting.checks import secret
 from evenhand.promptfoo.porting.file import PrintedFile
 from evenhand.promptfoo.porting.literal import call, literal
-from evenhand.promptfoo.porting.one_eval import Kept
-from evenhand.promptfoo.resolved import resolved
-from evenhand.promptfoo.step import CellBody
-from evenhand.promptfoo.variable_code import is_code
+from evenhand.promptfoo.porting.one_eval import KeptTest
 
 _OF_RUNS = {
     "outputPath": "evenhand run -o results.json",
@@ -44,9 +43,9 @@ def as_python(folder: Folder) -> PrintedFile:
     return PrintedFile(folder, _kept(folder, left), left)
 
 
-def _kept(folder: Folder, left: dict[str, None]) -> list[Kept]:
+def _kept(folder: Folder, left: dict[str, None]) -> list[KeptTest]:
     """The tests that can be carried over, in their order."""
-    found: dict[str, Kept | None] = {}
+    found: dict[str, KeptTest | None] = {}
     for step in folder.plan().steps():
         body, case = step.body, step.case
         if not isinstance(body, CellBody):
@@ -78,20 +77,20 @@ def _of_models(body: CellBody) -> Iterator[str]:
         yield f"options {', '.join(sorted(settings))}: write them into the config of the model"
 
 
-def _one(case: Case, body: CellBody) -> Kept:
+def _one(case: Case, body: CellBody) -> KeptTest:
     test, base, templates = body.test, body.pair.base, body.pair.templates
     code = any(is_code(case.vars[name]) for name in test.files)
     if not code:
         plain, filled = resolved(case.vars, test.files, test.tagged, base, templates)
         if not test.transform_vars and plain == filled:
-            return Kept(case, test, plain, plain, None, templates)
+            return KeptTest(case, test, plain, plain, None, templates)
         if test.transform_vars and not test.files and not test.tagged:
             change = call("Variables", literal(test.transform_vars))
-            return Kept(case, test, case.vars, None, change, templates)
+            return KeptTest(case, test, case.vars, None, change, templates)
     inside = [literal(test.transform_vars)] if test.transform_vars else []
     named = {"files": sorted(test.files), "tagged": sorted(test.tagged)}
     named = {key: names for key, names in named.items() if names}
-    return Kept(case, test, case.vars, None, call("Variables", *inside, **named), templates)
+    return KeptTest(case, test, case.vars, None, call("Variables", *inside, **named), templates)
 
 
 def _beside(folder: Folder) -> Iterator[str]:

@@ -9,8 +9,8 @@ from evenhand.assertions.assertion import split
 from evenhand.assertions.kinds import SUPPORTED, kind_of
 from evenhand.assertions.values import texts
 from evenhand.core.secrets import HIDDEN
-from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.porting.literal import Bracketed, Node, call, literal
+from evenhand.promptfoo.tests import Test
 from evenhand.templates.printing import printed
 from evenhand.templates.rendering import Templates, has_tags
 

@@ -12,18 +12,17 @@ from evenhand.core.secrets import HIDDEN, redacted
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import read_document
 from evenhand.javascript.source import CONFIG
+from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.porting.literal import Node, call, literal
-from evenhand.promptfoo.program_prompt import ProgramPrompt
-from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, TextPrompt, is_chat
-from evenhand.promptfoo.step import Pair
+from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, ProgramPrompt, TextPrompt, is_chat
 from evenhand.templates.rendering import has_tags
 
 _TAG = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 
 
 def prompt_code(
-    pair: Pair, name: str, names: set[str], *, plainly: bool, strict: bool
+    pair: Combination, name: str, names: set[str], *, plainly: bool, strict: bool
 ) -> Node | None:
     """A prompt; None where its code cannot be named.
 
@@ -79,7 +78,7 @@ def model_code(label: str, folder: Folder, *, always: bool) -> tuple[Node, str]:
     fields = next((f for f in _written(folder) if _label(f) == label), None)
     left = ""
     if fields is None:  # as it is here, secrets of the environment are filled in
-        column = next(pair.column for pair in folder.pairs if pair.column.provider.label == label)
+        column = next(pair.subject for pair in folder.pairs if pair.subject.provider.label == label)
         fields = {"id": column.provider.id, "label": label}
         left = f"settings of provider {label}: write them into its config" if column.config else ""
     id_ = str(fields["id"])

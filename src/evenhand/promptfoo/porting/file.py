@@ -8,27 +8,16 @@ from itertools import count
 from typing import cast
 
 from evenhand.core.secrets import HIDDEN
+from evenhand.promptfoo import adapter
+from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.porting.checks import SCORERS
 from evenhand.promptfoo.porting.columns import model_code, prompt_code
 from evenhand.promptfoo.porting.literal import Bracketed, Node, call, flat, laid, led, literal
-from evenhand.promptfoo.porting.one_eval import Kept, PrintedEval
+from evenhand.promptfoo.porting.one_eval import KeptTest, PrintedEval
 from evenhand.promptfoo.prompts import TextPrompt
-from evenhand.promptfoo.step import Pair
 
-_ADAPTED = frozenset(
-    {
-        "Asserts",
-        "Compare",
-        "PromptFile",
-        "Template",
-        "Transform",
-        "Variables",
-        "lend",
-        "provider",
-        "stored",
-    }
-)
+_ADAPTED = frozenset(adapter.__all__)
 _HOME = frozenset({"Case", "EvalSet", "Expect", "Model", "Prompt"})
 _UNEVEN = "it compares columns, and not every model gets every prompt; see EvalSet(compare=…)"
 _CALLED = re.compile(r"(\w+)\($")
@@ -43,7 +32,7 @@ class PrintedFile:
         missing: What it cannot run without and does not have; empty for nothing.
     """
 
-    def __init__(self, folder: Folder, kept: Sequence[Kept], left: Mapping[str, None]) -> None:
+    def __init__(self, folder: Folder, kept: Sequence[KeptTest], left: Mapping[str, None]) -> None:
         self._folder = folder
         self._left = dict(left)
         self._used = {"Case", "EvalSet", "Expect", "Model"}
@@ -106,7 +95,7 @@ class PrintedFile:
             named["filters"] = dict(cast("Mapping[str, object]", filters))
         return f"{self._laid(call('lend', **named))}\n\n" if named else ""
 
-    def _find_columns(self, kept: Sequence[Kept], *, lent: bool) -> None:
+    def _find_columns(self, kept: Sequence[KeptTest], *, lent: bool) -> None:
         """The prompts and models of these tests, as far as they can be written."""
         pairs = {index: pair for one in kept for index, pair in one.columns.items()}
         plain = [{k for k, v in one.variables.items() if type(v) in (str, int)} for one in kept]
@@ -127,7 +116,7 @@ class PrintedFile:
                 if untold:
                     self._left[untold] = None
 
-    def _has_columns(self, one: Kept) -> bool:
+    def _has_columns(self, one: KeptTest) -> bool:
         """Leaves out the columns that cannot be written; whether any is left."""
         columns = one.columns.items()
         one.columns = {i: pair for i, pair in columns if self._name(pair) in self._prompts}
@@ -139,7 +128,7 @@ class PrintedFile:
             return False
         return bool(one.columns)
 
-    def _name(self, pair: Pair) -> str:
+    def _name(self, pair: Combination) -> str:
         """What a prompt is called; of several with one name, each has a number from the second one on."""
         found = self._names.get(id(pair.prompt))
         if found is None:
@@ -150,9 +139,9 @@ class PrintedFile:
             self._names[id(pair.prompt)] = found
         return found
 
-    def _groups(self) -> list[tuple[str, Sequence[Kept]]]:
+    def _groups(self) -> list[tuple[str, Sequence[KeptTest]]]:
         """The tests that are run alike, in the same columns and equally often, each with the name of their list."""
-        found: dict[tuple[object, ...], list[Kept]] = {}
+        found: dict[tuple[object, ...], list[KeptTest]] = {}
         for one in self._kept:
             found.setdefault((*sorted(one.columns), "×", one.repeats), []).append(one)
         several = len(found) > 1
@@ -199,7 +188,7 @@ class PrintedFile:
         return text
 
 
-def _case(one: Kept) -> Node:
+def _case(one: KeptTest) -> Node:
     named: dict[str, object] = {"vars": dict(one.variables)} if one.variables else {}
     if one.test.description:
         named["description"] = one.test.description

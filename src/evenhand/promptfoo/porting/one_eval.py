@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.case import Case
-from evenhand.promptfoo.cases import Test
+from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.porting.checks import checks, contests
 from evenhand.promptfoo.porting.literal import WIDTH, Bracketed, Node, call, flat, led, literal
 from evenhand.promptfoo.prompts import TextPrompt
-from evenhand.promptfoo.step import Pair
+from evenhand.promptfoo.tests import Test
 from evenhand.templates.rendering import Templates, has_tags
 
 
 @dataclass(slots=True)
-class Kept:
+class KeptTest:
     """A test that is carried over, as one case.
 
     Attributes:
@@ -34,7 +34,7 @@ class Kept:
     known: Mapping[str, Any] | None
     changes: Node | None
     templates: Templates
-    columns: dict[int, Pair] = field(default_factory=dict[int, Pair])
+    columns: dict[int, Combination] = field(default_factory=dict[int, Combination])
     repeats: int = 1
 
     @property
@@ -48,7 +48,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PrintedTable:
     """Something that each key may have, or all of them alike."""
 
     name: str
@@ -96,11 +96,11 @@ class PrintedEval:
         text: Its code, decorators left out.
     """
 
-    def __init__(self, kept: Sequence[Kept]) -> None:
+    def __init__(self, kept: Sequence[KeptTest]) -> None:
         pairs = {i: pair for one in kept for i, pair in one.columns.items()}.values()
-        models = {pair.variant.model: pair.column.transform for pair in pairs}
+        models = {pair.variant.model: pair.subject.transform for pair in pairs}
         transforms = {k: call("Transform", literal(v)) for k, v in models.items() if v}
-        self._of_models = Table("MODEL_TRANSFORM", transforms, len(models))
+        self._of_models = PrintedTable("MODEL_TRANSFORM", transforms, len(models))
         self._kept = kept
         self._variables = self._table("VARIABLE", lambda one: one.changes)
         self._around = self._table("AROUND", lambda one: one.around)
@@ -124,12 +124,12 @@ class PrintedEval:
             if table.values
         ]
 
-    def _table(self, name: str, of: Callable[[Kept], Node | None]) -> Table:
+    def _table(self, name: str, of: Callable[[KeptTest], Node | None]) -> PrintedTable:
         found = ((one.case.id, of(one)) for one in self._kept)
         values = {id_: node for id_, node in found if node is not None}
-        return Table(name, values, len(self._kept))
+        return PrintedTable(name, values, len(self._kept))
 
-    def _checks(self, one: Kept) -> Node | None:
+    def _checks(self, one: KeptTest) -> Node | None:
         found = list(checks(one.test, one.known, one.templates))
         if not found:
             return None
@@ -222,17 +222,17 @@ class PrintedEval:
         return f"    for scorer in {where}:\n        expect(output, scorer)\n"
 
 
-def _answer(one: Kept) -> Node | None:
+def _answer(one: KeptTest) -> Node | None:
     answer = one.test.provider_output
     return None if answer is None else literal(answer)
 
 
-def _contests(one: Kept) -> Node | None:
+def _contests(one: KeptTest) -> Node | None:
     found = [*contests(one.test)]
     return Bracketed("[", found, "]") if found else None
 
 
-def _transform(one: Kept) -> Node | None:
+def _transform(one: KeptTest) -> Node | None:
     return call("Transform", literal(one.test.transform)) if one.test.transform else None
 
 

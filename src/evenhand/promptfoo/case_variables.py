@@ -1,4 +1,7 @@
-"""The variables of a case: files read in, tags filled in.
+"""The variables of a case: computed by code, files read in, tags filled in.
+
+`file://value.js` and `file://value.py` are computed: JavaScript exports a function of (name, prompt, variables,
+provider), Python has `get_var(name, prompt, variables)`; either returns an object with `output`, or with `error`.
 
 As in promptfoo, tags in variables are filled in twice over: plain names (`{{ name }}`) for all who see a variable, and
 everything else (`{{ name | upper }}`, `{{ a.b }}`, `{% if %}`) only where a prompt that is text is made of them.
@@ -7,11 +10,17 @@ everything else (`{{ name | upper }}`, `{{ a.b }}`, `{% if %}`) only where a pro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from evenhand.assertions.code_files import called_in_file
+from evenhand.assertions.transform import split_reference
+from evenhand.core.errors import CodeError
+from evenhand.core.expect import Trial
+from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.variable_files import file_value, is_bytes
+from evenhand.scorers.code import plain_copy
 from evenhand.templates.printing import in_template
 from evenhand.templates.rendering import Templates, has_tags, names_in
 
@@ -19,6 +28,33 @@ _TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 _PLAIN = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 _Fill = Callable[[str, Mapping[str, Any]], str]
+
+
+async def worked_out(
+    variables: Mapping[str, Any],
+    files: frozenset[str],
+    tagged: frozenset[str],
+    prompt: str,
+    provider: Mapping[str, str],
+    base: Path,
+    templates: Templates,
+    trial: Trial,
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The variables, computed by code first and then `resolved`.
+
+    Args:
+        files: Those whose value names a file, of text or of code.
+        tagged: Those in which tags are filled in.
+        prompt: The prompt's text, its tags not yet filled in.
+        provider: The `id` and `label` of the model that is asked.
+
+    Raises:
+        CodeError: The code raised, took too long, or answered without an output; or a file cannot be read.
+    """
+    code = frozenset(name for name in files if is_code(variables.get(name)))
+    if code:
+        variables = await computed(variables, sorted(code), prompt, provider, base, trial)
+    return resolved(variables, files - code, tagged - code, base, templates)
 
 
 def resolved(
@@ -114,3 +150,56 @@ class _Filled:
 def _names(text: str, name: str) -> bool:
     """Whether a tag of this text may name this variable."""
     return any(re.search(rf"\b{re.escape(name)}\b", tag) for tag in _TAG.findall(text))
+
+
+def is_code(reference: object) -> bool:
+    """Whether a variable's value names a file of code."""
+    if not isinstance(reference, str) or not reference.startswith("file://"):
+        return False
+    return is_reference(reference) or split_reference(reference, "")[0].endswith(".py")
+
+
+async def computed(
+    variables: Mapping[str, Any],
+    names: Iterable[str],
+    prompt: str,
+    provider: Mapping[str, str],
+    base: Path,
+    trial: Trial,
+) -> Mapping[str, Any]:
+    """The variables, with those of these names that are code computed, one after the other.
+
+    Args:
+        prompt: The prompt's text, its tags not yet filled in.
+        provider: The `id` and `label` of the model that is asked.
+        base: The folder that paths start from.
+
+    Raises:
+        CodeError: It raised, took too long, answered with an error, or without an output.
+    """
+    found = dict(variables)
+    for name in names:
+        if not is_code(found[name]):
+            continue
+        path, function = split_reference(found[name], "get_var")
+        label = f"{Path(path).name}:{function}".removesuffix(":")
+        given = plain_copy(dict(found))
+        args: tuple[object, ...] = (name, prompt, given)
+        if not path.endswith(".py"):
+            args = (*args, dict(provider))
+        returned = await called_in_file(trial, base / path, function, *args)
+        found[name] = _output(returned, label)
+    return found
+
+
+def _output(result: object, label: str) -> object:
+    fields = cast("Mapping[str, object]", result) if isinstance(result, Mapping) else {}
+    if fields.get("error"):
+        raise CodeError(f"{label} answered with an error: {fields['error']}")
+    output = fields.get("output")
+    if output is None:
+        raise CodeError(
+            f"{label} answered without an output",
+            hint="Return an object: {output: …}, or {error: …}.",
+        )
+    return output.strip() if isinstance(output, str) else output

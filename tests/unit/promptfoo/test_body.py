@@ -19,8 +19,9 @@ from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
+from evenhand.promptfoo.case_variables import resolved
 from evenhand.promptfoo.load import load
-from evenhand.promptfoo.step import resolved
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.templates.rendering import NO_CONFIG
 
 
@@ -106,7 +107,7 @@ async def run(folder: Path, config: Mapping[str, object], answer: str = "") -> S
     """Runs every trial of a config by hand."""
     (folder / "promptfooconfig.json").write_text(json.dumps({"providers": ["echo"], **config}))
     trials: list[HandTrial] = []
-    for step in load(folder, env={}).steps():
+    for step in load(folder, Chosen(env={})).steps():
         trial = HandTrial(step, answer)
         as_trial: Trial = trial
         await step.body(as_trial)
@@ -299,7 +300,7 @@ def test_a_secret_that_a_variables_file_names_is_refused(tmp_path: Path) -> None
     }
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
     with pytest.raises(ConfigError, match="looks like a secret"):
-        load(tmp_path, env={"SHOP_API_KEY": "s3cr3t-of-the-shop"})
+        load(tmp_path, Chosen(env={"SHOP_API_KEY": "s3cr3t-of-the-shop"}))
 
 
 def test_a_long_row_of_variables_is_filled_in_to_its_end(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A test: what it asks, and the cases that it stands for."""
+"""A test: as it is written, and as it is run, with the cases that it stands for."""
 
 from __future__ import annotations
 
@@ -6,10 +6,56 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, Protocol, cast
 
 from evenhand.assertions.reading import Expected
+from evenhand.core.case import case_id
 from evenhand.core.errors import Problem
+from evenhand.core.selecting import Selector
+from evenhand.documents.findings import At, Findings, Place
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTest:
+    """A test as written.
+
+    Attributes:
+        value: Its keys.
+        at: Where its parts are written.
+        data: It comes from a dataset: its variables are data, in which nothing is filled in and no file is named.
+        name: Its description where it has none.
+    """
+
+    value: Mapping[str, Any]
+    at: At
+    data: bool = False
+    name: str = ""
+
+
+class TestSource(Protocol):
+    """Some tests. `path` is None for those in the config itself."""
+
+    __test__ = False  # for pytest
+
+    @property
+    def path(self) -> Path | None: ...
+
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
+        """The tests, in their order; problems with the file itself are noted, and the rows concerned left out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where the parts of a row in a data file are: all on its line."""
+
+    path: Path
+    number: int
+
+    def __call__(self, *path: str | int) -> Place:
+        del path
+        return Place(self.path, self.number)
 
 
 @dataclass(slots=True)
@@ -93,4 +139,11 @@ def named(wanted: tuple[str, ...], names: tuple[str, ...]) -> bool:
         for want in wanted
         for name in names
         if name
+    )
+
+
+def takes(selector: Selector, test: Test) -> bool:
+    """Whether what a test says is what is looked for."""
+    return selector.takes(
+        lambda: map(case_id, test.cases()), test.description, test.variables.values(), test.metadata
     )

@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from evenhand.core.expect import Trial
 from evenhand.core.message import Prompt
-from evenhand.promptfoo.cases import Test
 from evenhand.promptfoo.prompts import is_chat
+from evenhand.promptfoo.tests import Test
 
 CONVERSATION = "_conversation"
 
@@ -29,7 +29,7 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Earlier:
+class Memory:
     """What one trial takes from earlier ones, and what it keeps for later ones.
 
     Attributes:
@@ -126,7 +126,7 @@ class Links:
         if first is not None:
             self._others = Reached(first.alone.stored, dict(first.alone.turns))
 
-    def of(self, index: int, test: Test, conversation: str, *, answers: bool = True) -> Earlier:
+    def of(self, index: int, test: Test, conversation: str, *, answers: bool = True) -> Memory:
         """What the step at this place takes.
 
         Args:
@@ -137,7 +137,7 @@ class Links:
         if conversation:
             conversation += f":{test.metadata.get('conversationId') or ''}"
         turn = reached.turns.get(conversation) if conversation else None
-        found = Earlier(
+        found = Memory(
             reached.stored,
             turn,
             bool(conversation),

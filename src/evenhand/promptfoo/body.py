@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,114 +13,40 @@ from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt, Reply, Usage
 from evenhand.core.score import Outcome, Verdict
-from evenhand.core.variant import Variant
-from evenhand.promptfoo.around import Around
-from evenhand.promptfoo.cases import Test, named
-from evenhand.promptfoo.earlier import CONVERSATION, Earlier
-from evenhand.promptfoo.models import Column
-from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt, half_a_chat
-from evenhand.promptfoo.resolved import resolved
+from evenhand.promptfoo.case_variables import worked_out
+from evenhand.promptfoo.columns import Combination
+from evenhand.promptfoo.hooks import TrialHooks
+from evenhand.promptfoo.memory import CONVERSATION, Memory
+from evenhand.promptfoo.prompts import TextPrompt, half_a_chat
 from evenhand.promptfoo.scoring import scored
-from evenhand.promptfoo.variable_code import computed, is_code
+from evenhand.promptfoo.tests import Test
 from evenhand.providers.configured import takes_chats
-from evenhand.templates.rendering import Templates, names_in
-
-FILLS_KEPT = 256
-"""Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
 
 NOTHING = Usage(0, 0)
-
-Fill = Callable[[Mapping[str, Any], Mapping[str, Any]], Prompt]
-"""Makes a prompt of the variables, and of the same with all tags in them filled in: see `resolved`."""
-
-
-@dataclass(slots=True)
-class Pair:
-    """A prompt and a model: one column."""
-
-    variant: Variant
-    prompt: AnyPrompt
-    column: Column
-    base: Path
-    templates: Templates
-    _fills: dict[tuple[str, str], Fill] = field(
-        default_factory=dict[tuple[str, str], Fill], repr=False
-    )
-    _names: frozenset[str] | None = field(default=None, repr=False)
-    _conversation: str | None = field(default=None, repr=False)
-    problem: Problem | None = None
-    """Why none of its trials can come to a verdict; None where they may."""
-    lacking: Problem | None = None
-    """Why its model cannot be asked; None where it can."""
-
-    def __post_init__(self) -> None:
-        self.problem = self.column.problem
-        if self.problem is None and isinstance(self.prompt, TextPrompt):
-            self.problem = self.prompt.problem
-        self.lacking = self.column.lacking
-
-    def refuses(self, test: Test) -> Problem | None:
-        """Why no test like this one can have an output in this column; None where it may."""
-        return self.problem or (self.lacking if test.provider_output is None else None)
-
-    @property
-    def conversation(self) -> str:
-        """What tells its conversations from those of other columns; empty where its prompt asks for none."""
-        if self._conversation is None:
-            raw = self.prompt.raw
-            spoken = f"{self.column.provider.label}:{self.prompt.label}:{raw}"
-            self._conversation = spoken if CONVERSATION in raw else ""
-        return self._conversation
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The variables that its text names plainly; `env` and `loop` are nobody's to set."""
-        if self._names is None:
-            text = self.prompt.raw if isinstance(self.prompt, TextPrompt) else ""
-            self._names = names_in(text) - {"env", "loop", CONVERSATION}
-        return self._names
-
-    def fill(self, prefix: str, suffix: str) -> Fill | None:
-        """The function that fills a text prompt in, between these; None for a prompt that is a function."""
-        if not isinstance(self.prompt, TextPrompt):
-            return None
-        found = self._fills.get((prefix, suffix))
-        if found is None:
-            found = self.prompt.filled(prefix, suffix)
-            if len(self._fills) < FILLS_KEPT:
-                self._fills[prefix, suffix] = found
-        return found
-
-    def takes(self, test: Test) -> bool:
-        """Whether a test is run in this column."""
-        provider = self.column.provider
-        return (
-            test.prompts is None or named(test.prompts, (self.prompt.label, self.prompt.id))
-        ) and (test.providers is None or named(test.providers, (provider.id, provider.label)))
 
 
 @dataclass(slots=True)
 class CellBody:
     """What happens in one cell."""
 
-    pair: Pair
+    pair: Combination
     test: Test
     variables: Mapping[str, Any]
-    earlier: Earlier | None = None
-    around: Around | None = None
+    earlier: Memory | None = None
+    trial_hooks: TrialHooks | None = None
     told: Mapping[str, Any] = field(default_factory=dict[str, Any])
     output: object = None
     problem: Problem | None = None
     """It is asked for the sake of those that go on from its answer, and comes to no verdict itself."""
 
     async def __call__(self, trial: Trial) -> object:
-        if self.around is not None:
-            before = self.around.before(trial, self.test, self.variables, self.told)
+        if self.trial_hooks is not None:
+            before = self.trial_hooks.before(trial, self.test, self.variables, self.told)
             self.test, self.variables = await before
             trial.show(self.variables)
         test, pair, earlier = self.test, self.pair, self.earlier
         variables, filled = await self._variables(trial)
-        provider = pair.column.provider
+        provider = pair.subject.provider
         prompt = await self._prompt(trial, variables, filled)
         if earlier is not None:
             earlier.asked(trial, prompt)
@@ -142,9 +68,9 @@ class CellBody:
             provider.label,
             reply,
             test.metadata,
-            pair.column.config,
+            pair.subject.config,
         )
-        for code in (pair.column.transform, test.transform):
+        for code in (pair.subject.transform, test.transform):
             if code:
                 output = await self._transformed(code, cell, trial)
                 cell.output = output
@@ -167,7 +93,7 @@ class CellBody:
         """
         test, pair = self.test, self.pair
         fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
-        provider = pair.column.provider
+        provider = pair.subject.provider
         prompt: Prompt | None = None
         if fill is not None:
             prompt = fill(variables, filled)
@@ -197,9 +123,9 @@ class CellBody:
             verdict = await scored(
                 test.scoring, self.pair.base, trial, test.shown, outcomes, verdict
             )
-        if self.around is None:
+        if self.trial_hooks is None:
             return verdict
-        return await self.around.after(trial, self.told, self.output, outcomes, verdict)
+        return await self.trial_hooks.after(trial, self.told, self.output, outcomes, verdict)
 
     async def _variables(self, trial: Trial) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """The variables as all get them, and as a prompt does that is text: see `resolved`."""
@@ -221,13 +147,17 @@ class CellBody:
                 files - outputs.keys(),
                 tagged - outputs.keys(),
             )
-        code = frozenset(name for name in files if is_code(variables[name]))
-        if code:
-            raw = pair.prompt.raw
-            about = {"id": pair.column.provider.id, "label": pair.column.provider.label}
-            variables = await computed(variables, sorted(code), raw, about, pair.base, trial)
-            files, tagged = files - code, tagged - code
-        variables, filled = resolved(variables, files, tagged, pair.base, pair.templates)
+        provider = pair.subject.provider
+        variables, filled = await worked_out(
+            variables,
+            files,
+            tagged,
+            pair.prompt.raw,
+            {"id": provider.id, "label": provider.label},
+            pair.base,
+            pair.templates,
+            trial,
+        )
         if variables is not self.variables:
             trial.show(variables)
         if earlier is not None and earlier.listens:

@@ -9,7 +9,7 @@ import pytest
 from evenhand.core.errors import CodeError
 from evenhand.documents.findings import Findings, Place
 from evenhand.engine.code import CodeHost
-from evenhand.promptfoo.variable_code import computed, is_code
+from evenhand.promptfoo.case_variables import computed, is_code
 from evenhand.templates.filters import read_templates
 from evenhand.templates.rendering import Templates
 

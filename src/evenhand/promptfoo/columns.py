@@ -1,0 +1,146 @@
+"""The columns of a config: every model with each prompt that it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import NothingSelected, Problem
+from evenhand.core.message import Prompt
+from evenhand.core.plan import Selection
+from evenhand.core.selecting import Selector
+from evenhand.core.variant import Variant
+from evenhand.documents.findings import Findings
+from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.memory import CONVERSATION
+from evenhand.promptfoo.models import Subject
+from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
+from evenhand.promptfoo.tests import Test, named
+from evenhand.templates.rendering import Templates, names_in
+
+FILLS_KEPT = 256
+"""Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
+
+Fill = Callable[[Mapping[str, Any], Mapping[str, Any]], Prompt]
+"""Makes a prompt of the variables, and of the same with all tags in them filled in: see `resolved`."""
+
+
+@dataclass(slots=True)
+class Combination:
+    """A prompt and a model: one column."""
+
+    variant: Variant
+    prompt: AnyPrompt
+    subject: Subject
+    base: Path
+    templates: Templates
+    _fills: dict[tuple[str, str], Fill] = field(
+        default_factory=dict[tuple[str, str], Fill], repr=False
+    )
+    _names: frozenset[str] | None = field(default=None, repr=False)
+    _conversation: str | None = field(default=None, repr=False)
+    problem: Problem | None = None
+    """Why none of its trials can come to a verdict; None where they may."""
+    lacking: Problem | None = None
+    """Why its model cannot be asked; None where it can."""
+
+    def __post_init__(self) -> None:
+        self.problem = self.subject.problem
+        if self.problem is None and isinstance(self.prompt, TextPrompt):
+            self.problem = self.prompt.problem
+        self.lacking = self.subject.lacking
+
+    def refuses(self, test: Test) -> Problem | None:
+        """Why no test like this one can have an output in this column; None where it may."""
+        return self.problem or (self.lacking if test.provider_output is None else None)
+
+    @property
+    def conversation(self) -> str:
+        """What tells its conversations from those of other columns; empty where its prompt asks for none."""
+        if self._conversation is None:
+            raw = self.prompt.raw
+            spoken = f"{self.subject.provider.label}:{self.prompt.label}:{raw}"
+            self._conversation = spoken if CONVERSATION in raw else ""
+        return self._conversation
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that its text names plainly; `env` and `loop` are nobody's to set."""
+        if self._names is None:
+            text = self.prompt.raw if isinstance(self.prompt, TextPrompt) else ""
+            self._names = names_in(text) - {"env", "loop", CONVERSATION}
+        return self._names
+
+    def fill(self, prefix: str, suffix: str) -> Fill | None:
+        """The function that fills a text prompt in, between these; None for a prompt that is a function."""
+        if not isinstance(self.prompt, TextPrompt):
+            return None
+        found = self._fills.get((prefix, suffix))
+        if found is None:
+            found = self.prompt.filled(prefix, suffix)
+            if len(self._fills) < FILLS_KEPT:
+                self._fills[prefix, suffix] = found
+        return found
+
+    def takes(self, test: Test) -> bool:
+        """Whether a test is run in this column."""
+        provider = self.subject.provider
+        return (
+            test.prompts is None or named(test.prompts, (self.prompt.label, self.prompt.id))
+        ) and (test.providers is None or named(test.providers, (provider.id, provider.label)))
+
+
+def selected_columns(
+    prompts: Sequence[AnyPrompt], columns: Sequence[Subject], selection: Selection
+) -> tuple[list[AnyPrompt], list[Subject]]:
+    """The prompts and models that a selection takes.
+
+    Raises:
+        NothingSelected: It takes none.
+        UsageError: It is no regular expression.
+    """
+    selector = Selector(selection)
+    some = [p for p in prompts if selector.takes_prompt(p.label)]
+    models = [c for c in columns if selector.takes_model(c.provider.id, c.provider.label)]
+    if prompts and not some:
+        there = ", ".join(p.label for p in prompts[:10])
+        raise NothingSelected(
+            f"--filter-prompts {selection.prompts!r} leaves no prompt", hint=f"There are: {there}."
+        )
+    if columns and not models:
+        there = ", ".join(c.provider.label for c in columns[:10])
+        raise NothingSelected(
+            f"--filter-providers {selection.models!r} leaves no provider",
+            hint=f"There are: {there}.",
+        )
+    return some, models
+
+
+def paired(
+    prompts: Sequence[AnyPrompt], columns: Sequence[Subject], config: Config, findings: Findings
+) -> list[Combination]:
+    """The columns: each model with the prompts that it takes."""
+    found: list[Combination] = []
+    labels = [prompt.label for prompt in prompts]
+    for column in columns:
+        taken = [
+            prompt for prompt in prompts if column.takes(prompt.label) or column.takes(prompt.id)
+        ]
+        if prompts and not taken:
+            findings.problem(
+                column.place,
+                f"provider {column.provider.label} takes none of the prompts: {', '.join(column.prompts or ())}",
+                f"There are: {', '.join(labels)}.",
+            )
+        for prompt in taken:
+            variant = Variant(
+                len(found),
+                " ".join(prompt.label.split()),
+                column.provider.label,
+                prompt.raw,
+                column.provider.id,
+            )
+            found.append(Combination(variant, prompt, column, config.base, config.templates))
+    return found

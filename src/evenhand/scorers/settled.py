@@ -1,0 +1,49 @@
+"""Questions that are settled before they are asked: the answer is known, or none can be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer that is known once there is a reply, whatever the output says.
+
+    Attributes:
+        label: What people read.
+        answer: It.
+    """
+
+    label: str
+    answer: Score
+
+    def score(self, output: Any, trial: Trial) -> Score:
+        del output, trial
+        return self.answer
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A question that could not be put: an error, wherever it is asked.
+
+    Attributes:
+        label: What people read.
+        error: What went wrong.
+    """
+
+    label: str
+    error: Exception
+
+    def score(self, output: Any, trial: Trial) -> Score:
+        del output, trial
+        raise self.error
+
+    def __str__(self) -> str:
+        return self.label
