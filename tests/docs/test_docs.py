@@ -78,7 +78,7 @@ def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: P
     config = {
         "prompts": ["{{message}}"],
         "providers": ["echo"],
-        "tests": [{"vars": {"message": "x"}}],
+        "tests": [{"vars": {"message": "x"}, "assert": [{"type": "contains", "value": "x"}]}],
     }
     config |= yaml.safe_load(code)
     (tmp_path / "promptfooconfig.yaml").write_text(yaml.safe_dump(config), "utf-8")
