@@ -79,7 +79,7 @@ def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: P
     config = {
         "prompts": ["{{message}}"],
         "providers": ["echo"],
-        "tests": [{"vars": {"message": "x"}}],
+        "tests": [{"vars": {"message": "x"}, "assert": [{"type": "contains", "value": "x"}]}],
     }
     config |= yaml.safe_load(code)
     (tmp_path / "promptfooconfig.yaml").write_text(yaml.safe_dump(config), "utf-8")
@@ -87,7 +87,8 @@ def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: P
     (tmp_path / "tests.csv").write_text("message,__expected\nx,x\n", "utf-8")
     (tmp_path / "prompts").mkdir()
     for name in ("plain", "strict"):
-        (tmp_path / "prompts" / f"{name}.txt").write_text("{{message}}", "utf-8")
+        for ending in ("txt", "md"):
+            (tmp_path / "prompts" / f"{name}.{ending}").write_text("{{message}}", "utf-8")
     keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
     assert list(load(tmp_path, Chosen(env=keys)).hints) == []
 
@@ -99,7 +100,7 @@ def test_every_command_in_the_documentation_exists(code: str):
     for line in re.findall(r"(?<![\w-])evenhand ([^&|>\n]+)", code):
         words = line.split()
         command = known.get(" ".join(words[:2])) or known[words[0]]
-        used = {word for word in words if word.startswith("-")}
+        used = {word for word in words if word.startswith("-") and word != "-"}
         assert used <= options(command), line
 
 
@@ -200,8 +201,8 @@ def test_every_error_has_a_section():
 
 
 def test_the_exit_codes_are_those_of_the_command_line():
-    """The first page, the help text and the code have the same exit codes."""
-    text = (DOCS / "index.md").read_text("utf-8")
+    """The command-line page, the help text and the code have the same exit codes."""
+    text = (DOCS / "command-line.md").read_text("utf-8")
     documented = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
     named = {
         value
