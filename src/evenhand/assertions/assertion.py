@@ -188,7 +188,7 @@ class Kind:
         check: What else can be seen to be wrong before anything runs.
         tags: Whether its value is a template. Code fills its own tags in.
         files: Whether `value: file://x.py` is a function that computes the value; code takes the file itself.
-        compares: It compares the outputs of all columns, once they are there.
+        compares: It compares the outputs of all variants, once they are there.
     """
 
     name: str

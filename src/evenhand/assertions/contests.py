@@ -1,4 +1,4 @@
-"""Assertions that compare the outputs of a test's columns with each other: one wins, the others fail."""
+"""Assertions that compare the outputs of a test's variants with each other: one wins, the others fail."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class MaxScore:
                 ]
             if outcome.outcome == "error" or any(state == "error" for _, _, state in scored):
                 raise JudgeError(
-                    f"an assertion of column {contestant.variant + 1} has no score: {outcome.reason}"
+                    f"an assertion of variant {contestant.variant + 1} has no score: {outcome.reason}"
                 )
             for type_, score, state in scored:
                 if state != "not_applicable":
@@ -231,7 +231,7 @@ KINDS = (
     Kind(
         "select-best",
         GROUP,
-        "a model finds this output the best of all columns by this criterion",
+        "a model finds this output the best of all variants by this criterion",
         _never,
         "text",
         of_each_cell=True,

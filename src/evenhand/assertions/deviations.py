@@ -46,7 +46,7 @@ DEVIATIONS: Mapping[str, str] = {
     "cached latency": "A reply from the cache has the latency of the call that made it.",
     "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
     "run.",
-    "contests": "select-best and max-score number the outputs by their columns, and leave out those that have none; "
+    "contests": "select-best and max-score number the outputs by their variants, and leave out those that have none; "
     "promptfoo numbers them as they arrive, and lets an empty text compete. A judge that names none of them, or an "
     "assertion without a score, leaves all without a verdict. A winner without other assertions has score 1, and 0 in "
     "promptfoo's format, as there.",

@@ -57,7 +57,7 @@ class Expected:
         binding: The places of those that fail the test whatever they weigh: sets of weight 0.
         excusing: The places of those that let the test pass when they fail: guardrails with `purpose: redteam`.
         types: The type of each; of a set, the types in it.
-        contests: The assertions that compare the outputs of all columns.
+        contests: The assertions that compare the outputs of all variants.
         weights: The weight of each.
         broken: What is wrong with those that cannot be settled, by their places. Known once they were checked.
         problem: Why nothing can be decided at all: a contest cannot be held, or a file not be read.
@@ -116,7 +116,7 @@ class Expected:
         return first if verdict.outcome == "error" else None
 
     def referees(self) -> list[Referee]:
-        """Who compares the outputs of all columns. As in promptfoo, one of each type does: the first."""
+        """Who compares the outputs of all variants. As in promptfoo, one of each type does: the first."""
         first = {assertion.type: assertion for assertion in reversed(self.contests)}
         return [
             referee(first[type_], self.types)

@@ -22,7 +22,7 @@ from evenhand.core.requirement import Bound
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MOST_COLUMNS = 10_000
+MOST_VARIANTS = 10_000
 """Combinations of the axes of a set."""
 
 GIVEN = ("case", "expect", "model", "judge", "repeat")
@@ -65,15 +65,15 @@ class EvalSet:
         data: The cases; without any, each eval is run once.
         model: The model that evals are given as `model`: an id such as `openai:chat:gpt-5-mini`, or a provider.
         judge: The model that judges: an id or a provider.
-        over: Axes to run over, each a list; every combination is a column. `model` may be one of them.
+        over: Axes to run over, each a list; every combination is a variant. `model` may be one of them.
         repeats: How often each case is run.
         tags: For selection.
-        pass_rate: The share of trials, 0 to 1, that must pass in each column for the run to pass. Without it and
+        pass_rate: The share of trials, 0 to 1, that must pass in each variant for the run to pass. Without it and
             without `require`, all must.
-        require: What the mean of a metric over the run has to be, in each column that measures it: by the name of a
+        require: What the mean of a metric over the run has to be, in each variant that measures it: by the name of a
             metric, of an expectation, or `score`, `latency` (seconds) and `cost` (US dollars a trial). Without
             `pass_rate`, nothing else decides whether the run passes.
-        compare: Who compares the outputs of a case's columns with each other, once all are there: referees, or a
+        compare: Who compares the outputs of a case's variants with each other, once all are there: referees, or a
             function that gives them for each case. Their outcomes join those of the evals; who loses fails.
         files: The folder that `file` reads from; `files` beside the set's own file by default.
     """
@@ -111,18 +111,18 @@ class EvalSet:
         ]
         axes: dict[str, list[Any]] = {}
         for axis, values in (over or {}).items():
-            axes[axis] = list(islice(values, MOST_COLUMNS + 1))
+            axes[axis] = list(islice(values, MOST_VARIANTS + 1))
             if isinstance(values, str) or not axes[axis]:
                 wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
             if axis in GIVEN and axis != "model":
                 wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
         for one in axes.get("model", [model]):
             wrong += _not_a_model("model", one)
-        columns = math.prod(map(len, axes.values()))
-        if columns > MOST_COLUMNS:
+        variants = math.prod(map(len, axes.values()))
+        if variants > MOST_VARIANTS:
             each = " × ".join(f"{len(values):,} of {axis}" for axis, values in axes.items())
             wrong.append(
-                f"over comes to {each} columns, and there can be no more than {MOST_COLUMNS:,}"
+                f"over comes to {each} variants, and there can be no more than {MOST_VARIANTS:,}"
             )
         if wrong:
             raise UsageError(f"EvalSet {name!r}: {'; '.join(wrong)}")
@@ -191,11 +191,11 @@ class EvalSet:
 
     @property
     def compares(self) -> bool:
-        """Whether the outputs of every case's columns are compared with each other."""
+        """Whether the outputs of every case's variants are compared with each other."""
         return not callable(self._compare) and bool(self._compare)
 
     def referees(self, case: Case) -> Sequence[Referee]:
-        """Who compares the outputs of this case's columns."""
+        """Who compares the outputs of this case's variants."""
         return self._compare(case) if callable(self._compare) else self._compare
 
     def fixture(self, function: F) -> F:

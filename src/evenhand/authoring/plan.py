@@ -61,29 +61,29 @@ class PlannedSet:
     """An eval set with what is run of it. `sheet` is its part of the plan."""
 
     evals: EvalSet
-    columns: Sequence[EvalVariant]
+    variants: Sequence[EvalVariant]
     cases: Sequence[Case]
     models: EvalSetRoster
     repeats: int
     strict: bool
 
     def sheet(self) -> Sheet:
-        """Its cases, one after the other, in all of its columns."""
+        """Its cases, one after the other, in all of its variants."""
         return Sheet(
-            tuple(column.variant for column in self.columns),
+            tuple(eval_variant.variant for eval_variant in self.variants),
             self._rows,
             len(self.cases),
-            len(self.cases) * len(self.columns) * self.repeats,
+            len(self.cases) * len(self.variants) * self.repeats,
             self.repeats,
             self._providers,
         )
 
     def _providers(self) -> list[Provider]:
-        named = (*(column.body.model for column in self.columns), *self.models.made)
+        named = (*(eval_variant.body.model for eval_variant in self.variants), *self.models.made)
         return [one for one in named if one is not None]
 
     def _rows(self) -> Iterator[Row]:
-        slots = [Slot(one.variant, one.body, problem=one.problem) for one in self.columns]
+        slots = [Slot(one.variant, one.body, problem=one.problem) for one in self.variants]
         for case in self.cases:
             referees = self.evals.referees(case)
             rule = something_expected if self.strict else share_passed if referees else unasked
@@ -123,7 +123,7 @@ class PlannedSet:
                     "tags": sorted(eval_.tags),
                     "description": eval_.description,
                 }
-                for eval_ in dict.fromkeys(column.body.eval for column in self.columns)
+                for eval_ in dict.fromkeys(eval_variant.body.eval for eval_variant in self.variants)
             ],
         }
 
@@ -164,7 +164,7 @@ def _fingerprint(sets: Sequence[PlannedSet], files: _OwnFiles, selection: Select
     # With the selection, the data say which cases are run.
     parts: list[bytes | str] = [f"{name} {hashed}" for name, hashed in files.digests().items()]
     for one in sets:
-        parts += [str(column.variant) for column in one.columns]
+        parts += [str(eval_variant.variant) for eval_variant in one.variants]
         parts.append(str(_id(one.models.judge)))
     thresholds = _thresholds(sets)
     if thresholds:
@@ -249,17 +249,21 @@ def plan_of(
     for evals, chosen, models in ready:
         made = [
             replace(
-                column,
-                variant=replace(column.variant, index=next(count)),
-                problem=blocked.get(column.variant.eval) or _keyless(evals, column, models),
+                eval_variant,
+                variant=replace(eval_variant.variant, index=next(count)),
+                problem=blocked.get(eval_variant.variant.eval)
+                or _keyless(evals, eval_variant, models),
             )
-            for column in _columns(evals, chosen, models, several=several)
-            if left(column.variant)
+            for eval_variant in _eval_variants(evals, chosen, models, several=several)
+            if left(eval_variant.variant)
         ]
         lonely = _lonely(evals, made)
         if lonely is not None:
-            made = [replace(column, problem=column.problem or lonely) for column in made]
-        _tell([column.problem for column in made if column.problem], problems)
+            made = [
+                replace(eval_variant, problem=eval_variant.problem or lonely)
+                for eval_variant in made
+            ]
+        _tell([eval_variant.problem for eval_variant in made if eval_variant.problem], problems)
         if made:
             cases, repeats = cases_of(evals, selection), selection.repeats or evals.repeats
             planned.append(PlannedSet(evals, made, cases, models, repeats, strict))
@@ -318,12 +322,12 @@ def _with_model(sets: Sequence[EvalSet], model: str) -> Sequence[EvalSet]:
 
 
 def _requirements(sets: Sequence[PlannedSet]) -> Iterator[Requirement]:
-    """What the columns of each set have to reach; nothing where no set says so, and all trials have to pass."""
+    """What the variants of each set have to reach; nothing where no set says so, and all trials have to pass."""
     if all(one.evals.pass_rate is None and not one.evals.require for one in sets):
         return
     for one in sets:
         evals = one.evals
-        variants = tuple(column.variant.index for column in one.columns)
+        variants = tuple(eval_variant.variant.index for eval_variant in one.variants)
         share = evals.pass_rate
         if share is None and not evals.require:
             share = 1.0
@@ -342,30 +346,30 @@ def _tell(found: Sequence[Problem], problems: list[Problem]) -> None:
             problems.append(problem)
 
 
-def _keyless(evals: EvalSet, column: EvalVariant, models: EvalSetRoster) -> Problem | None:
-    """That a column's eval asks for the model, which lacks its key; None where it has one, or is not asked for."""
-    body = column.body
+def _keyless(evals: EvalSet, eval_variant: EvalVariant, models: EvalSetRoster) -> Problem | None:
+    """That a variant's eval asks for the model, which lacks its key; None where it has one, or is not asked for."""
+    body = eval_variant.body
     wrong = models.keyless(body.model)
     if wrong is None or "model" not in asked_of(evals, body.eval):
         return None
     return Problem(str(evals.path), evals.line, 0, *wrong, AuthError.slug)
 
 
-def _lonely(evals: EvalSet, columns: Sequence[EvalVariant]) -> Problem | None:
+def _lonely(evals: EvalSet, variants: Sequence[EvalVariant]) -> Problem | None:
     """That outputs are to be compared of which there can be no two; None where there can, or for other sets."""
-    left = sum(column.problem is None for column in columns)
-    if not evals.compares or left > 1 or not columns:
+    left = sum(eval_variant.problem is None for eval_variant in variants)
+    if not evals.compares or left > 1 or not variants:
         return None
-    what = f"EvalSet {evals.name!r} compares the outputs of its columns, of which fewer than two can be asked"
+    what = f"EvalSet {evals.name!r} compares the outputs of its variants, of which fewer than two can be asked"
     return Problem(
         str(evals.path), evals.line, 0, what, "Add an eval or an axis; or leave out compare=."
     )
 
 
-def _columns(
+def _eval_variants(
     evals: EvalSet, chosen: Sequence[Eval], models: EvalSetRoster, *, several: bool
 ) -> Iterator[EvalVariant]:
-    """The columns of a set, each as if it stood first. `several`: it is one of several sets."""
+    """The variants of a set, each as if it stood first. `several`: it is one of several sets."""
     thresholds = Thresholds(models.project.thresholds)
     for eval_ in chosen:
         for axes in _combinations(evals.over):

@@ -1,4 +1,4 @@
-"""Which cases and which columns of eval sets a selection leaves."""
+"""Which cases and which variants of eval sets a selection leaves."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cases_of(evals: EvalSet, selection: Selection) -> Sequence[Case]:
 
 
 def column_left(selection: Selection) -> Callable[[Variant], bool]:
-    """Says whether a column is left: its eval, with its axes, and its model are called so.
+    """Says whether a variant is left: its eval, with its axes, and its model are called so.
 
     Raises:
         UsageError: The selection says what is no regular expression.

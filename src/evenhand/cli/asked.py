@@ -64,7 +64,7 @@ class Asked:
 
     Attributes:
         paths: Absolute. Promptfoo configs and folders; or eval files, with a line or without, and folders of them.
-        selection: Which cases and columns.
+        selection: Which cases and variants.
         over: What goes over a promptfoo config; its variables go over prompt directories, too.
         failing: Only cases that failed in an earlier run.
         names: Of eval sets, only evals with this text in their name.
@@ -73,7 +73,7 @@ class Asked:
         strict_prompts: Call prompt functions as promptfoo does.
         offline: Answer from offline.jsonl.
         strict: What would be warned of is an error.
-        at_least: The share of trials that has to pass in each column; None for what the files say.
+        at_least: The share of trials that has to pass in each variant; None for what the files say.
         model: Of eval sets, take this one instead of all models that they name; empty for those.
         definitions: Whose definitions of RAG metrics; empty for ours.
     """

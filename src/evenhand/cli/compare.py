@@ -1,4 +1,4 @@
-"""`evenhand compare`: whether one run, or column, is better than another on the same cases."""
+"""`evenhand compare`: whether one run, or variant, is better than another on the same cases."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A plan is walked, not held: `steps()` may read its cases from a file as it goes, so a million trials fit in flat memory.
 It can be walked again, and says the same things each time.
 
-A sheet is a block of cases × variants × repeats. It yields rows; a row has slots, one for each column that takes it;
+A sheet is a block of cases × variants × repeats. It yields rows; a row has slots, one for each variant that takes it;
 a slot becomes a `Step` for each case and repeat.
 """
 
@@ -37,7 +37,7 @@ class Step:
     Attributes:
         index: Its place in the plan, from 0: results are stored and shown in this order.
         case: The row.
-        variant: The column.
+        variant: The variant.
         repeat: Which repeat, from 0.
         body: What happens.
         rule: How the outcomes become a verdict.
@@ -102,7 +102,7 @@ class RunOptions:
             an error.
         run_limit_s: For all trials: those that are not settled by then are errors.
         pass_rate: The share of trials that must pass for the run to pass, 0 to 1.
-        requirements: What columns have to reach for the run to pass; where there are any, `pass_rate` does not count.
+        requirements: What variants have to reach for the run to pass; where there are any, `pass_rate` does not count.
         delay_s: Seconds to wait before each call.
         closing: Called with the run's file once all its trials are settled.
         outputs: Files to which the results are written at the end.
@@ -130,7 +130,7 @@ MOST_TRIALS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What happens where a row meets a column: one trial, for each repeat. The fields are those of `Step`."""
+    """What happens where a row meets a variant: one trial, for each repeat. The fields are those of `Step`."""
 
     variant: Variant
     body: Body
@@ -142,11 +142,11 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Cases that the same columns take, under the same rule: one case, or a test spread over lists of variables.
+    """Cases that the same variants take, under the same rule: one case, or a test spread over lists of variables.
 
     Attributes:
         cases: The cases, in their order.
-        slots: What happens in each column that takes them, given a case and the place in the plan of its first slot.
+        slots: What happens in each variant that takes them, given a case and the place in the plan of its first slot.
         repeats: How often each case is repeated, one after the other.
         rule: How outcomes become a verdict.
         judge: Who judges, for scorers that name nobody.
@@ -172,7 +172,7 @@ class Sheet:
     An eval set, a prompt directory and a promptfoo config are a sheet each.
 
     Attributes:
-        variants: Its columns.
+        variants: Its variants.
         rows: Walks its rows; each walk says the same.
         case_count: How many cases.
         size: How many trials.
@@ -248,7 +248,7 @@ class Plan:
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """The columns."""
+        """The variants."""
         return tuple(variant for sheet in self.sheets for variant in sheet.variants)
 
     @property
@@ -257,7 +257,7 @@ class Plan:
         return list({id(one): one for sheet in self.sheets for one in sheet.providers()}.values())
 
     def steps(self) -> Iterator[Step]:
-        """The trials: row by row, repeat by repeat, case by case, column by column.
+        """The trials: row by row, repeat by repeat, case by case, variant by variant.
 
         Raises:
             UsageError: There are more or fewer than were counted.
@@ -328,7 +328,7 @@ def look_at_size(plan: Plan) -> None:
         cases, variants, repeats = plan.case_count, len(plan.variants), plan.repeats
         raise UsageError(
             f"{plan.title}: {counted(plan.size)} trials, and no more than {MOST_TRIALS:,} can be run:"
-            f" {counted(cases)} cases, {counted(variants)} columns, {counted(repeats)} repeats",
+            f" {counted(cases)} cases, {counted(variants)} variants, {counted(repeats)} repeats",
             hint="Take fewer with --first, --sample or --repeat, or split the data.",
         )
 
@@ -366,8 +366,8 @@ class Selection:
         sample: So many, drawn at random.
         seed: For the sample.
         repeats: How often each is repeated; None for as often as the files say.
-        prompts: A regular expression: columns whose prompt is called so.
-        models: A regular expression: columns whose model is called so, by id or label.
+        prompts: A regular expression: variants whose prompt is called so.
+        models: A regular expression: variants whose model is called so, by id or label.
     """
 
     metadata: tuple[str, ...] = ()

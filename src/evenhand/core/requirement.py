@@ -49,12 +49,12 @@ def at_most(number: float) -> Bound:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A bound that holds for some columns of a run, each of which has to keep it.
+    """A bound that holds for some variants of a run, each of which has to keep it.
 
     Attributes:
         metric: What is measured, by the name of a metric or an expectation; PASSED for the share of trials that pass.
-        bound: What its mean over the cases of a column has to be.
-        variants: The columns, by index.
+        bound: What its mean over the cases of a variant has to be.
+        variants: The variants, by index.
     """
 
     metric: str

@@ -32,12 +32,12 @@ class RunMeta:
         planned: How many trials the plan has.
         case_count: How many cases.
         repeats: How often each is repeated.
-        variants: The columns.
+        variants: What was compared: prompt × model × whatever else was varied.
         created_at: Seconds since 1970, UTC.
         config: The configuration as read, secrets removed.
         settings: How it was started: selection and options, so that `resume` does the same.
         pass_rate: The share of trials that must pass, where there are no requirements.
-        requirements: What its columns have to reach, instead of `pass_rate`; empty for none.
+        requirements: What its variants have to reach, instead of `pass_rate`; empty for none.
         version: The Evenhand that wrote it.
         status: How it ended, or `running`.
         finished_at: Seconds since 1970; None while it runs.

@@ -1,4 +1,4 @@
-"""Which cases of a sheet a selection takes, and which of its columns: the one rule of all front doors.
+"""Which cases of a sheet a selection takes, and which of its variants: the one rule of all front doors.
 
 Cases are chosen by what they say, then by their place among these: of a range, the first so many, and of them a sample.
 """
@@ -88,11 +88,11 @@ class Selector:
         return self._pattern is None or bool(self._pattern.search(description))
 
     def takes_prompt(self, name: str) -> bool:
-        """Whether a column's prompt is called so."""
+        """Whether a variant's prompt is called so."""
         return self._prompts is None or bool(self._prompts.search(name))
 
     def takes_model(self, *names: str) -> bool:
-        """Whether a column's model is called so: by its id or its label."""
+        """Whether a variant's model is called so: by its id or its label."""
         return self._models is None or any(map(self._models.search, names))
 
     def placed(self, items: Sequence[T]) -> Sequence[T]:

@@ -9,10 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One column of the matrix.
+    """One combination of prompt, model and whatever else is varied: a column of the matrix.
 
     Attributes:
-        index: Its place among the columns, from 0.
+        index: Its place among the variants, from 0.
         prompt: The prompt's label.
         model: The model's label.
         prompt_raw: The prompt as written, before rendering.

@@ -94,11 +94,11 @@ class Contests:
         contestants = [_as_before(result, contest) for result in entrants]
         current.set(carrier.log)
         carrier.compared = range(contest.first, contest.first + contest.size)
-        columns = await asyncio.gather(
+        variants = await asyncio.gather(
             *(_compared(referee, contestants, contest, carrier) for referee in contest.referees)
         )
         for i, contestant in enumerate(contestants):
-            outcomes = [column[i] for column in columns]
+            outcomes = [variant[i] for variant in variants]
             results[contestant.index] = _settled(contestant, contest, outcomes)
         results[carrier.step.index] = carrier.summed(results[carrier.step.index])
         changed = [results[i] for i in earlier if i in results and results[i] != earlier[i]]
@@ -172,10 +172,10 @@ async def _compared(
 def _alone(referee: Referee, contest: Contest) -> ScoreError:
     if contest.size == 1:
         return ScoreError(
-            f"{referee} compares the outputs of several columns, and there is one",
+            f"{referee} compares the outputs of several variants, and there is one",
             hint="Add a prompt or a provider.",
         )
-    return ScoreError(f"{referee} has nothing to compare: the other columns have no output")
+    return ScoreError(f"{referee} has nothing to compare: the other variants have no output")
 
 
 @dataclass(frozen=True, slots=True)

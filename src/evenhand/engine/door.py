@@ -63,7 +63,7 @@ class Settings:
         time_limit_s: For one call of a user's function.
         retries: How often a call that failed is tried again, rate limits not counted.
         free: Nothing is paid for, whatever prices say, and no budget is needed: replies come from a script.
-        at_least: The share of trials, 0 to 1, that has to pass in each column.
+        at_least: The share of trials, 0 to 1, that has to pass in each variant.
         anew: Of a run that is gone on with, trials in error ask again for what they were answered, and pay again.
         record: Kept in the run file, so that `resume` can build the same plan.
         cached_in: The home whose cache is used, where it is not the one that keeps the run.
@@ -371,7 +371,7 @@ def _meta(plan: Plan, settings: Settings) -> RunMeta:
 
 
 def _requirements(plan: Plan, settings: Settings) -> tuple[Requirement, ...]:
-    """What the columns have to reach. A share that the settings say takes the place of those that the plan says."""
+    """What the variants have to reach. A share that the settings say takes the place of those that the plan says."""
     planned = plan.options.requirements
     if settings.at_least is None:
         return planned

@@ -138,7 +138,7 @@ class Asserts:
 
 
 class Compare:
-    """An assertion that compares the outputs of all columns: `Compare({"type": "select-best", "value": "kindest"})`.
+    """An assertion that compares the outputs of all variants: `Compare({"type": "select-best", "value": "kindest"})`.
 
     For `EvalSet(compare=[…])`. Who is not the winner fails.
 
@@ -203,11 +203,11 @@ def provider(
     filled = env_filled(given, environment_of(base))
     findings = Findings()
     models = FolderModels(config_of(base, {"providers": [filled]}), findings)
-    column = next(iter(models.subjects()), None)
-    if column is None:
+    subject = next(iter(models.subjects()), None)
+    if subject is None:
         raise findings.error()
-    _settings[base, column.provider.label] = column.config
-    return column.provider
+    _settings[base, subject.provider.label] = subject.config
+    return subject.provider
 
 
 def lend(

@@ -14,12 +14,12 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt, Reply, Usage
 from evenhand.core.score import Outcome, Verdict
 from evenhand.promptfoo.case_variables import worked_out
-from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.hooks import TrialHooks
 from evenhand.promptfoo.memory import CONVERSATION, Memory
 from evenhand.promptfoo.prompts import TextPrompt, half_a_chat
 from evenhand.promptfoo.scoring import scored
 from evenhand.promptfoo.tests import Test
+from evenhand.promptfoo.variants import Combination
 from evenhand.providers.configured import takes_chats
 
 NOTHING = Usage(0, 0)

@@ -100,8 +100,8 @@ def _written(uses: FolderUses) -> Mapping[str, Any]:
 
 def _same_ids(uses: FolderUses) -> bool:
     own = [p.subject.provider.id for p in uses.folder.pairs if p.subject.prompts is not None]
-    columns = {(p.subject.provider.id, p.subject.place) for p in uses.folder.pairs}
-    return any(sum(id_ == one for one, _ in columns) > 1 for id_ in own)
+    subjects = {(p.subject.provider.id, p.subject.place) for p in uses.folder.pairs}
+    return any(sum(id_ == one for one, _ in subjects) > 1 for id_ in own)
 
 
 def _is_table(name: str) -> bool:

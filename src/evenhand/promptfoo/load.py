@@ -9,7 +9,6 @@ from evenhand.core.errors import NothingSelected
 from evenhand.core.plan import Plan, refuse_if_nothing_is_left
 from evenhand.core.selecting import Selector
 from evenhand.documents.findings import Findings
-from evenhand.promptfoo.columns import paired, selected_columns
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.differences import differences
 from evenhand.promptfoo.hooks import TrialHooks, before_all, read_hooks
@@ -20,6 +19,7 @@ from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.reader import TestReader
 from evenhand.promptfoo.sources import read_sources
 from evenhand.promptfoo.survey import look_at, surveyed
+from evenhand.promptfoo.variants import paired, selected_subjects
 
 PLAIN = Chosen()
 
@@ -57,18 +57,18 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
         raise findings.error()
     files = set(config.files)
     models = FolderModels(config, findings)
-    all_prompts, all_columns = read_prompts(config, findings, files), models.subjects()
-    prompts, columns = selected_columns(all_prompts, all_columns, config.selection)
+    all_prompts, all_subjects = read_prompts(config, findings, files), models.subjects()
+    prompts, subjects = selected_subjects(all_prompts, all_subjects, config.selection)
     sources = read_sources(config, findings, files)
     hooks = read_hooks(config, findings) if config.value.get("extensions") else None
     if hooks and hooks.at("beforeAll") and chosen.prepare and not findings.problems:
         config, sources = before_all(hooks, config, prompts, sources, findings)
     known = {
         "prompts": [name for prompt in all_prompts for name in (prompt.label, prompt.id)],
-        "providers": [name for c in all_columns for name in (c.provider.id, c.provider.label)],
+        "providers": [name for c in all_subjects for name in (c.provider.id, c.provider.label)],
     }
     reader = TestReader.of(config, models, findings, known)
-    pairs = paired(prompts, columns, config, findings)
+    pairs = paired(prompts, subjects, config, findings)
     selector = Selector(config.selection)
     repeats = config.selection.repeats or config.repeats
     survey, tests = surveyed(sources, reader, pairs, selector, repeats, findings)
@@ -86,7 +86,7 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     return Folder(
         config,
         pairs,
-        columns,
+        subjects,
         models,
         tests,
         frozenset(files),

@@ -131,7 +131,7 @@ class Links:
 
         Args:
             answers: Whether it will have an output. Nobody goes on from one that is not asked.
-            conversation: What tells the conversations of its column from others; empty where its prompt asks for none.
+            conversation: What tells the conversations of its variant from others; empty where its prompt asks for none.
         """
         reached = self.alone if test.alone else self._others
         if conversation:

@@ -122,9 +122,9 @@ class FolderModels:
         found: list[Subject] = []
         for i, item in enumerate(items):
             where = self._config.at(key, i) if isinstance(given, list) else place
-            found += self._columns(item, where)
-        for column in found:
-            _think_aloud(column.provider)
+            found += self._subjects(item, where)
+        for subject in found:
+            _think_aloud(subject.provider)
         return found
 
     def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
@@ -142,8 +142,8 @@ class FolderModels:
                 return self.default_judge(place, task)
         name = json.dumps(spec, sort_keys=True, default=str)
         if self._made.get(name) is None:  # one that cannot be had is a problem wherever it is named
-            columns = self._columns(spec, place)
-            self._made[name] = columns[0].provider if columns else None
+            subjects = self._subjects(spec, place)
+            self._made[name] = subjects[0].provider if subjects else None
         found = self._made[name]
         if found is not None and task not in found.tasks:
             self._findings.hint(
@@ -190,7 +190,7 @@ class FolderModels:
                 return self._roster.make(id_, config=config)
         return None
 
-    def _columns(self, item: object, place: Place) -> list[Subject]:
+    def _subjects(self, item: object, place: Place) -> list[Subject]:
         if isinstance(item, str):
             if item.startswith("file://") and item.endswith((".yaml", ".yml", ".json")):
                 return self._from_file(item, place)
@@ -236,7 +236,9 @@ class FolderModels:
             else [document.value]
         )
         return [
-            column for i, item in enumerate(items) for column in self._columns(item, document.at(i))
+            subject
+            for i, item in enumerate(items)
+            for subject in self._subjects(item, document.at(i))
         ]
 
     def _one(self, id_: str, fields: Mapping[str, Any], place: Place) -> list[Subject]:

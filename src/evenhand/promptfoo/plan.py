@@ -1,4 +1,4 @@
-"""What a promptfoo config comes to: columns, and trials walked test by test."""
+"""What a promptfoo config comes to: variants, and trials walked test by test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from evenhand.core.plan import Plan, Row, Sheet, Slot
 from evenhand.core.secrets import known, redacted
 from evenhand.core.selecting import Selector
 from evenhand.promptfoo.body import CellBody, described
-from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.hooks import TrialHooks, finished, said_once
 from evenhand.promptfoo.memory import Links
@@ -26,6 +25,7 @@ from evenhand.promptfoo.reader import Tests
 from evenhand.promptfoo.sources import content_digest
 from evenhand.promptfoo.survey import Survey, estimate
 from evenhand.promptfoo.tests import Test, takes
+from evenhand.promptfoo.variants import Combination
 
 _BESIDE = frozenset(
     """
@@ -37,18 +37,18 @@ _BESIDE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What a promptfoo config comes to: its columns, its tests and who is asked. `plan` makes one sheet of it.
+    """What a promptfoo config comes to: its variants, its tests and who is asked. `plan` makes one sheet of it.
 
     Attributes:
-        pairs: The columns with what is behind them: every model × the prompts that it gets.
+        pairs: The variants with what is behind them: every model × the prompts that it gets.
         tests: The tests, in their order, whatever is selected.
         files: What it is made of, beside what its models and its tests name.
-        broken: What keeps tests and columns from a verdict: these are errors, and all else is run.
+        broken: What keeps tests and variants from a verdict: these are errors, and all else is run.
     """
 
     config: Config
     pairs: Sequence[Combination]
-    columns: Sequence[Subject]
+    subjects: Sequence[Subject]
     models: FolderModels
     tests: Tests
     files: frozenset[Path]
@@ -66,7 +66,7 @@ class Folder:
             self.survey.cases,
             self.survey.cells,
             self.repeats,
-            lambda: [*(column.provider for column in self.columns), *self.models.judges],
+            lambda: [*(subject.provider for subject in self.subjects), *self.models.judges],
             lambda: estimate(self.rows(), self.pairs, self.survey, self.models.judges),
         )
         options = replace(
@@ -217,7 +217,7 @@ class Folder:
         case: Case,
         first: int,
     ) -> list[Slot]:
-        """What happens to a case of a test in each column that takes it; `first` is the place of the first."""
+        """What happens to a case of a test in each variant that takes it; `first` is the place of the first."""
         slots: list[Slot] = []
         for index, pair in enumerate(taking, first):
             refused = pair.refuses(test)

@@ -16,10 +16,10 @@ from evenhand.core.selecting import Selector
 from evenhand.documents.findings import Findings
 from evenhand.promptfoo.body import CellBody, with_settings
 from evenhand.promptfoo.case_variables import resolved
-from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.reader import TestReader, Tests, numbered
 from evenhand.promptfoo.tests import Test, TestSource, takes
+from evenhand.promptfoo.variants import Combination
 
 JUDGE_TOKENS = 700
 """A guess at what a judge is sent: our prompt, a rubric of two lines, an answer of three paragraphs."""
@@ -35,16 +35,16 @@ class Survey:
     Attributes:
         tests: Tests, before the selection.
         cases: Selected cases: tests spread over their lists of variables.
-        cells: Cases × the columns that take them × repeats.
+        cells: Cases × the variants that take them × repeats.
         vacuous: Selected tests that expect nothing.
-        homeless: Selected tests that no column takes.
-        calls: Cells in each column that ask its model.
+        homeless: Selected tests that no variant takes.
+        calls: Cells in each variant that ask its model.
         judged: Judge calls for each judge.
         stores: Some tests store their outputs for others.
         alone: Some tests stand alone.
-        uncompared: Selected tests whose outputs are to be compared, and that have one column.
+        uncompared: Selected tests whose outputs are to be compared, and that have one variant.
         deserted: The same of those that have several, of which no two can be asked.
-        problems: Why these cannot come to a verdict: those of one column, and of several.
+        problems: Why these cannot come to a verdict: those of one variant, and of several.
     """
 
     tests: int = 0
@@ -61,7 +61,7 @@ class Survey:
     problems: tuple[Problem | None, Problem | None] = (None, None)
 
     def refuses(self, test: Test, taking: Sequence[Combination]) -> Problem | None:
-        """Why a test cannot come to a verdict in any of the columns that take it; None where it may."""
+        """Why a test cannot come to a verdict in any of the variants that take it; None where it may."""
         return self.problems[len(taking) > 1] if _lonely(test, taking) else None
 
 
@@ -121,34 +121,34 @@ def look_at(
     if survey.uncompared:
         lone = findings.broken(
             config.at("tests"),
-            f"{survey.uncompared} of {survey.tests} tests compare the outputs of columns, and have one",
+            f"{survey.uncompared} of {survey.tests} tests compare the outputs of variants, and have one",
             "Add a prompt or a provider, or take select-best and max-score away.",
         )
     if survey.deserted:
         deserted = findings.broken(
             config.at("tests"),
-            f"{survey.deserted} of {survey.tests} tests compare the outputs of columns, of which fewer than two can be "
-            "asked",
-            "Mend what is wrong with the columns.",
+            f"{survey.deserted} of {survey.tests} tests compare the outputs of variants, of which fewer than two can "
+            "be asked",
+            "Mend what is wrong with the variants.",
         )
     survey.problems = (lone, deserted)
     if survey.homeless:
         findings.hint(
             config.at("tests"),
             f"{survey.homeless} of {survey.tests} tests are run nowhere",
-            "No column has the prompts and providers that they name.",
+            "No variant has the prompts and providers that they name.",
         )
     names = [str(pair.variant) for pair in pairs]
     for name in sorted({name for name in names if names.count(name) > 1}):
         findings.hint(
             config.at("prompts"),
-            f"two columns are called '{name}'",
+            f"two variants are called '{name}'",
             "Give prompts or providers a label.",
         )
 
 
 def _lonely(test: Test, taking: Sequence[Combination]) -> bool:
-    """Whether the outputs of a test are to be compared, and no two of its columns can have one."""
+    """Whether the outputs of a test are to be compared, and no two of its variants can have one."""
     if test.problem is not None or not test.expected.contests:
         return False
     return sum(pair.refuses(test) is None for pair in taking) < 2  # one alone has no rival

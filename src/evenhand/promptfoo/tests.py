@@ -75,7 +75,7 @@ class Test:
         repeats: How often it is repeated; None for as often as all.
         transform_vars: Changes its variables before anything is filled in.
         literal: `prefix` and `suffix` are data: no tag in them is filled in.
-        problem: Why it cannot come to a verdict in any column, as far as its files say; None where it may.
+        problem: Why it cannot come to a verdict in any variant, as far as its files say; None where it may.
         settings: What its options say to the model: they go over those of the prompt and of the provider.
         shown: As the results show it: assertions and options with those of `defaultTest`, secrets removed.
     """

@@ -136,7 +136,7 @@ class OperatorReader:
         expected = reader.one(said, at)
         self.files.update(reader.files)
         if expected.contests:
-            what = f"'{said['type']}' compares the outputs of columns, and a case has one"
+            what = f"'{said['type']}' compares the outputs of variants, and a case has one"
             self.findings.problem(at("type"), what, "Compare prompts with `evenhand compare`.")
         for problem in expected.broken.values():
             self.findings.problems.append(problem)

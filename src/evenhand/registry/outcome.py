@@ -29,7 +29,7 @@ class PromptRequest:
     Attributes:
         id: The prompt's.
         content: What the prompt was when the run began.
-        columns: The indices of its variants.
+        variants: The indices of its variants.
         model: The id of the model that meta.yml names; empty for none.
         models: The ids of the models that answered.
         judge: The id of who judges by default; empty where nobody is needed.
@@ -42,7 +42,7 @@ class PromptRequest:
     id: str
     version: str
     content: Content
-    columns: tuple[int, ...]
+    variants: tuple[int, ...]
     model: str
     models: tuple[str, ...]
     judge: str
@@ -58,7 +58,7 @@ class PromptRequest:
             "version": self.version,
             "content": self.content.whole,
             "hashes": [self.content.prompt, self.content.cases, self.content.hooks],
-            "columns": list(self.columns),
+            "columns": list(self.variants),
             "model": self.model,
             "models": list(self.models),
             "judge": self.judge,
@@ -154,16 +154,16 @@ def rows_of(run: RunFile) -> list[tuple[PromptRequest, dict[str, Any]]]:
     asked = [PromptRequest.read(one) for one in given] if isinstance(given, list) else []
     known = [one for one in asked if one is not None]
     seen = {one.id: _PromptCounts() for one in known}
-    of = {column: seen[one.id] for one in known for column in one.columns}
+    of = {variant: seen[one.id] for one in known for variant in one.variants}
     if not known:
         return []
-    columns: dict[int, int] = {}
+    variant_of: dict[int, int] = {}
     for trial in run.trials():
-        columns[trial.index] = trial.variant
+        variant_of[trial.index] = trial.variant
         of[trial.variant].add(trial)
     for call in run.calls():
-        if call.start.trial in columns:
-            of[columns[call.start.trial]].add_call(call)
+        if call.start.trial in variant_of:
+            of[variant_of[call.start.trial]].add_call(call)
     for found in found_by_triggers(run):
         of[found.variant].triggers = found
     bound = {"run": run.meta.id, "run_digest": digest_of(run)}

@@ -87,8 +87,8 @@ class Prompts:
     def _required(self) -> Iterator[Requirement]:
         """Prompts that are run together keep to their own pass rates."""
         for suite in self.suites:
-            columns = tuple(variant.index for variant in suite.variants)
-            yield Requirement(PASSED, Bound(suite.eval.pass_rate), columns)
+            indices = tuple(variant.index for variant in suite.variants)
+            yield Requirement(PASSED, Bound(suite.eval.pass_rate), indices)
 
     def _sheet(self, suite: Suite) -> Sheet:
         repeats = self._repeats(suite.eval)
@@ -103,12 +103,12 @@ class Prompts:
         )
 
     def _rows(self, suite: Suite) -> Iterator[Row]:
-        """A row for each case, then for each query: one column takes it."""
+        """A row for each case, then for each query: one variant takes it."""
         repeats = self._repeats(suite.eval)
-        column = {variant.axes["model"]: variant for variant in suite.variants}
+        variants = {variant.axes["model"]: variant for variant in suite.variants}
         for case in suite.cases:
             body, problem = self._body(suite, case), suite.refuses(case, self.roster)
-            slots = [Slot(column[case.model], body, problem=problem)]
+            slots = [Slot(variants[case.model], body, problem=problem)]
             rows = (self._row(suite, case),)
             yield Row(rows, _always(slots), repeats, share_passed, body.judge)
         meta = suite.prompt.meta
@@ -187,7 +187,7 @@ class Prompts:
             id=suite.prompt.id,
             version=suite.prompt.meta.version,
             content=suite.content,
-            columns=tuple(variant.index for variant in suite.variants),
+            variants=tuple(variant.index for variant in suite.variants),
             model=model_id(suite.prompt.meta.model),
             models=tuple(dict.fromkeys(model_id(case.model) for case in suite.cases)),
             judge=suite.default_judge.id,

@@ -1,4 +1,4 @@
-"""One prompt's suite: its cases and queries as rows, which of them are run, by whom, and in which columns."""
+"""One prompt's suite: its cases and queries as rows, which of them are run, by whom, and in which variants."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Suite:
 
     @property
     def routing(self) -> str:
-        """What the column of its queries is called."""
+        """What the variant of its queries is called."""
         return f"{self.prompt.id}: {TRIGGERING}"
 
     @property
@@ -137,7 +137,7 @@ class Suite:
         self.queries = [item for item in both if isinstance(item, Query)]
 
     def _column(self, item: EvalCase | Query) -> tuple[str, str]:
-        """The prompt and the model of the column that a case or a query is in."""
+        """The prompt and the model of the variant that a case or a query is in."""
         if isinstance(item, EvalCase):
             return self.prompt.id, model_id(item.model)
         return self.routing, self.router.id if self.router else ""
@@ -219,7 +219,7 @@ def _judge(
 
 
 def set_columns(suites: Sequence[Suite]) -> None:
-    """Gives each suite its columns: one for each model that is asked, and one for the queries."""
+    """Gives each suite its variants: one for each model that is asked, and one for the queries."""
     count = 0
     for suite in suites:
         id_, where = suite.prompt.id, f"{suite.eval.path}:1"

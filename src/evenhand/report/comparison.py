@@ -12,20 +12,20 @@ from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.paired import Differences
 from evenhand.stats.tallies import Range, rate_of, worth_of
 
-MOST_COLUMNS = 6
+MOST_VARIANTS = 6
 
 
 def sentences(grid: Grid) -> list[str]:
     """The best column against each of the others, on the cases that both have.
 
     What is said holds whatever became of trials in error. Columns of different evals ask different questions, and so
-    do columns that share no case: they are not compared. More than MOST_COLUMNS columns are not either: nobody reads
+    do columns that share no case: they are not compared. More than MOST_VARIANTS columns are not either: nobody reads
     so many sentences.
     """
     lines: list[str] = []
     for name in dict.fromkeys(grid.evals):
         places = [i for i, other in enumerate(grid.evals) if other == name]
-        if 1 < len(places) <= MOST_COLUMNS:
+        if 1 < len(places) <= MOST_VARIANTS:
             lines += _compared(grid, places)
     return lines
 

@@ -3,9 +3,9 @@
 What has a scorer of its own is written with it; other assertions, and code that a config names, stay as they are inside
 `Asserts`, `Transform` and the like. What an eval set has no place for is left out, and said in a comment at the top.
 
-How this works: the plan is walked, and each test that can be carried over is kept with the columns that it is run in.
-Tests that are run in the same columns, equally often, are one eval set; all sets share one eval. What all tests have in
-common stands in that eval; where they differ, it looks it up by the case's id.
+How this works: the plan is walked, and each test that can be carried over is kept with the variants that it is run in.
+Tests that are run in the same variants, equally often, are one eval set; all sets share one eval. What all tests have
+in common stands in that eval; where they differ, it looks it up by the case's id.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _kept(folder: Folder, left: dict[str, None]) -> list[KeptTest]:
                 left[f"secrets of test {name}: set them in the environment"] = None
         kept = found.get(case.id)
         if kept is not None and not speaks:
-            kept.columns[pair.variant.index] = pair
+            kept.variants[pair.variant.index] = pair
             kept.repeats = max(kept.repeats, step.repeat + 1)
     return [kept for kept in found.values() if kept is not None]
 

@@ -69,7 +69,7 @@ def checks(
 
 
 def contests(test: Test) -> Iterator[Node]:
-    """What compares the outputs of all columns: of each type the first assertion."""
+    """What compares the outputs of all variants: of each type the first assertion."""
     written = cast("Sequence[Mapping[str, Any]]", test.shown.get("assert") or ())
     given = cast("Mapping[str, Any]", test.shown.get("options") or {})
     options = {key: given[key] for key in _OF_JUDGES if key in given}

@@ -9,17 +9,17 @@ from typing import cast
 
 from evenhand.core.secrets import HIDDEN
 from evenhand.promptfoo import adapter
-from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.porting.checks import SCORERS
-from evenhand.promptfoo.porting.columns import model_code, prompt_code
 from evenhand.promptfoo.porting.literal import Bracketed, Node, call, flat, laid, led, literal
 from evenhand.promptfoo.porting.one_eval import KeptTest, PrintedEval
+from evenhand.promptfoo.porting.variants import model_code, prompt_code
 from evenhand.promptfoo.prompts import TextPrompt
+from evenhand.promptfoo.variants import Combination
 
 _ADAPTED = frozenset(adapter.__all__)
 _HOME = frozenset({"Case", "EvalSet", "Expect", "Model", "Prompt"})
-_UNEVEN = "it compares columns, and not every model gets every prompt; see EvalSet(compare=…)"
+_UNEVEN = "it compares variants, and not every model gets every prompt; see EvalSet(compare=…)"
 _CALLED = re.compile(r"(\w+)\($")
 
 
@@ -97,7 +97,7 @@ class PrintedFile:
 
     def _find_columns(self, kept: Sequence[KeptTest], *, lent: bool) -> None:
         """The prompts and models of these tests, as far as they can be written."""
-        pairs = {index: pair for one in kept for index, pair in one.columns.items()}
+        pairs = {index: pair for one in kept for index, pair in one.variants.items()}
         plain = [{k for k, v in one.variables.items() if type(v) in (str, int)} for one in kept]
         names = set[str].intersection(*plain) if plain else set[str]()
         self._text = all(isinstance(pair.prompt, TextPrompt) for pair in pairs.values())
@@ -117,16 +117,16 @@ class PrintedFile:
                     self._left[untold] = None
 
     def _has_columns(self, one: KeptTest) -> bool:
-        """Leaves out the columns that cannot be written; whether any is left."""
-        columns = one.columns.items()
-        one.columns = {i: pair for i, pair in columns if self._name(pair) in self._prompts}
-        names = {self._name(pair) for pair in one.columns.values()}
-        models = {pair.variant.model for pair in one.columns.values()}
-        if one.test.expected.contests and len(one.columns) < len(names) * len(models):
+        """Leaves out the variants that cannot be written; whether any is left."""
+        variants = one.variants.items()
+        one.variants = {i: pair for i, pair in variants if self._name(pair) in self._prompts}
+        names = {self._name(pair) for pair in one.variants.values()}
+        models = {pair.variant.model for pair in one.variants.values()}
+        if one.test.expected.contests and len(one.variants) < len(names) * len(models):
             named = one.case.description or one.case.id
             self._left[f"test {named}: {_UNEVEN}"] = None
             return False
-        return bool(one.columns)
+        return bool(one.variants)
 
     def _name(self, pair: Combination) -> str:
         """What a prompt is called; of several with one name, each has a number from the second one on."""
@@ -140,10 +140,10 @@ class PrintedFile:
         return found
 
     def _groups(self) -> list[tuple[str, Sequence[KeptTest]]]:
-        """The tests that are run alike, in the same columns and equally often, each with the name of their list."""
+        """The tests that are run alike, in the same variants and equally often, each with the name of their list."""
         found: dict[tuple[object, ...], list[KeptTest]] = {}
         for one in self._kept:
-            found.setdefault((*sorted(one.columns), "×", one.repeats), []).append(one)
+            found.setdefault((*sorted(one.variants), "×", one.repeats), []).append(one)
         several = len(found) > 1
         return [(f"CASES_{i}" if several else "CASES", k) for i, k in enumerate(found.values(), 1)]
 
@@ -159,7 +159,7 @@ class PrintedFile:
         found: list[tuple[str, int, Sequence[str], Sequence[str]]] = []
         for name, kept in self._groups():
             prompts: dict[str, list[str]] = {}
-            for _, pair in sorted(kept[0].columns.items()):
+            for _, pair in sorted(kept[0].variants.items()):
                 prompts.setdefault(pair.variant.model, []).append(self._name(pair))
             alike: dict[tuple[str, ...], list[str]] = {}
             for model, names in prompts.items():

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.case import Case
-from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.porting.checks import checks, contests
 from evenhand.promptfoo.porting.literal import WIDTH, Bracketed, Node, call, flat, led, literal
 from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.tests import Test
+from evenhand.promptfoo.variants import Combination
 from evenhand.templates.rendering import Templates, has_tags
 
 
@@ -24,7 +24,7 @@ class KeptTest:
         known: What tags are filled in from; None where that is known in the trial only.
         changes: What makes the variables of a trial; None where they are those of the case.
         templates: Fill in its tags.
-        columns: Where it is run.
+        variants: Where it is run.
         repeats: How often.
     """
 
@@ -34,7 +34,7 @@ class KeptTest:
     known: Mapping[str, Any] | None
     changes: Node | None
     templates: Templates
-    columns: dict[int, Combination] = field(default_factory=dict[int, Combination])
+    variants: dict[int, Combination] = field(default_factory=dict[int, Combination])
     repeats: int = 1
 
     @property
@@ -97,7 +97,7 @@ class PrintedEval:
     """
 
     def __init__(self, kept: Sequence[KeptTest]) -> None:
-        pairs = {i: pair for one in kept for i, pair in one.columns.items()}.values()
+        pairs = {i: pair for one in kept for i, pair in one.variants.items()}.values()
         models = {pair.variant.model: pair.subject.transform for pair in pairs}
         transforms = {k: call("Transform", literal(v)) for k, v in models.items() if v}
         self._of_models = PrintedTable("MODEL_TRANSFORM", transforms, len(models))

@@ -1,4 +1,4 @@
-"""The columns of a config: every model with each prompt that it gets."""
+"""The variants of a config: every model with each prompt that it gets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evenhand.promptfoo.tests import Test, named
 from evenhand.templates.rendering import Templates, names_in
 
 FILLS_KEPT = 256
-"""Prefixes and suffixes for which the filled-in template is kept: a column of them may have a new one in each row."""
+"""Prefixes and suffixes for which the filled-in template is kept: a variant of them may have a new one in each row."""
 
 Fill = Callable[[Mapping[str, Any], Mapping[str, Any]], Prompt]
 """Makes a prompt of the variables, and of the same with all tags in them filled in: see `resolved`."""
@@ -29,7 +29,7 @@ Fill = Callable[[Mapping[str, Any], Mapping[str, Any]], Prompt]
 
 @dataclass(slots=True)
 class Combination:
-    """A prompt and a model: one column."""
+    """A prompt and a model: one variant."""
 
     variant: Variant
     prompt: AnyPrompt
@@ -53,12 +53,12 @@ class Combination:
         self.lacking = self.subject.lacking
 
     def refuses(self, test: Test) -> Problem | None:
-        """Why no test like this one can have an output in this column; None where it may."""
+        """Why no test like this one can have an output in this variant; None where it may."""
         return self.problem or (self.lacking if test.provider_output is None else None)
 
     @property
     def conversation(self) -> str:
-        """What tells its conversations from those of other columns; empty where its prompt asks for none."""
+        """What tells its conversations from those of other variants; empty where its prompt asks for none."""
         if self._conversation is None:
             raw = self.prompt.raw
             spoken = f"{self.subject.provider.label}:{self.prompt.label}:{raw}"
@@ -85,15 +85,15 @@ class Combination:
         return found
 
     def takes(self, test: Test) -> bool:
-        """Whether a test is run in this column."""
+        """Whether a test is run in this variant."""
         provider = self.subject.provider
         return (
             test.prompts is None or named(test.prompts, (self.prompt.label, self.prompt.id))
         ) and (test.providers is None or named(test.providers, (provider.id, provider.label)))
 
 
-def selected_columns(
-    prompts: Sequence[AnyPrompt], columns: Sequence[Subject], selection: Selection
+def selected_subjects(
+    prompts: Sequence[AnyPrompt], subjects: Sequence[Subject], selection: Selection
 ) -> tuple[list[AnyPrompt], list[Subject]]:
     """The prompts and models that a selection takes.
 
@@ -103,14 +103,14 @@ def selected_columns(
     """
     selector = Selector(selection)
     some = [p for p in prompts if selector.takes_prompt(p.label)]
-    models = [c for c in columns if selector.takes_model(c.provider.id, c.provider.label)]
+    models = [c for c in subjects if selector.takes_model(c.provider.id, c.provider.label)]
     if prompts and not some:
         there = ", ".join(p.label for p in prompts[:10])
         raise NothingSelected(
             f"--filter-prompts {selection.prompts!r} leaves no prompt", hint=f"There are: {there}."
         )
-    if columns and not models:
-        there = ", ".join(c.provider.label for c in columns[:10])
+    if subjects and not models:
+        there = ", ".join(c.provider.label for c in subjects[:10])
         raise NothingSelected(
             f"--filter-providers {selection.models!r} leaves no provider",
             hint=f"There are: {there}.",
@@ -119,28 +119,28 @@ def selected_columns(
 
 
 def paired(
-    prompts: Sequence[AnyPrompt], columns: Sequence[Subject], config: Config, findings: Findings
+    prompts: Sequence[AnyPrompt], subjects: Sequence[Subject], config: Config, findings: Findings
 ) -> list[Combination]:
-    """The columns: each model with the prompts that it takes."""
+    """The variants: each model with the prompts that it takes."""
     found: list[Combination] = []
     labels = [prompt.label for prompt in prompts]
-    for column in columns:
+    for subject in subjects:
         taken = [
-            prompt for prompt in prompts if column.takes(prompt.label) or column.takes(prompt.id)
+            prompt for prompt in prompts if subject.takes(prompt.label) or subject.takes(prompt.id)
         ]
         if prompts and not taken:
             findings.problem(
-                column.place,
-                f"provider {column.provider.label} takes none of the prompts: {', '.join(column.prompts or ())}",
+                subject.place,
+                f"provider {subject.provider.label} takes none of the prompts: {', '.join(subject.prompts or ())}",
                 f"There are: {', '.join(labels)}.",
             )
         for prompt in taken:
             variant = Variant(
                 len(found),
                 " ".join(prompt.label.split()),
-                column.provider.label,
+                subject.provider.label,
                 prompt.raw,
-                column.provider.id,
+                subject.provider.id,
             )
-            found.append(Combination(variant, prompt, column, config.base, config.templates))
+            found.append(Combination(variant, prompt, subject, config.base, config.templates))
     return found

@@ -12,10 +12,10 @@ from evenhand.core.secrets import HIDDEN, redacted
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import read_document
 from evenhand.javascript.source import CONFIG
-from evenhand.promptfoo.columns import Combination
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.porting.literal import Node, call, literal
 from evenhand.promptfoo.prompts import AnyPrompt, FunctionPrompt, ProgramPrompt, TextPrompt, is_chat
+from evenhand.promptfoo.variants import Combination
 from evenhand.templates.rendering import has_tags
 
 _TAG = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
@@ -78,9 +78,11 @@ def model_code(label: str, folder: Folder, *, always: bool) -> tuple[Node, str]:
     fields = next((f for f in _written(folder) if _label(f) == label), None)
     left = ""
     if fields is None:  # as it is here, secrets of the environment are filled in
-        column = next(pair.subject for pair in folder.pairs if pair.subject.provider.label == label)
-        fields = {"id": column.provider.id, "label": label}
-        left = f"settings of provider {label}: write them into its config" if column.config else ""
+        subject = next(
+            pair.subject for pair in folder.pairs if pair.subject.provider.label == label
+        )
+        fields = {"id": subject.provider.id, "label": label}
+        left = f"settings of provider {label}: write them into its config" if subject.config else ""
     id_ = str(fields["id"])
     more = {k: v for k, v in fields.items() if k in ("config", "env", "delay") and v}
     for key in ("config", "env"):
