@@ -28,10 +28,10 @@ def steps(text: str) -> Iterator[tuple[re.Match[str], bool]]:
 
 
 def steady(text: str) -> str:
-    """An output without what differs from run to run: times, run ids and the width of columns."""
-    text = re.sub(r"±?\b[\d.]+ m?s\b|±\?", "…", text)
+    """An output without what differs from run to run: times, run ids, and what gives way to long times."""
+    text = re.sub(r"±?\b[\d.]+ (?:m?s|min)\b|±\?", "…", text)
     text = re.sub(r"\b01[0-9A-Z]{8}\b", "ID", text)
-    text = re.sub(r"(?<=[✓✗]) (?=[✓✗])", "", text)
+    text = re.sub(r"\bwords\s+(?=latency)|\b\d+ ±\d+|cases 1–\d+|[✓✗!](?: ?[✓✗!])+", "", text)
     return " ".join(text.split()).replace("… …", "…")
 
 
