@@ -243,7 +243,7 @@ KINDS = (
     Kind(
         "max-score",
         GROUP,
-        "the test's other assertions score this output highest of all columns",
+        "the test's other assertions score this output highest of all variants",
         _never,
         "{method: average or sum, weights: {type: number}, threshold}",
         optional=True,

@@ -142,17 +142,17 @@ def test_an_assertion_without_a_score_leaves_all_without_a_verdict(tmp_path: Pat
     broken = {"type": "python", "value": "1 / 0 if 'x' in output else 0.5"}
     trials = settled(tmp_path, [contested(broken)])
     assert [t.outcome for t in trials] == ["error"] * 3
-    assert "column 3" in trials[0].reason
+    assert "variant 3" in trials[0].reason
 
 
-def test_one_column_is_said_before_and_an_error_then(tmp_path: Path):
+def test_one_variant_is_said_before_and_an_error_then(tmp_path: Path):
     """The other tests are run."""
     tests = [best(), {"vars": {"t": "dog"}, "assert": [{"type": "contains", "value": "dog"}]}]
     trials = settled(tmp_path, tests, prompts=["{{t}}"])
     assert [t.outcome for t in trials] == ["error", "pass"]
     assert [graded(t).failure for t in trials] == [2, 0]
     (problem,) = load(tmp_path, Chosen(env={})).broken
-    assert problem.what == "1 of 2 tests compare the outputs of columns, and have one"
+    assert problem.what == "1 of 2 tests compare the outputs of variants, and have one"
 
 
 @pytest.mark.parametrize(
@@ -200,8 +200,8 @@ def test_only_the_first_of_a_type_counts_and_none_in_a_set(tmp_path: Path):
     assert "'max-score' in a set is not used" in hints
 
 
-def test_a_contest_is_counted_once_for_its_columns(tmp_path: Path):
-    """Three columns, two repeats, one call each time."""
+def test_a_contest_is_counted_once_for_its_variants(tmp_path: Path):
+    """Three variants, two repeats, one call each time."""
     settled(tmp_path, [best()], evaluateOptions={"repeat": 2})
     judged = [e.calls for e in load(tmp_path, Chosen(env={})).estimate() if e.role == "judge"]
     assert judged == [2]
@@ -213,7 +213,7 @@ def test_a_contest_is_counted_once_for_its_columns(tmp_path: Path):
 def test_contests_of_tests_that_wait_for_each_other_are_held(
     tmp_path: Path, alone: bool, jobs: int
 ):
-    """Column after column, where each stores its output for the next; nothing stands still."""
+    """Variant after variant, where each stores its output for the next; nothing stands still."""
     stores = {**best(), "options": {"storeOutputAs": "before", "runSerially": alone}}
     later = {**best("later"), "vars": {"t": "{{before}}!"}}
     trials = settled(

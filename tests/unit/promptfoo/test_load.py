@@ -97,7 +97,7 @@ def test_a_config_can_be_named_from_elsewhere(
 
 
 def test_trials_are_ordered_by_test_repeat_combination_model_and_prompt(tmp_path: Path) -> None:
-    """As promptfoo orders its rows and columns."""
+    """As promptfoo orders its rows and variants."""
     plan = plan_of(
         tmp_path,
         {
@@ -154,7 +154,7 @@ def test_an_id_does_not_depend_on_the_selection(tmp_path: Path) -> None:
 # Columns
 
 
-def test_providers_and_tests_may_take_some_columns_only(tmp_path: Path) -> None:
+def test_providers_and_tests_may_take_some_variants_only(tmp_path: Path) -> None:
     """By label, on either side."""
     plan = plan_of(
         tmp_path,
@@ -182,10 +182,10 @@ def test_providers_and_tests_may_take_some_columns_only(tmp_path: Path) -> None:
     assert plan.size == 5
 
 
-def test_columns_that_cannot_be_told_apart_are_a_hint(tmp_path: Path) -> None:
+def test_variants_that_cannot_be_told_apart_are_a_hint(tmp_path: Path) -> None:
     """A label for one of them helps."""
     plan = plan_of(tmp_path, {"providers": ["echo", "echo"], "tests": [{"vars": {"q": "1"}}]})
-    assert any("two columns are called" in hint.what for hint in plan.hints)
+    assert any("two variants are called" in hint.what for hint in plan.hints)
 
 
 # Selections
@@ -428,7 +428,7 @@ def test_prompts_that_begin_alike_stay_apart_in_results(tmp_path: Path) -> None:
     assert len({variant.prompt for variant in plan.variants}) == 2
 
 
-def test_tests_name_their_columns_by_label_by_id_or_by_pattern(tmp_path: Path) -> None:
+def test_tests_name_their_variants_by_label_by_id_or_by_pattern(tmp_path: Path) -> None:
     """A name that nothing has is a problem, with the nearest one."""
     prompts = [{"id": "p1", "label": "Long", "raw": "A {{q}}"}, {"label": "Other", "raw": "B"}]
     config = {

@@ -160,11 +160,11 @@ def test_a_case_is_chosen_by_name(shelf):
         chosen(found.cases, "won")
 
 
-def test_an_assertion_that_compares_columns_is_refused(shelf):
-    """A case has one column, whose output would always win."""
+def test_an_assertion_that_compares_variants_is_refused(shelf):
+    """A case has one variant, whose output would always win."""
     text = (
         "cases: [{name: a, inputs: {}, assert: [{type: max-score}, {type: select-best, value: x}]}]"
     )
     said = told(shelf, text)
-    assert "'max-score' compares the outputs of columns" in said
-    assert "'select-best' compares the outputs of columns" in said
+    assert "'max-score' compares the outputs of variants" in said
+    assert "'select-best' compares the outputs of variants" in said
