@@ -12,8 +12,8 @@ setup:
     {{ bin }}/pip install -q --require-hashes -r requirements/dev.txt
     {{ bin }}/pip install -q --no-deps --no-build-isolation -e .
 
-# Format, lint, types, floors and unit tests: a minute, no network
-check: format lint types floors unit
+# Format, lint, prose, types, floors and unit tests: no network
+check: format lint prose types floors unit
 
 # Everything that .ci/run runs
 all: check lanes
@@ -30,6 +30,11 @@ format:
 # Is everything as we write it?
 lint:
     ruff check -q .
+
+# Are the pages spelt right, in plain words and short sentences?
+prose:
+    typos README.md CHANGELOG.md CONTRIBUTING.md docs src packaging page/src
+    pytest -q tests/docs/test_words.py
 
 # Do the types hold?
 types:

@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-PAGES = [p for p in [ROOT / "README.md", *DOCS.rglob("*.md")] if p.name != "house-style.md"]
+FIRST = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+PAGES = [p for p in [*FIRST, *DOCS.rglob("*.md")] if p.name != "house-style.md"]
 INSTEAD = {
     r"referees?": "judge, or the name of the class",
     r"hangs? on": "depends on",
