@@ -140,7 +140,7 @@ def test_repeats_are_trials_and_one_rate_for_each_eval_whatever_they_are_describ
         assert [(t.variant, t.repeat) for t in found.trials()] == [
             (variant, repeat) for repeat in range(3) for variant in (0, 1)
         ]
-        assert [(rate.passed, rate.trials) for rate in rates(found)] == [(2, 3), (3, 3)]
+        assert [(rate.passed, rate.trials) for rate in rates(found.file)] == [(2, 3), (3, 3)]
 
 
 def test_metadata_is_kept_beside_the_judges_and_there_is_none_where_none_is_given(tmp_path: Path):
@@ -231,7 +231,7 @@ def test_the_document_of_a_run_says_what_raifs_results_say(tmp_path: Path):
         expect(reply.text, Passes("is short"), size=1)
 
     with run(evals, home=tmp_path, cache=False) as found:
-        told = document(found)
+        told = document(found.file)
     assert told["run"]["created_at"]
     assert told["configuration"]
     (trial,) = told["trials"]
@@ -404,7 +404,7 @@ def test_an_eval_that_expects_nothing_is_told_and_refused_under_strict(tmp_path:
     evals = EvalSet("idle")
     evals.eval(lambda: None)
     with run(evals, home=tmp_path) as found:
-        assert warnings(found)
+        assert warnings(found.file)
     assert command("run", str(folder), "--strict").return_value == 3
 
 

@@ -132,7 +132,7 @@ def frozen(case: Case, score: Score) -> State:
 
 
 async def sets() -> None:
-    """Eval sets give a run, whichever way they are run; a run is a run file with a face."""
+    """Eval sets give a run, whichever way they are run; a run holds its file."""
     evals = EvalSet("support")
     found = evenhand.run(evals, first=3, strict=True)
     assert_type(found, Run)
@@ -140,7 +140,7 @@ async def sets() -> None:
     assert_type(Run.open(found.path), Run)
     assert_type(found.rows(), list[dict[str, Any]])
     assert_type(found.outcome_rows(), list[dict[str, Any]])
-    kept: RunFile = found
+    kept: RunFile = found.file
     assert_type(kept.path, Path)
     evenhand.run("support")  # pyright: ignore[reportArgumentType]
 

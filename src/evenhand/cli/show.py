@@ -42,8 +42,8 @@ def filtered(command: Callback) -> Callback:
     return where(baseline(command))
 
 
-def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> bool:
-    """Leaves of a run what `--where` chooses; whether it was asked for."""
+def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> RunFile:
+    """What `--where` chooses of a run; the run where it is not asked for."""
     from evenhand.core.errors import UsageError  # noqa: PLC0415 (once it is known what is asked)
 
     if where is None:
@@ -52,7 +52,7 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> bool
                 "--baseline says nothing without --where",
                 hint="To compare two runs: evenhand compare BASELINE RUN",
             )
-        return False
+        return run_file
     from evenhand.report.where import narrow  # noqa: PLC0415 (see above)
     from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
@@ -61,11 +61,9 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> bool
         click.echo(str(note), err=True)
 
     if baseline is None:
-        narrow(run_file, where, say=said)
-        return True
+        return narrow(run_file, where, say=said)
     with RunFile.open(find(Path.cwd(), baseline)) as before:
-        narrow(run_file, where, before, say=said)
-    return True
+        return narrow(run_file, where, before, say=said)
 
 
 with_calls = click.option(
@@ -113,8 +111,8 @@ def show(
             for line in listed_json(found) if as_json else list_lines(found):
                 sys.stdout.write(line + "\n")
         return 0
-    with RunFile.open(find(Path.cwd(), run)) as run_file:
-        chosen = narrowed(run_file, where, baseline)
+    with RunFile.open(find(Path.cwd(), run)) as whole:
+        run_file = narrowed(whole, where, baseline)
         if cell and as_json:
             with printing():
                 for line in cells_json(run_file, cell, calls=calls):
@@ -132,7 +130,7 @@ def show(
         else:
             if verbose:
                 _print_trials(run_file, sys.stderr if as_json else sys.stdout, calls=calls)
-            elif chosen and not as_json:
+            elif run_file.narrowed and not as_json:
                 _list_trials(run_file, sys.stdout)
             print_run(run_file, as_json=as_json, table=not no_table, calls=calls)
     return 0
@@ -172,8 +170,8 @@ def export(
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
 
     is_page = format_ == "html" or (not format_ and to.suffix.lower() in (".html", ".htm"))
-    with RunFile.open(find(Path.cwd(), run)) as run_file:
-        narrowed(run_file, where, None if is_page and where is None else baseline)
+    with RunFile.open(find(Path.cwd(), run)) as whole:
+        run_file = narrowed(whole, where, None if is_page and where is None else baseline)
         written(run_file, to, format_, baseline if is_page else None, calls=calls)
     return 0
 

@@ -57,11 +57,11 @@ class BatchReport(Run):
 
     def summary(self) -> list[Summary]:
         """Each metric over all cases, and `overall` at the end."""
-        return summaries_of(self)
+        return summaries_of(self.file)
 
     def by_tag(self) -> dict[str, list[Summary]]:
         """The same for the cases of each tag. A case with several tags counts under each; one without, under ''."""
-        return summaries_by_tag(self)
+        return summaries_by_tag(self.file)
 
     def worst(self, n: int = 5, metric: str = OVERALL) -> list[Case]:
         """The cases with the worst numbers, the worst first. Cases without a number are not among them.
@@ -103,7 +103,7 @@ class BatchReport(Run):
 
     def summary_rows(self) -> list[dict[str, Any]]:
         """A flat dict for each metric, and for each of each tag: `pandas.DataFrame(report.summary_rows())`."""
-        return summary_rows(self)
+        return summary_rows(self.file)
 
     def write(self, path: str | Path) -> Path:
         """Writes it to a file, in the format that its ending says.
@@ -118,7 +118,7 @@ class BatchReport(Run):
 
         to = Path(path)
         if to.suffix != ".md":
-            export(self, to)
+            export(self.file, to)
         elif not to.parent.is_dir() or to.is_dir():
             raise UsageError(f"{to} is a folder, or its folder is not there")
         else:

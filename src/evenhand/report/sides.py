@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
+from typing import Protocol
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
@@ -36,8 +37,15 @@ class Column:
     index: int
 
 
-Given = RunFile | Column | str | Path
-"""A run, a column of one, a file, or a text: `RUN`, `RUN:COLUMN`, and `:COLUMN` of the latest run."""
+class HoldsRunFile(Protocol):
+    """What holds a run file: `evenhand.Run`."""
+
+    @property
+    def file(self) -> RunFile: ...
+
+
+Given = RunFile | HoldsRunFile | Column | str | Path
+"""A run, its file, a column of one, a file, or a text: `RUN`, `RUN:COLUMN`, and `:COLUMN` of the latest run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +133,10 @@ def side_of(given: Given, open_files: ExitStack) -> Side:
         return Side(given)
     if isinstance(given, Path):
         ref, column = str(given.absolute()), ""
-    else:
+    elif isinstance(given, str):
         ref, _, column = given.partition(":")
+    else:
+        return Side(given.file)
     run = open_files.enter_context(RunFile.open(find(Path.cwd(), ref or None)))
     return Side(run, column_index(run, column) if column else None)
 

@@ -60,8 +60,8 @@ def narrow(
     *,
     hidden: Collection[int] = (),
     say: Callable[[QueryProblem], object] = lambda _: None,
-) -> list[int]:
-    """Leaves of a run the trials that a filter chooses: whatever reads it from now on sees no others; their places.
+) -> RunFile:
+    """The trials of a run that a filter chooses, as a view of it: what reads that sees no others.
 
     Args:
         run: The run.
@@ -97,8 +97,7 @@ def narrow(
     why += [f"without {', '.join(name for i, name in enumerate(names) if i in hidden)}"] * bool(
         hidden
     )
-    run.only(places, ", ".join(why), by_outcome=by_outcome(terms))
-    return places
+    return run.only(places, ", ".join(why), by_outcome=by_outcome(terms))
 
 
 def cell_rows(run: RunFile, grid: Grid, width: int, ink: Ink, most: int = LISTED) -> Iterator[str]:

@@ -12,17 +12,25 @@ from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallRecord, CallStart, Tr
 from evenhand.store.counted import Spend, Usage, added
 from evenhand.store.counts import Counts
 from evenhand.store.encoding import read_text, write_text
-from evenhand.store.opened import readable
+from evenhand.store.opened import OpenRun, readable
 
 
-class JournaledCalls(Counts):
-    """A run file that tells of its calls."""
+class JournaledCalls:
+    """Reads the calls of an open run file.
+
+    Args:
+        run: The file.
+        counts: Its trials, counted.
+    """
+
+    def __init__(self, run: OpenRun, counts: Counts) -> None:
+        self._run, self._counts = run, counts
 
     def calls(self, trial: int | None = None) -> Iterator[CallRecord]:
         """The journaled calls in the order in which they were begun; of one trial, or of all."""
         where = "" if trial is None else "where call.trial = ?"
-        with readable(self.path):
-            rows = self._db.execute(
+        with readable(self._run.path):
+            rows = self._run.db.execute(
                 f"select {_CALL_COLUMNS} from {_CALLS} {where} order by call.id",  # noqa: S608 (two fixed texts)
                 () if trial is None else (trial,),
             )
@@ -50,8 +58,8 @@ class JournaledCalls(Counts):
 
     def answers(self) -> Iterator[tuple[int, str, str]]:
         """The calls that were answered, as (id, key, draw)."""
-        with readable(self.path):
-            for row in self._db.execute(
+        with readable(self._run.path):
+            for row in self._run.db.execute(
                 "select call.id, key, draw from call join reply on reply.call = call.id where error = ''"
                 " order by call.id"
             ):
@@ -59,8 +67,8 @@ class JournaledCalls(Counts):
 
     def answer(self, trial: int, key: str, nth: int, before: int) -> CallEnd | None:
         """The last answer to the n-th such request of this trial, among the calls whose ids are below `before`."""
-        with readable(self.path):
-            row = self._db.execute(
+        with readable(self._run.path):
+            row = self._run.db.execute(
                 f"select {_CALL_COLUMNS} from {_CALLS} where call.trial = ? and call.key = ? and call.nth = ?"  # noqa: S608 (fixed text)
                 " and call.id < ? and reply.error = '' order by call.id desc limit 1",
                 (trial, key, nth, before),
@@ -69,13 +77,13 @@ class JournaledCalls(Counts):
 
     def last_call(self) -> int:
         """The highest id of a call; 0 where there is none."""
-        with readable(self.path):
-            return self._db.execute("select coalesce(max(id), 0) from call").fetchone()[0]
+        with readable(self._run.path):
+            return self._run.db.execute("select coalesce(max(id), 0) from call").fetchone()[0]
 
     def call(self, number: int) -> CallRecord | None:
         """The call with this id."""
-        with readable(self.path):
-            row = self._db.execute(
+        with readable(self._run.path):
+            row = self._run.db.execute(
                 f"select {_CALL_COLUMNS} from {_CALLS} where call.id = ?",  # noqa: S608 (fixed text)
                 (number,),
             ).fetchone()
@@ -83,8 +91,8 @@ class JournaledCalls(Counts):
 
     def in_doubt(self) -> list[CallRecord]:
         """The calls that were begun and have no end."""
-        with readable(self.path):
-            rows = self._db.execute(
+        with readable(self._run.path):
+            rows = self._run.db.execute(
                 f"select {_CALL_COLUMNS} from {_CALLS} where reply.call is null"  # noqa: S608 (fixed text)
             )
             return [call_record(row) for row in rows]
@@ -95,8 +103,8 @@ class JournaledCalls(Counts):
         What is not known, or in doubt, counts at the worst price that was set aside for it: attempts that failed and
         may have been charged for, calls without an end, answers that did not say how many tokens they took.
         """
-        with readable(self.path):
-            (most,) = self._db.execute(
+        with readable(self._run.path):
+            (most,) = self._run.db.execute(
                 """
                 select total(
                     case when reply.call is null then coalesce(bound_usd, 0)
@@ -110,8 +118,8 @@ class JournaledCalls(Counts):
 
     def bills(self) -> list[tuple[str, int, float]]:
         """Each provider, how many of its calls have a known cost, and the most by which one was above its bound."""
-        with readable(self.path):
-            return self._db.execute(
+        with readable(self._run.path):
+            return self._run.db.execute(
                 """
                 select provider, count(*), max(cost_usd - bound_usd) from call join reply on reply.call = call.id
                 where origin = 'provider' and cost_usd > 0 and bound_usd is not null group by provider
@@ -121,8 +129,8 @@ class JournaledCalls(Counts):
     def usage(self) -> list[Usage]:
         """What each model was asked in each role: subjects first, then judges."""
         found: dict[tuple[CallRole, str], Usage] = {}
-        with readable(self.path):
-            for role, asked, answered, *numbers, unpriced, cost in self._db.execute(
+        with readable(self._run.path):
+            for role, asked, answered, *numbers, unpriced, cost in self._run.db.execute(
                 """
                 select role, provider, model, count(*), sum(origin != 'provider'), total(tokens_in), total(tokens_out),
                        sum(origin = 'provider' and cost_usd is null),
@@ -151,9 +159,9 @@ class JournaledCalls(Counts):
 
         Replayed ones and those of all takes count.
         """
-        chosen = f"and trial in (select idx from {self._table()})" if self.narrowed else ""  # noqa: S608 (one of two names)
-        with readable(self.path):
-            empty, cut_off = self._db.execute(
+        chosen = f"and trial in (select idx from {self._run.table()})" if self._run.narrowed else ""  # noqa: S608 (one of two names)
+        with readable(self._run.path):
+            empty, cut_off = self._run.db.execute(
                 f"""
                 select count(*), coalesce(sum(message = ?), 0) from reply join call on call.id = reply.call
                 where message in (?, ?) and error = '' and role = 'subject' {chosen}
@@ -167,11 +175,11 @@ class JournaledCalls(Counts):
 
         Of trials that were chosen (`only`) it is what they cost themselves.
         """
-        if self.narrowed or "imported" in self.meta.settings:
-            totals = self.totals()
+        if self._run.narrowed or "imported" in self._run.meta.settings:
+            totals = self._counts.totals()
             return Spend(totals.calls - totals.cached, totals.cost_usd, 0, 0, 0.0)
-        with readable(self.path):
-            calls, unpriced, cost, wasted = self._db.execute(
+        with readable(self._run.path):
+            calls, unpriced, cost, wasted = self._run.db.execute(
                 """
                 select coalesce(sum(attempts > 0), 0), sum(error = '' and cost_usd is null), coalesce(sum(cost_usd), 0),
                        coalesce(sum(wasted), 0)

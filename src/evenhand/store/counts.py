@@ -13,7 +13,7 @@ from evenhand.core.score import Scale
 from evenhand.stats.tallies import Tally, tally_of
 from evenhand.store.counted import CaseTally, TrialOutcome
 from evenhand.store.encoding import read_result
-from evenhand.store.opened import Opened, readable
+from evenhand.store.opened import OpenRun, readable
 from evenhand.store.sums import SUMMED, CaseSum, CaseSums
 
 _TOTALS = """
@@ -41,42 +41,63 @@ def _text(result: bytes) -> _Text:
         return msgspec.convert(decode(result), _Text)
 
 
-class Counts(Opened):
-    """A run file that counts its trials."""
+class Counts:
+    """Counts the trials of an open run file."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self._run = run
+        self._sums: tuple[int, CaseSums] | None = None
 
     def settled(self) -> int:
         """How often a trial was settled, retakes counted: another number means other results."""
-        with readable(self.path):
-            return self._db.execute("select count(*) from trial").fetchone()[0]
+        with readable(self._run.path):
+            return self._run.db.execute("select count(*) from trial").fetchone()[0]
+
+    def growth(self) -> int:
+        """A number that grows with every trial that is settled, with every label and remark, and when the run ends."""
+        settled = self.settled()
+        with readable(self._run.path):
+            (meta,) = self._run.db.execute("select meta from run").fetchone()
+            labels = remarks = 0
+            if self._run.has_table("remark"):
+                (remarks,) = self._run.db.execute(
+                    "select coalesce(max(seq), 0) from remark"
+                ).fetchone()
+            if self._run.has_table("label"):
+                (labels,) = self._run.db.execute(
+                    "select coalesce(max(seq), 0) from label"
+                ).fetchone()
+        # Two a trial: a run that goes on takes back the one for its end, and is further with its next trial.
+        return 2 * (settled + labels + remarks) + (b'"status":"running"' not in meta)
 
     def totals(self) -> Totals:
         """Counts over the settled trials."""
-        with readable(self.path):
-            return _totals(self._db.execute(f"{_TOTALS} from {self._table()}").fetchone())
+        with readable(self._run.path):
+            return _totals(self._run.db.execute(f"{_TOTALS} from {self._run.table()}").fetchone())
 
     def by_variant(self) -> list[Totals]:
         """Counts for each variant, in the order of `meta.variants`."""
-        with readable(self.path):
+        with readable(self._run.path):
             rows = {
                 row[-1]: _totals(row[:-1])
-                for row in self._db.execute(
-                    f"{_TOTALS}, variant from {self._table()} group by variant"
+                for row in self._run.db.execute(
+                    f"{_TOTALS}, variant from {self._run.table()} group by variant"
                 )
             }
-        return [rows.get(variant.index, Totals()) for variant in self.meta.variants]
+        return [rows.get(variant.index, Totals()) for variant in self._run.meta.variants]
 
     def judge_calls(self) -> list[int]:
         """For each variant, in the order of `meta.variants`: how often its trials asked a judge, replays included."""
-        with readable(self.path):
+        with readable(self._run.path):
             rows: dict[int, int] = dict(
-                self._db.execute(
+                self._run.db.execute(
                     """
                     select variant, count(*) from call join trial on idx = call.trial and take = 0
                     where role = 'judge' group by variant
                     """
                 )
             )
-        return [rows.get(variant.index, 0) for variant in self.meta.variants]
+        return [rows.get(variant.index, 0) for variant in self._run.meta.variants]
 
     def word_sums(self) -> list[list[CaseSum]]:
         """For each variant, in the order of `meta.variants`, how many words the outputs of a case have that are texts.
@@ -84,8 +105,8 @@ class Counts(Opened):
         Reads every output.
         """
         found: dict[int, dict[str, tuple[int, int]]] = {}
-        with readable(self.path):
-            for case, result in self._db.execute(
+        with readable(self._run.path):
+            for case, result in self._run.db.execute(
                 "select case_id, result from latest join result using (idx, take) order by idx"
             ):
                 text = _text(result)
@@ -95,15 +116,15 @@ class Counts(Opened):
                     cases[case] = words + len(text.output.split()), n + 1
         return [
             [(words, n, 0) for words, n in found.get(variant.index, {}).values()]
-            for variant in self.meta.variants
+            for variant in self._run.meta.variants
         ]
 
     def outcomes(self) -> Iterator[TrialOutcome]:
         """What became of each settled trial, in the plan's order, without the rest of it."""
         before = ""
-        with readable(self.path):
-            for index, case, *rest in self._db.execute(
-                f"select idx, case_id, variant, repeat, outcome, score from {self._table()} order by idx"  # noqa: S608 (one of two names)
+        with readable(self._run.path):
+            for index, case, *rest in self._run.db.execute(
+                f"select idx, case_id, variant, repeat, outcome, score from {self._run.table()} order by idx"  # noqa: S608 (one of two names)
             ):
                 before = before if case == before else case  # one text for all trials of a case
                 yield TrialOutcome(index, before, *rest)
@@ -114,13 +135,13 @@ class Counts(Opened):
 
     def over_columns(self) -> list[Tally]:
         """For each case, what its trials came to in all columns together."""
-        with readable(self.path):
+        with readable(self._run.path):
             return [
                 tally_of(*counts)
-                for counts in self._db.execute(
+                for counts in self._run.db.execute(
                     f"""
                     select sum(outcome = 'pass'), sum(outcome = 'fail'), sum(outcome = 'error')
-                    from {self._table()}
+                    from {self._run.table()}
                     where outcome in ('pass', 'fail', 'error') group by case_id
                     """  # noqa: S608 (one of two names)
                 )
@@ -131,32 +152,32 @@ class Counts(Opened):
 
         The metric of trials' own scores is empty.
         """
-        with readable(self.path):
-            if not self._db.execute("select 1 from sqlite_master where name = 'scale'").fetchone():
+        with readable(self._run.path):
+            if not self._run.has_table("scale"):
                 return {}  # of an earlier version
             return {
                 (variant, cast("str | None", decode(metric)) or ""): (low, high)
-                for variant, metric, low, high in self._db.execute(
+                for variant, metric, low, high in self._run.db.execute(
                     "select variant, metric, low, high from scale"
                 )
             }
 
     def sums(self) -> CaseSums:
         """What each case came to in each column. Read once, and anew when the run has grown."""
-        with readable(self.path):
-            (version,) = self._db.execute("pragma data_version").fetchone()
-            if self._sums is None or self._sums[0] != (version, self.narrowed):
-                rows = self._db.execute(
-                    f"select {SUMMED} from {self._table()} order by idx"  # noqa: S608 (fixed names)
+        with readable(self._run.path):
+            (version,) = self._run.db.execute("pragma data_version").fetchone()
+            if self._sums is None or self._sums[0] != version:
+                rows = self._run.db.execute(
+                    f"select {SUMMED} from {self._run.table()} order by idx"  # noqa: S608 (fixed names)
                 )
-                self._sums = (version, self.narrowed), CaseSums(rows)
+                self._sums = version, CaseSums(rows)
         return self._sums[1]
 
     def unasked(self) -> list[int]:
         """For each variant, in the order of `meta.variants`: of how many trials nothing was expected."""
-        found = [0] * len(self.meta.variants)
-        with readable(self.path):
-            for (result,) in self._db.execute(
+        found = [0] * len(self._run.meta.variants)
+        with readable(self._run.path):
+            for (result,) in self._run.db.execute(
                 """
                 select result from latest join result using (idx, take)
                 where outcome in ('pass', 'not_applicable') and score is null

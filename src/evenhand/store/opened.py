@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self, cast
+from typing import cast
 
 import msgspec
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
+from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta
-from evenhand.store.locks import held, lock_of
 from evenhand.store.remarks import remarks_in
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
-from evenhand.store.sums import CaseSums
 
 
 def _connected(path: Path, how: str) -> sqlite3.Connection:
@@ -26,81 +24,125 @@ def _connected(path: Path, how: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
 
 
-class Opened:
-    """An open run file: what it says of the run as a whole."""
+@dataclass(frozen=True, slots=True)
+class OpenRun:
+    """An open run file: its connection, and what it says of the run as a whole.
 
-    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
-        self.path = path
-        self._db = db
-        self.narrowed = False
-        self.by_outcome = False
-        self._sums: tuple[tuple[int, bool], CaseSums] | None = None
+    Attributes:
+        path: The file.
+        db: Reads it, or those of its trials that were chosen.
+        meta: The run's own words, under the title that people gave it; of chosen trials, with their numbers.
+        remarks: What people said of it.
+        narrowed: Whether only some of its trials are seen.
+        by_outcome: Whether they were chosen by what came of them.
+    """
+
+    path: Path
+    db: sqlite3.Connection
+    meta: RunMeta
+    remarks: Remarks
+    narrowed: bool = False
+    by_outcome: bool = False
+
+    def narrowed_to(self, places: Iterable[int], why: str, *, by_outcome: bool) -> OpenRun:
+        """The trials at these places, through a connection of their own; see `RunFile.only`."""
+        if self.narrowed:
+            with readable(self.path):
+                seen = {place for (place,) in self.db.execute("select idx from latest")}
+            places = [place for place in places if place in seen]
+        db = _checked(self.path)
+        try:
+            with readable(self.path):
+                planned, cases = _hide_all_but(db, places)
+        except BaseException:
+            db.close()
+            raise
+        meta = replace(
+            self.meta, title=f"{self.meta.title} · {why}", planned=planned, case_count=cases
+        )
+        by_outcome = by_outcome or self.by_outcome
+        return replace(self, db=db, meta=meta, narrowed=True, by_outcome=by_outcome)
+
+    @property
+    def retaken(self) -> bool:
+        """Whether some trial has been settled more than once."""
+        found = self.db.execute("select 1 from trial where take > 0 limit 1").fetchone()
+        return found is not None
+
+    def table(self) -> str:
+        """What to count trials in: the table itself is read twice as fast as the view, and says the same as a rule."""
+        return "latest" if self.retaken else "trial"
+
+    def has_table(self, name: str) -> bool:
+        """Whether it is of a version that has this table."""
+        return has_table(self.db, name)
+
+
+def open_run(path: Path) -> OpenRun:
+    """Opens a run file for reading.
+
+    Raises:
+        StoreError: It does not exist, is not a run file, is damaged, or a newer Evenhand wrote it.
+    """
+    db = _checked(path)
+    try:
         with readable(path):
             row = db.execute("select meta from run").fetchone()
             if row is None:
-                raise StoreError(f"{path} holds no run: it was cut off while being made")
-            self.meta = msgspec.convert(decode(cast(bytes, row[0])), RunMeta)
-            self.remarks = remarks_in(db)
-            if self.remarks.title:
-                self.meta = replace(self.meta, title=self.remarks.title)
+                raise StoreError(f"{path} holds no run: it was cut off while being made")  # noqa: TRY301 (closed below, like the others)
+            meta = msgspec.convert(decode(cast(bytes, row[0])), RunMeta)
+            remarks = remarks_in(db)
+    except StoreError:
+        db.close()
+        raise
+    return OpenRun(path, db, replace(meta, title=remarks.title or meta.title), remarks)
 
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Opens a run file for reading.
 
-        Raises:
-            StoreError: It does not exist, is not a run file, is damaged, or a newer Evenhand wrote it.
-        """
-        if not path.is_file():
-            raise StoreError(f"{path}: there is no such run file")
-        db: sqlite3.Connection | None = None
-        try:
-            with readable(path):
-                db = _connected(path, "mode=ro")
-                try:
-                    db.execute("select count(*) from sqlite_master")
-                except sqlite3.OperationalError:
-                    # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none: none
-                    # writes.
-                    db.close()
-                    db = _connected(path, "immutable=1")
-                if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
-                    raise StoreError(f"{path} is not a run file")  # noqa: TRY301 (closed below, like the others)
-            return cls(path, db)
-        except StoreError:
-            if db is not None:
+def has_table(db: sqlite3.Connection, name: str) -> bool:
+    """Whether a file has this table: those of earlier versions lack some."""
+    found = db.execute("select 1 from sqlite_master where name = ?", (name,))
+    return found.fetchone() is not None
+
+
+def _checked(path: Path) -> sqlite3.Connection:
+    """A connection to what is a run file."""
+    if not path.is_file():
+        raise StoreError(f"{path}: there is no such run file")
+    db: sqlite3.Connection | None = None
+    try:
+        with readable(path):
+            db = _connected(path, "mode=ro")
+            try:
+                db.execute("select count(*) from sqlite_master")
+            except sqlite3.OperationalError:
+                # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none: none
+                # writes.
                 db.close()
-            raise
+                db = _connected(path, "immutable=1")
+            if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
+                raise StoreError(f"{path} is not a run file")  # noqa: TRY301 (closed below, like the others)
+    except StoreError:
+        if db is not None:
+            db.close()
+        raise
+    return db
 
-    def close(self) -> None:
-        """Lets go of the file."""
-        self._db.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    @property
-    def alive(self) -> bool:
-        """Whether a process is writing it."""
-        return held(lock_of(self.path))
-
-    @property
-    def _retaken(self) -> bool:
-        """Whether some trial has been settled more than once."""
-        found = self._db.execute("select 1 from trial where take > 0 limit 1").fetchone()
-        return found is not None
-
-    def _table(self) -> str:
-        """What to count trials in: the table itself is read twice as fast as the view, and says the same as a rule."""
-        return "latest" if self._retaken else "trial"
+def _hide_all_but(db: sqlite3.Connection, places: Iterable[int]) -> tuple[int, int]:
+    """Hides all other trials from whatever reads this connection; how many trials and cases are left."""
+    db.execute("pragma temp_store = memory")
+    db.execute("create temp table chosen (idx integer primary key)")
+    db.executemany("insert or ignore into chosen values (?)", ((place,) for place in places))
+    tables = dict.fromkeys(("trial", "result", "latest"), "idx") | {"call": "trial"}
+    if has_table(db, "label"):
+        tables["label"] = "idx"
+    for name, place in tables.items():
+        # A temporary view hides what has its name, from every query that is made through this connection.
+        db.execute(
+            f"create temp view {name} as select * from main.{name} where {place} in (select idx from chosen)"  # noqa: S608 (fixed names)
+        )
+    db.commit()
+    return db.execute("select count(*), count(distinct case_id) from latest").fetchone()
 
 
 @contextmanager

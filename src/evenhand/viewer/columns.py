@@ -17,7 +17,8 @@ from evenhand.report.preferences import SIGN
 from evenhand.report.triggers import TRIGGERING
 from evenhand.scorers.triggers import MEASURES
 from evenhand.store.opened import readable
-from evenhand.store.runfile import RunFile, metric_sign, warning_sign
+from evenhand.store.runfile import RunFile
+from evenhand.store.settled import metric_sign, warning_sign
 from evenhand.viewer.shapes import Block, Row
 
 FIRST, BLOCK = 400, 5_000

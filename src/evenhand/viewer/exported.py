@@ -62,10 +62,9 @@ def exported(
     try:
         with RunFile.open(path) as run:
             title = run.meta.title
-            if where.strip() or hidden:
-                narrow(run, where, before, hidden=hidden)
+            chosen = narrow(run, where, before, hidden=hidden) if where.strip() or hidden else run
             to = Path(folder.name, "results")
-            export(run, to, format_, page=lambda each, out: write_page(each, out, before))
+            export(chosen, to, format_, page=lambda each, out: write_page(each, out, before))
     except BaseException:
         folder.cleanup()
         raise

@@ -37,16 +37,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
 def test_the_document_has_requests_and_replies_where_asked_for(asked: Run, tmp_path: Path) -> None:
     """In JSON and JSON lines, of runs and cells, without the key; and in nothing that did not ask."""
     whole, plain = io.StringIO(), io.StringIO()
-    write_document(asked, whole, calls=True)
-    write_document(asked, plain)
+    write_document(asked.file, whole, calls=True)
+    write_document(asked.file, plain)
     (call,) = json.loads(whole.getvalue())["trials"][0]["calls"]
     assert "How many legs?" in json.dumps(call["request"])
     assert "Four" in json.dumps(call["reply"])
     assert (call["role"], call["origin"]) == ("subject", "provider")
     assert "calls" not in json.loads(plain.getvalue())["trials"][0]
-    export(asked, tmp_path / "r.jsonl", calls=True)
+    export(asked.file, tmp_path / "r.jsonl", calls=True)
     assert json.loads((tmp_path / "r.jsonl").read_text())["calls"] == [call]
-    (line,) = cells_json(asked, "0", calls=True)
+    (line,) = cells_json(asked.file, "0", calls=True)
     assert json.loads(line)["calls"] == [call]
     for text in (whole.getvalue(), (tmp_path / "r.jsonl").read_text(), line):
         assert SECRET not in text
@@ -55,7 +55,7 @@ def test_the_document_has_requests_and_replies_where_asked_for(asked: Run, tmp_p
 def test_a_cell_shows_requests_and_replies_where_asked_for(asked: Run) -> None:
     """For people, below the call."""
     out = io.StringIO()
-    show_trial(asked, "0", out, calls=True)
+    show_trial(asked.file, "0", out, calls=True)
     assert "request" in out.getvalue()
     assert "How many legs?" in out.getvalue()
     assert SECRET not in out.getvalue()
@@ -64,4 +64,4 @@ def test_a_cell_shows_requests_and_replies_where_asked_for(asked: Run) -> None:
 def test_formats_without_room_for_calls_say_so(asked: Run, tmp_path: Path) -> None:
     """An option is never dropped."""
     with pytest.raises(UsageError, match="--calls says nothing in the format csv"):
-        export(asked, tmp_path / "r.csv", calls=True)
+        export(asked.file, tmp_path / "r.csv", calls=True)

@@ -46,7 +46,7 @@ def run_of_labels() -> Run:
 
 def test_a_confusion_matrix_counts_what_was_taken_for_what(run_of_labels: Run) -> None:
     """An answer that is no label stands apart; case, spaces and a full stop do not count."""
-    (one,) = classified(run_of_labels)
+    (one,) = classified(run_of_labels.file)
     assert dict(one.matrix) == {
         ("billing", "billing"): 8,
         ("billing", "shipping"): 2,
@@ -72,10 +72,10 @@ def test_an_answer_that_is_no_label_is_not_taken_for_the_label_other() -> None:
         expect(case.vars["answer"], Label(case.expected, among=["billing", "other"]))
 
     with run(evals) as found:
-        (one,) = classified(found)
-        (told,) = document(found)["classification"]
+        (one,) = classified(found.file)
+        (told,) = document(found.file)["classification"]
         out = io.StringIO()
-        show(found, out, width=100)
+        show(found.file, out, width=100)
     assert dict(one.matrix) == {
         ("other", "other"): 1,
         ("other", None): 1,
@@ -90,7 +90,7 @@ def test_an_answer_that_is_no_label_is_not_taken_for_the_label_other() -> None:
 
 def test_precision_and_recall_are_ranges_where_trials_are_in_error(run_of_labels: Run) -> None:
     """The error's right label is shipping: it may have been answered right, wrong, or as billing."""
-    (one,) = classified(run_of_labels)
+    (one,) = classified(run_of_labels.file)
     recall, precision = one.recall["shipping"].share, one.precision["shipping"].share
     assert recall is not None
     assert precision is not None
@@ -106,7 +106,7 @@ def test_precision_and_recall_are_ranges_where_trials_are_in_error(run_of_labels
 
 def test_slices_by_tag_have_rates_with_intervals(run_of_labels: Run) -> None:
     """A case counts in each of its tags; errors count both ways."""
-    found = slices(run_of_labels)
+    found = slices(run_of_labels.file)
     assert list(found) == ["free", "hard", "paid"]
     (free,), (hard,), (paid,) = found.values()
     assert (free.passed, free.trials, free.errors, str(free)) == (5, 7, 1, "71–86 %")
@@ -117,14 +117,14 @@ def test_slices_by_tag_have_rates_with_intervals(run_of_labels: Run) -> None:
 def test_the_report_and_the_document_have_labels_and_tags(run_of_labels: Run) -> None:
     """On the terminal and for programs."""
     out = io.StringIO()
-    show(run_of_labels, out, width=100)
+    show(run_of_labels.file, out, width=100)
     text = out.getvalue()
     assert "by tag" in text
     assert "paid" in text
     assert "8/10" in text
     assert "labels expected (down) and answered (across); 1 trial in error" in text
     assert "billing    8         2          0" in text
-    told = document(run_of_labels)
+    told = document(run_of_labels.file)
     assert [row["tag"] for row in told["slices"]] == ["free", "hard", "paid"]
     (labels,) = told["classification"]
     assert {"expected": "billing", "answered": "shipping", "trials": 2} in labels["matrix"]
@@ -141,8 +141,8 @@ def test_a_tag_of_all_cases_is_no_slice() -> None:
         expect(True, "holds", case=case.id)
 
     with run(evals) as found:
-        assert slices(found) == {}
-        assert document(found)["classification"] == []
+        assert slices(found.file) == {}
+        assert document(found.file)["classification"] == []
 
 
 def test_a_label_has_to_be_among_those_there_are() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.report.conftest import Make, result
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.variant import Variant
 from evenhand.report.console import show
 from evenhand.report.document import document
@@ -20,27 +20,78 @@ from evenhand.store.runfile import RunFile
 from evenhand.viewer.head import head
 
 
+def places_of(run: RunFile) -> list[int]:
+    """The places of the trials that it has."""
+    return [trial.index for trial in run.trials()]
+
+
 async def test_every_count_is_of_the_chosen_trials(summaries_run: RunFile) -> None:
     """Totals, rates, columns, trials and the run's own numbers leave the others out."""
-    places = narrow(summaries_run, "status:fail  variant:basic")
-    assert places == [0, 3, 6, 9, 12, 15, 18, 21]
-    assert [trial.index for trial in summaries_run.trials()] == places
-    assert list(summaries_run.outcomes()) == [
+    chosen = narrow(summaries_run, "status:fail  variant:basic")
+    places = [0, 3, 6, 9, 12, 15, 18, 21]
+    assert places_of(chosen) == places
+    assert list(chosen.outcomes()) == [
         row for row in summaries_run.outcomes() if row.index in places
     ]
-    totals = summaries_run.totals()
+    totals = chosen.totals()
     assert (totals.trials, totals.failed, totals.calls) == (8, 8, 16)
-    assert [each.trials for each in summaries_run.by_variant()] == [8, 0, 0]
-    assert (summaries_run.meta.planned, summaries_run.meta.case_count) == (8, 8)
-    assert summaries_run.meta.title == "Science · where status:fail variant:basic"
-    assert summaries_run.trial(1) is None
+    assert [each.trials for each in chosen.by_variant()] == [8, 0, 0]
+    assert (chosen.meta.planned, chosen.meta.case_count) == (8, 8)
+    assert chosen.meta.title == "Science · where status:fail variant:basic"
+    assert chosen.trial(1) is None
+
+
+async def test_a_view_leaves_its_run_whole(summaries_run: RunFile) -> None:
+    """Its counts, title and trials are what they were, before and after the view is read; so are another view's."""
+    meta, totals = summaries_run.meta, summaries_run.totals()
+    tallies = list(summaries_run.tallies())
+    failing = narrow(summaries_run, "status:fail")
+    basic = narrow(summaries_run, "variant:basic")
+    assert failing.totals().passed == 0
+    assert {outcome.variant for outcome in basic.outcomes()} == {0}
+    assert (summaries_run.narrowed, summaries_run.by_outcome) == (False, False)
+    assert (summaries_run.meta, summaries_run.totals()) == (meta, totals)
+    assert list(summaries_run.tallies()) == tallies
+    assert len(places_of(summaries_run)) == totals.trials
+
+
+async def test_a_view_of_a_view_has_what_both_choose(summaries_run: RunFile) -> None:
+    """It stays one that was chosen by outcome, and its title says both filters."""
+    failing = narrow(summaries_run, "status:fail")
+    both = narrow(failing, "variant:basic case:case6")
+    assert places_of(both) == [18]
+    assert both.by_outcome
+    assert both.meta.title == "Science · where status:fail · where variant:basic case:case6"
+    assert places_of(failing.only([0, 19, 500], "more")) == sorted(
+        {0, 19} & set(places_of(failing))
+    )
+
+
+async def test_a_view_is_closed_with_its_run(make_run: Make) -> None:
+    """Nothing is left open behind a run that its user let go of."""
+    made = await make_run([result(0), result(1)])
+    with RunFile.open(made.path) as run:
+        view = run.only([1], "one")
+        deeper = view.only([1], "the same")
+        assert deeper.totals().trials == 1
+    for closed in (view, deeper):
+        with pytest.raises(StoreError, match="closed database"):
+            closed.totals()
+
+
+async def test_what_a_view_says_of_itself_cannot_be_changed(make_run: Make) -> None:
+    """A view is a value: whoever was handed one can rely on what it counts."""
+    view = (await make_run([result(0)])).only([0], "one")
+    for name in ("meta", "narrowed", "by_outcome", "path"):
+        with pytest.raises(AttributeError):
+            setattr(view, name, None)
 
 
 async def test_metrics_are_known_by_what_trials_have(make_run: Make) -> None:
     """A metric is a name that some trial has a score under, and any other is a mistake."""
     trials = [result(0, named_scores={"tone": 0.2}), result(1, named_scores={"tone": 0.9})]
     run = await make_run(trials)
-    assert narrow(run, "tone<0.5") == [0]
+    assert places_of(narrow(run, "tone<0.5")) == [0]
     with pytest.raises(
         UsageError, match="there is no field or metric 'tome'\n  Did you mean 'tone'"
     ):
@@ -68,19 +119,19 @@ async def test_a_baseline_says_what_changed(make_run: Make) -> None:
         ("changed:new", [3]),
         ("change<0", [0]),
     ):
-        assert narrow(await make_run(trials), query, before) == places
+        assert places_of(narrow(await make_run(trials), query, before)) == places
 
 
 async def test_cases_keep_their_numbers_and_columns_are_not_compared(
     summaries_run: RunFile,
 ) -> None:
     """What is listed can be asked for by the name that it had; a choice says nothing of columns."""
-    narrow(summaries_run, "case:case6 score>0")
-    rows = list(cell_rows(summaries_run, Grid(summaries_run), 100, Ink(False)))
+    chosen = narrow(summaries_run, "case:case6 score>0")
+    rows = list(cell_rows(chosen, Grid(chosen), 100, Ink(False)))
     assert [row.split()[0] for row in rows] == ["18", "19", "20"]
     assert "basic · 7 bees" in rows[0]
     out = io.StringIO()
-    show(summaries_run, out)
+    show(chosen, out)
     assert "1 of" not in out.getvalue()
     assert "detectable" not in out.getvalue()
     assert "2 of 3 passed" in out.getvalue()
@@ -88,15 +139,16 @@ async def test_cases_keep_their_numbers_and_columns_are_not_compared(
 
 async def test_nothing_chosen_is_said(summaries_run: RunFile) -> None:
     """An empty choice is no mistake, and is not shown as silence."""
-    assert narrow(summaries_run, "status:error") == []
-    rows = cell_rows(summaries_run, Grid(summaries_run), 100, Ink(False))
+    chosen = narrow(summaries_run, "status:error")
+    assert places_of(chosen) == []
+    rows = cell_rows(chosen, Grid(chosen), 100, Ink(False))
     assert list(rows) == ["  no trial is chosen"]
 
 
 async def test_long_lists_end_with_how_many_are_left(summaries_run: RunFile) -> None:
     """The last line says how many there are more."""
-    narrow(summaries_run, "score>0")
-    rows = list(cell_rows(summaries_run, Grid(summaries_run), 100, Ink(False), most=3))
+    chosen = narrow(summaries_run, "score>0")
+    rows = list(cell_rows(chosen, Grid(chosen), 100, Ink(False), most=3))
     assert rows[3:] == ["  … and 21 more trials; -v prints all of them whole"]
 
 
@@ -105,9 +157,9 @@ async def test_every_export_is_of_the_chosen_trials(
     summaries_run: RunFile, tmp_path: Path, format_: str
 ) -> None:
     """Whatever the format, what was not chosen is not written."""
-    narrow(summaries_run, "case:case6 score>0")
+    chosen = narrow(summaries_run, "case:case6 score>0")
     target = tmp_path / "out"
-    assert export(summaries_run, target, format_) == 3
+    assert export(chosen, target, format_) == 3
     text = target.read_text("utf-8")
     assert "bees" in text
     assert "vaccines" not in text
@@ -126,27 +178,27 @@ async def test_calls_and_cost_are_those_of_the_chosen_trials(
     summaries_run: RunFile, tmp_path: Path
 ) -> None:
     """On the terminal, in JSON, in Markdown, in JUnit and on the page the same numbers; none of the whole run's."""
-    narrow(summaries_run, "variant:basic")
+    chosen = narrow(summaries_run, "variant:basic")
     out = io.StringIO()
-    show(summaries_run, out, width=140)
+    show(chosen, out, width=140)
     summary = "0 of 8 passed (0 %, 0–32) · 16 calls · 2,400 → 800 tokens · $0.0096"
     line = summary.replace(" (0 %, 0–32)", "")
     assert f"  failed · {line}\n  subject: 8 calls, 1,200 → 400 tokens, $0.0048" in out.getvalue()
-    found = document(summaries_run)
+    found = document(chosen)
     assert found["totals"]["cost_usd"] == pytest.approx(0.0096)
     assert [(used["role"], used["calls"]) for used in found["usage"]] == [
         ("subject", 8),
         ("judge", 8),
     ]
     assert sum(used["cost_usd"] for used in found["usage"]) == pytest.approx(0.0096)
-    export(summaries_run, tmp_path / "a.md")
+    export(chosen, tmp_path / "a.md")
     text = (tmp_path / "a.md").read_text()
     assert f"**failed** · {line}\n" in text
-    assert text.endswith(f"run `{summaries_run.meta.id[:10]}`\n")
-    export(summaries_run, tmp_path / "a.junit.xml")
+    assert text.endswith(f"run `{chosen.meta.id[:10]}`\n")
+    export(chosen, tmp_path / "a.junit.xml")
     suite = (tmp_path / "a.junit.xml").read_text().splitlines()[1]
     assert suite.endswith('tests="8" failures="8" errors="0" skipped="0">')
-    page = head(summaries_run)
+    page = head(chosen)
     assert page.totals.cost_usd == pytest.approx(0.0096)
     assert [used.calls for used in page.usage] == [8, 8]
 
@@ -175,8 +227,7 @@ async def test_nothing_is_concluded_from_trials_that_were_chosen_by_their_outcom
         for i in range(3)
         for k in range(3)
     ]
-    run = await make_run(trials, repeats=3)
-    narrow(run, query)
+    run = narrow(await make_run(trials, repeats=3), query)
     assert run.by_outcome is told
     out = io.StringIO()
     show(run, out, width=200)
@@ -210,6 +261,6 @@ async def test_hidden_columns_are_left_out_with_and_without_a_filter(
             ],
             (Variant(0, "one", "echo"), Variant(1, "two", "echo")),
         )
-        assert narrow(run, query, hidden={0}) == places
-        assert [trial.index for trial in run.trials()] == places
-        assert run.meta.title == title
+        chosen = narrow(run, query, hidden={0})
+        assert places_of(chosen) == places
+        assert chosen.meta.title == title

@@ -50,7 +50,7 @@ def test_a_pass_rate_decides_and_errors_count_both_ways(
     """Nine in ten have to pass: a trial in error may have, and may not have."""
     with labelled(*trials, pass_rate=0.9) as found:
         assert found.verdict == word
-        assert document(found)["verdict"] == word
+        assert document(found.file)["verdict"] == word
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_metric_is_held_to_its_mean_over_the_run(trials: tuple[int, int, int],
 def test_a_metric_without_a_scale_is_open_where_a_trial_is_in_error() -> None:
     """Of characters nobody knows how many an error would have come to."""
     with labelled(3, 0, 1, require={"characters": at_most(50)}) as found:
-        (one,) = held(found)
+        (one,) = held(found.file)
         assert (found.verdict, one.state, one.least, one.most) == ("undecided", "open", None, None)
     with labelled(3, 0, 0, require={"characters": at_most(50)}) as found:
         assert found.verdict == "passed"
@@ -85,7 +85,7 @@ def test_every_column_has_to_keep_what_is_required() -> None:
         expect(prompt == "good" or case.id < "c4", "is right")
 
     with run(evals) as found:
-        assert [one.state for one in held(found)] == ["kept", "missed"]
+        assert [one.state for one in held(found.file)] == ["kept", "missed"]
         assert found.verdict == "failed"
 
 
@@ -105,7 +105,7 @@ def test_sets_keep_their_own_requirements() -> None:
     with run(lax) as found:
         assert found.verdict == "passed"
     with run(lax, strict) as found:
-        assert [one.state for one in held(found)] == ["kept", "missed"]
+        assert [one.state for one in held(found.file)] == ["kept", "missed"]
         assert found.verdict == "failed"
 
 
@@ -113,7 +113,7 @@ def test_a_metric_that_nobody_measures_is_said_with_those_there_are() -> None:
     """A misspelt name never passes."""
     with labelled(3, 0, require={"acuracy": at_least(0.9)}) as found:
         assert found.verdict == "undecided"
-        (line, _) = requirement_lines(found, ["labels"])
+        (line, _) = requirement_lines(found.file, ["labels"])
         assert line.startswith("! acuracy, wanted at least 0.9: no trial measured it")
         assert "accuracy, characters" in line
 
@@ -122,15 +122,15 @@ def test_the_report_says_what_the_interval_says_of_the_bound() -> None:
     """9 of 10 keep 90 %, and cannot show it; 100 of 100 can."""
     with labelled(9, 1, pass_rate=0.9) as found:
         out = io.StringIO()
-        show(found, out, width=200)
+        show(found.file, out, width=200)
         assert (
             "✓ passed 90 % [60–98], wanted at least 90 %; the interval includes the bound: "
             "10 cases cannot tell for sure" in out.getvalue()
         )
     with labelled(100, 0, pass_rate=0.9) as found:
-        (one,) = held(found)
+        (one,) = held(found.file)
         assert one.sure
-        (row,) = document(found)["requirements"]
+        (row,) = document(found.file)["requirements"]
         assert (row["metric"], row["state"], row["value"], row["sure"]) == (
             "passed",
             "kept",
@@ -142,15 +142,15 @@ def test_the_report_says_what_the_interval_says_of_the_bound() -> None:
 def test_require_alone_says_that_failing_trials_do_not_count() -> None:
     """Whoever reads the verdict is told what it rests on."""
     with labelled(9, 1, require={"characters": at_most(50)}) as found:
-        assert verdict_of(found) == "passed"
-        assert "no pass_rate is required" in requirement_lines(found, ["labels"])[-1]
+        assert verdict_of(found.file) == "passed"
+        assert "no pass_rate is required" in requirement_lines(found.file, ["labels"])[-1]
 
 
 def test_no_share_has_to_pass_where_the_pass_rate_is_0() -> None:
     """0 is a rate of its own, and not 'nothing said'."""
     with labelled(0, 3, pass_rate=0) as found:
         assert found.verdict == "passed"
-        assert "wanted at least 0 %" in requirement_lines(found, ["labels"])[0]
+        assert "wanted at least 0 %" in requirement_lines(found.file, ["labels"])[0]
 
 
 @pytest.mark.parametrize(

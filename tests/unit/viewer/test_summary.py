@@ -71,8 +71,7 @@ async def test_trials_that_were_chosen_by_what_came_of_them_meet_no_requirement(
     make_run: Make,
 ) -> None:
     """A report of the failures says why it has no rates."""
-    found = await make_run([result(0), result(1, ok=False)])
-    narrow(found, "status:fail")
+    found = narrow(await make_run([result(0), result(1, ok=False)]), "status:fail")
     told = summary.summary(found)
     assert (told.requirements, told.tags, told.labels) == ([], [], [])
     assert "chosen by what came of them" in told.without

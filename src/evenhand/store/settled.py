@@ -1,0 +1,136 @@
+"""The settled trials of a run, read back: whole, as the JSON that was kept, or those with something in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from evenhand.core.encoding import decode
+from evenhand.core.label import Label, LabelValue
+from evenhand.core.run import TrialResult
+from evenhand.store.calls import sound
+from evenhand.store.encoding import read_result, read_text
+from evenhand.store.opened import OpenRun, readable
+
+_TAKE = (int, int, str)
+
+
+class SettledTrials:
+    """Reads the settled trials of an open run file, and the labels on them."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self._run = run
+
+    def trials(self, first: int = 0, limit: int | None = None) -> Iterator[TrialResult]:
+        """The settled trials in the plan's order, one at a time.
+
+        Args:
+            first: Leaves out those whose place in the plan is before this.
+            limit: At most so many.
+        """
+        with readable(self._run.path):
+            cursor = self._run.db.cursor()
+            cursor.arraysize = 100
+            rows = cursor.execute(
+                "select result from latest join result using (idx, take) where idx >= ? order by idx limit ?",
+                (first, -1 if limit is None else limit),
+            )
+            for (result,) in rows:
+                yield read_result(result)
+
+    def takes(self) -> Iterator[tuple[int, int, str]]:
+        """The settled trials as (place in the plan, take, outcome): of each, the take that counts."""
+        with readable(self._run.path):
+            for row in self._run.db.execute("select idx, take, outcome from latest"):
+                yield sound(row, _TAKE)
+
+    def results(self) -> Iterator[bytes]:
+        """The settled trials in the plan's order, each as the JSON that was kept; four times as fast as `trials`."""
+        with readable(self._run.path):
+            rows = self._run.db.execute("select result, idx from result order by idx, take")
+            if not self._run.retaken:
+                for result, _ in rows:
+                    yield result
+                return
+            before: tuple[bytes, int] | None = None
+            for row in rows:
+                if before is not None and before[1] != row[1]:
+                    yield before[0]
+                before = row
+            if before is not None:
+                yield before[0]
+
+    def labels(self, after: int = 0) -> Iterator[Label]:
+        """What people said of its trials, in the order in which they said it; see `core.label.standing`.
+
+        Args:
+            after: Leaves out those up to this `seq`.
+        """
+        with readable(self._run.path):
+            if not self._run.has_table("label"):
+                return
+            for seq, at, author, index, field, value, blind in self._run.db.execute(
+                "select seq, at, author, idx, field, value, blind from label where seq > ? order by seq",
+                (after,),
+            ):
+                said = cast("LabelValue", decode(value))
+                yield Label(seq, at, read_text(author), index, field, said, bool(blind))
+
+    def cases(self) -> Iterator[str]:
+        """The ids of the cases in the plan's order, as `outcomes` has them; also of those that `only` has hidden."""
+        with readable(self._run.path):
+            for (case,) in self._run.db.execute(
+                "select case_id from main.trial where take = 0 group by case_id order by min(idx)"
+            ):
+                yield case
+
+    def trial(self, index: int) -> TrialResult | None:
+        """The trial at this place in the plan; None while it is not settled."""
+        return next(self.trials(index, 1), None) if self._has(index) else None
+
+    def _has(self, index: int) -> bool:
+        with readable(self._run.path):
+            return (
+                self._run.db.execute("select 1 from trial where idx = ?", (index,)).fetchone()
+                is not None
+            )
+
+    def matching(self, outcome: str, limit: int) -> Iterator[TrialResult]:
+        """The first trials with this outcome, in the plan's order."""
+        with readable(self._run.path):
+            rows = self._run.db.execute(
+                "select result from latest join result using (idx, take) where outcome = ? order by idx limit ?",
+                (outcome, limit),
+            )
+            for (result,) in rows:
+                yield read_result(result)
+
+    def at(self, places: Iterable[int]) -> Iterator[TrialResult]:
+        """The trials at these places in the plan, as far as they are settled."""
+        return filter(None, map(self.trial, places))
+
+    def warned(self, start: str) -> Iterator[TrialResult]:
+        """The trials in whose outcomes a scorer left a `warning` that begins so, in the plan's order."""
+        return self._with(warning_sign(start))
+
+    def measuring(self, start: str) -> Iterator[TrialResult]:
+        """The trials with a metric whose name begins so, and few others, in the plan's order."""
+        return self._with(metric_sign(start))
+
+    def _with(self, sign: bytes) -> Iterator[TrialResult]:
+        """The trials in which this is written, in the plan's order. Python looks four times as fast as SQLite."""
+        with readable(self._run.path):
+            for result in self.results():
+                if sign in result:
+                    yield read_result(result)
+
+
+def warning_sign(start: str) -> bytes:
+    """What stands in the JSON of a result with a `warning` that begins so; a quote in text is escaped."""
+    return b'"warning":' + metric_sign(start)
+
+
+def metric_sign(start: str) -> bytes:
+    """What stands in the JSON of a result with a metric whose name begins so, and of few others."""
+    return json.dumps(start)[:-1].encode()

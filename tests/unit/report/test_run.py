@@ -1,0 +1,37 @@
+"""A run as its user holds it: it has a run file, and reads what that says."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.report.conftest import Make, result
+
+from evenhand.core.errors import StoreError
+from evenhand.report.comparing import compare
+from evenhand.report.run import Run
+from evenhand.store.runfile import RunFile
+
+
+async def test_a_run_says_what_its_file_says(make_run: Make) -> None:
+    """Counts, trials, calls, labels and what is said of the whole are read from the file that it holds."""
+    made = await make_run([result(0), result(1, ok=False)])
+    with Run.open(made.path) as run:
+        assert not isinstance(run, RunFile)
+        assert (run.path, run.meta, run.remarks) == (made.path, made.meta, made.remarks)
+        assert run.totals() == made.totals()
+        assert list(run.trials()) == list(made.trials())
+        assert run.trial(1) == made.trial(1)
+        assert list(run.calls()) == list(made.calls())
+        assert list(run.labels()) == list(made.labels())
+        assert (run.usage(), run.spend()) == (made.usage(), made.spend())
+        assert run.alive is made.alive is False
+        assert run.verdict == "failed"
+
+
+async def test_a_run_and_its_file_are_compared_alike(make_run: Make) -> None:
+    """Whichever of the two is given, and a run that is closed says so in one line."""
+    first = await make_run([result(i, ok=False) for i in range(8)])
+    second = await make_run([result(i) for i in range(8)])
+    with Run.open(first.path) as a, Run.open(second.path) as b:
+        assert str(compare(a, b)) == str(compare(a.file, b.file)) == str(compare(first, second))
+    with pytest.raises(StoreError, match="closed database"):
+        a.totals()
