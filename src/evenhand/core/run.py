@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
+
 from evenhand.core.message import CallRole, Origin
 from evenhand.core.requirement import Requirement
 from evenhand.core.score import Outcome, Scale, State, Verdict
@@ -141,6 +143,27 @@ class Judged:
     cost_usd: float | None = 0.0
 
 
+class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the subject's last reply said beside its output. What is empty or not known is not written.
+
+    Attributes:
+        id: What another program called this result.
+        model: The model as the reply named it.
+        finish_reason: Why it ended: `stop`, `length` or the vendor's own word.
+        metadata: What a function that stands for a model returned beside its output.
+        cost_usd: Of all the subject's calls, the judges' left out; None where it is not known, or nothing was charged.
+    """
+
+    id: str = ""
+    model: str = ""
+    finish_reason: str = ""
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    cost_usd: float | None = None
+
+
+NO_DETAILS = AnswerDetails()
+
+
 @dataclass(frozen=True, slots=True)
 class TrialResult:
     """One settled trial.
@@ -169,8 +192,7 @@ class TrialResult:
         threshold: What the score had to reach; None where it was not the score that decided.
         before: What it came to before it was compared with others of its case; None where it was not.
         judged: What its judges came to; None where none was asked.
-        answer: What the subject's last reply said beside its output: `model`, `finish_reason`, `metadata`; and
-            `cost_usd`, of all the subject's calls. What is nothing or not known is left out.
+        answer: What the subject's last reply said beside its output.
         test: The test as a config wrote it, secrets removed: its assertions and options.
         input: The case's input, where it has one.
         expected: What the case says a right answer is.
@@ -203,7 +225,7 @@ class TrialResult:
     threshold: float | None = None
     before: Verdict | None = None
     judged: Judged | None = None
-    answer: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    answer: AnswerDetails = NO_DETAILS
     test: Mapping[str, Any] = field(default_factory=dict[str, Any])
     input: Any = None
     expected: Any = None

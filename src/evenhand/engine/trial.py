@@ -22,7 +22,7 @@ from evenhand.core.expect import Expectation
 from evenhand.core.message import CallRole, Message, Model, Prompt, Reply, Task
 from evenhand.core.plan import Step
 from evenhand.core.provider import Host, L, Provider
-from evenhand.core.run import TrialError, TrialResult
+from evenhand.core.run import NO_DETAILS, AnswerDetails, TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.traits import label_of
 from evenhand.core.variant import Variant
@@ -510,17 +510,16 @@ class LiveTrial:
         )
 
 
-def _beside(reply: Reply | None, spent: Spending) -> Mapping[str, Any]:
+def _beside(reply: Reply | None, spent: Spending) -> AnswerDetails:
     """What a reply says beside its output, as far as it does."""
     if reply is None:
-        return {}
-    found = {
-        "model": reply.model,
-        "finish_reason": reply.finish_reason,
-        "metadata": reply.metadata,
-        "cost_usd": spent.subject_usd,
-    }
-    return {name: value for name, value in found.items() if value}
+        return NO_DETAILS
+    return AnswerDetails(
+        model=reply.model,
+        finish_reason=reply.finish_reason,
+        metadata=reply.metadata,
+        cost_usd=spent.subject_usd or None,  # a model that costs nothing may have no price at all
+    )
 
 
 def too_late(expectation: Expectation) -> CodeError:

@@ -11,7 +11,8 @@ from evenhand.report.decisions import Decisions
 from evenhand.report.words import clip, columns, count, interval, padded, percents, safe
 from evenhand.scorers.label import ANSWERED, EXPECTED, plain
 from evenhand.stats.tallies import Share
-from evenhand.store.measured import MeasuredTrial, measured_trials
+from evenhand.store.decoding import MeasuredTrial
+from evenhand.store.measured import measured_trials
 from evenhand.store.runfile import RunFile
 
 NO_LABEL = "(no label)"

@@ -8,7 +8,8 @@ from typing import Any, cast
 from evenhand.report.rates import Rate, share_row
 from evenhand.report.words import clip, columns, padded, safe
 from evenhand.stats.tallies import Tally, counted, rate_of
-from evenhand.store.measured import MeasuredTrial, measured_trials
+from evenhand.store.decoding import MeasuredTrial
+from evenhand.store.measured import measured_trials
 from evenhand.store.runfile import RunFile
 
 MOST_TRIALS = 200_000

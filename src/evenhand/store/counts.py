@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-import msgspec
-
 from evenhand.core.encoding import decode
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
 from evenhand.stats.tallies import Tally, tally_of
 from evenhand.store.counted import CaseTally, TrialOutcome
-from evenhand.store.encoding import read_result
+from evenhand.store.decoding import read_output, read_result
 from evenhand.store.opened import OpenRun, readable
 from evenhand.store.sums import SUMMED, CaseSum, CaseSums
 
@@ -22,23 +20,6 @@ _TOTALS = """
            sum(calls), sum(cached), case when count(*) = count(cost_usd) then sum(cost_usd) end,
            sum(tokens_in), sum(tokens_out)
 """
-
-
-class _Text(msgspec.Struct):
-    """As much of a result as it takes to look at the output."""
-
-    variant: int
-    output: object = None
-
-
-_texts = msgspec.json.Decoder(_Text)
-
-
-def _text(result: bytes) -> _Text:
-    try:
-        return _texts.decode(result)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
-        return msgspec.convert(decode(result), _Text)
 
 
 class Counts:
@@ -109,7 +90,7 @@ class Counts:
             for case, result in self._run.db.execute(
                 "select case_id, result from latest join result using (idx, take) order by idx"
             ):
-                text = _text(result)
+                text = read_output(result)
                 if isinstance(text.output, str):
                     cases = found.setdefault(text.variant, {})
                     words, n = cases.get(case, (0, 0))

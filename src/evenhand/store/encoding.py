@@ -1,8 +1,7 @@
-"""Results and texts to bytes and back, for the tables."""
+"""Results to bytes, and texts to bytes and back, for the tables. `store.decoding` reads results."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -10,11 +9,10 @@ from typing import Any, cast
 import msgspec
 
 from evenhand.core.encoding import decode, encode, refuse_nan
-from evenhand.core.run import TrialError, TrialResult
+from evenhand.core.run import NO_DETAILS, TrialError, TrialResult
 from evenhand.core.score import Outcome
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(TrialResult)
 
 
 def write_result(result: TrialResult) -> bytes:
@@ -47,8 +45,9 @@ def _written(result: TrialResult) -> bytes:
     refuse_nan(result.score)
     if result.kept is not None:
         refuse_nan(result.kept)
-    if result.answer:
-        refuse_nan(result.answer)
+    refuse_nan(result.answer.cost_usd)
+    if result.answer.metadata:
+        refuse_nan(result.answer.metadata)
     if result.input is not None:
         refuse_nan(result.input)
     if result.expected is not None:
@@ -70,18 +69,6 @@ def _held(value: object) -> object:
     if callable(dump) and not isinstance(value, type):
         return dump(mode="json")
     raise TypeError(f"{type(value).__name__} has no form in JSON")
-
-
-def read_result(data: bytes) -> TrialResult:
-    """The result that this JSON holds.
-
-    Raises:
-        ValueError: It holds none.
-    """
-    try:
-        return _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.convert(json.loads(data), TrialResult)
 
 
 def write_text(text: str) -> bytes:
@@ -110,7 +97,7 @@ def _unwritable(result: TrialResult, error: Exception) -> TrialResult:
         metadata=_each_kept(result.metadata),
         vars=_each_kept(result.vars),
         kept=None,
-        answer={},
+        answer=NO_DETAILS,
         test={},
         input=_kept(result.input, 1000),
         expected=_kept(result.expected, 1000),

@@ -23,8 +23,9 @@ from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
 from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets, known
+from evenhand.store.decoding import read_result
 from evenhand.store.earlier import Earlier, Settled
-from evenhand.store.encoding import keep, read_result, write_text
+from evenhand.store.encoding import keep, write_text
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare

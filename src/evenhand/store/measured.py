@@ -5,54 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-import msgspec
-
-from evenhand.core.encoding import decode
 from evenhand.core.score import Scale
+from evenhand.store.decoding import MeasuredTrial, read_measured
 from evenhand.store.runfile import RunFile
 from evenhand.store.sums import CaseSum
 
 
-class MeasuredOutcome(msgspec.Struct):
-    """As much of an expectation's outcome as it takes to read its numbers."""
-
-    name: str = ""
-    outcome: str = ""
-    score: float | None = None
-    metric: str = ""
-    named: dict[str, float] = {}
-    scale: Scale | None = None
-    metadata: dict[str, Any] = {}
-
-
-class MeasuredTrial(msgspec.Struct):
-    """As much of a trial's result as it takes to read its numbers."""
-
-    variant: int
-    case: str
-    outcome: str
-    score: float | None = None
-    latency_s: float | None = None
-    cost_usd: float | None = None
-    scale: Scale | None = None
-    outcomes: list[MeasuredOutcome] = []
-    named_scores: dict[str, float] = {}
-    metadata: dict[str, Any] = {}
-    expected: Any = None
-
-
-_trials = msgspec.json.Decoder(MeasuredTrial)
-
-
 def measured_trials(run: RunFile) -> Iterable[MeasuredTrial]:
     """The settled trials of a run in the plan's order, without their texts."""
-    for result in run.results():
-        try:
-            yield _trials.decode(result)
-        except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
-            yield msgspec.convert(decode(result), MeasuredTrial)
+    return map(read_measured, run.results())
 
 
 @dataclass(slots=True)

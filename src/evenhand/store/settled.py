@@ -10,7 +10,8 @@ from evenhand.core.encoding import decode
 from evenhand.core.label import Label, LabelValue
 from evenhand.core.run import TrialResult
 from evenhand.store.calls import sound
-from evenhand.store.encoding import read_result, read_text
+from evenhand.store.decoding import read_result
+from evenhand.store.encoding import read_text
 from evenhand.store.opened import OpenRun, readable
 
 _TAKE = (int, int, str)

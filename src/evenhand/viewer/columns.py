@@ -16,6 +16,7 @@ from evenhand.report.outcome import UNSURE
 from evenhand.report.preferences import SIGN
 from evenhand.report.triggers import TRIGGERING
 from evenhand.scorers.triggers import MEASURES
+from evenhand.store.decoding import NO_JSON, SearchedTrial, read_searched
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
 from evenhand.store.settled import metric_sign, warning_sign
@@ -29,56 +30,15 @@ FIELD, TOLD, TRIAL = "\x1f", "\x1d", "\x1e"
 """What stands between the fields of a trial's text, before those that tell what came of it, and behind the last."""
 
 
-class _Error(msgspec.Struct, gc=False):
-    slug: str
-    message: str
-
-
-_NONE = msgspec.Raw(b"{}")
 _JUDGED = re.compile(b"|".join(map(re.escape, (warning_sign(UNSURE), metric_sign(SIGN)))))
 _TRIGGERS = metric_sign(MEASURES)
 _TRIGGERING = metric_sign(TRIGGERING)
-
-
-class _Outcome(msgspec.Struct, gc=False):
-    name: str
-    outcome: str
-    reason: str = ""
-    named: msgspec.Raw = _NONE
-    metadata: msgspec.Raw = _NONE
-
-
-class _Trial(msgspec.Struct, gc=False):
-    """As much of a result as columns and search take."""
-
-    index: int
-    case: str
-    variant: int
-    repeat: int
-    outcome: str
-    score: float | None
-    output: Any = None
-    reason: str = ""
-    error: _Error | None = None
-    outcomes: tuple[_Outcome, ...] = ()
-    named_scores: dict[str, float] = {}
-    latency_s: float | None = None
-    cost_usd: float | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    calls: int = 0
-    cached: int = 0
-    vars: msgspec.Raw = _NONE
-    description: str = ""
-    metadata: msgspec.Raw = _NONE
-    input: Any = None
 
 
 _NUMBERS = (
     *("index", "row", "variant", "repeat", "outcome", "score", "latency", "cost"),
     *("tokens_in", "tokens_out", "calls", "cached", "met", "asked", "error", "output"),
 )
-_trials = msgspec.json.Decoder(_Trial)
 _blocks = msgspec.json.Encoder()
 
 
@@ -117,27 +77,14 @@ def parts(run: RunFile) -> Iterator[Part]:
         part = _made(islice(trials, BLOCK), rows, numbers)
 
 
-def _trials_of(run: RunFile) -> Iterator[_Trial]:
+def _trials_of(run: RunFile) -> Iterator[SearchedTrial]:
     with readable(run.path):
-        yield from map(_read, run.results())
+        yield from map(read_searched, run.results())
 
 
-def _read(result: bytes) -> _Trial:
-    try:
-        return _trials.decode(result)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
-        value = cast("dict[str, Any]", decode(result))
-        _kept_raw(value, "vars", "metadata")
-        for outcome in value["outcomes"]:
-            _kept_raw(outcome, "named", "metadata")
-        return msgspec.convert(value, _Trial)
-
-
-def _kept_raw(value: dict[str, Any], *names: str) -> None:
-    value.update({name: msgspec.Raw(encode(value.get(name, {}))) for name in names})
-
-
-def _made(trials: Iterable[_Trial], rows: dict[str, int], numbered: Mapping[str, int]) -> Part:
+def _made(
+    trials: Iterable[SearchedTrial], rows: dict[str, int], numbered: Mapping[str, int]
+) -> Part:
     """A block and its text, in one loop: it runs for hundreds of thousands of trials, and keeps numbers only.
 
     Args:
@@ -154,7 +101,7 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int], numbered: Mapping[str,
     failing: list[Sequence[str]] = []
     scores: list[dict[str, float]] = []
     at = 0
-    case, vars_, about, place = None, _NONE, "", 0
+    case, vars_, about, place = None, NO_JSON, "", 0
     for trial in trials:
         if trial.case != case or trial.vars != vars_:
             case, vars_ = trial.case, trial.vars
@@ -170,9 +117,9 @@ def _made(trials: Iterable[_Trial], rows: dict[str, int], numbered: Mapping[str,
         for outcome in trial.outcomes:
             if outcome.reason:
                 told.append(outcome.reason)
-            if outcome.metadata != _NONE and _JUDGED.search(bytes(outcome.metadata)):
+            if outcome.metadata != NO_JSON and _JUDGED.search(bytes(outcome.metadata)):
                 judged.append(trial.index)
-            if outcome.named != _NONE and _TRIGGERS in bytes(outcome.named):
+            if outcome.named != NO_JSON and _TRIGGERS in bytes(outcome.named):
                 triggers.append(trial.index)
             state = outcome.outcome
             if state == "pass":
@@ -238,7 +185,7 @@ def _line(block: Block) -> bytes:
         return encode(block, ordered=False) + b"\n"
 
 
-def _about(trial: _Trial) -> str:
+def _about(trial: SearchedTrial) -> str:
     """What is searched of a case, whoever answers it."""
     values = list(_decoded(trial.vars).values())
     if trial.input is not None:
@@ -250,7 +197,7 @@ def _decoded(raw: msgspec.Raw) -> dict[str, Any]:
     return cast("dict[str, Any]", decode(bytes(raw)))
 
 
-def _row(trial: _Trial, number: int) -> Row:
+def _row(trial: SearchedTrial, number: int) -> Row:
     given = _decoded(trial.metadata)
     tags = given.get("tags")
     metadata = {

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
-
-from evenhand.core.encoding import decode
 from evenhand.report.column_names import column_names
 from evenhand.report.means import Mean, known_scale, mean_of
 from evenhand.report.rates import latencies, rates, scores
+from evenhand.store.decoding import read_named_scores
 from evenhand.store.measured import Measured
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.shapes import Interval
@@ -34,18 +32,6 @@ class MeasuredColumn:
     high: float | None
     means: Mapping[str, Interval]
     partial: bool
-
-
-class _Named(msgspec.Struct, gc=False):
-    """As much of a result as it takes to read its metrics."""
-
-    case: str
-    variant: int
-    outcome: str
-    named_scores: dict[str, float] = {}
-
-
-_named = msgspec.json.Decoder(_Named)
 
 
 def measures(run: RunFile) -> list[MeasuredColumn]:
@@ -94,11 +80,7 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
     """For each column the mean of each metric. A trial in error may have come to anything in those that it lacks."""
     columns: Sequence[dict[str, Measured]] = [{} for _ in run.meta.variants]
     errors: list[tuple[str, int, frozenset[str]]] = []
-    for result in run.results():
-        try:
-            trial = _named.decode(result)
-        except (msgspec.DecodeError, UnicodeDecodeError):  # half a character in what a model said
-            trial = msgspec.convert(decode(result), _Named)
+    for trial in map(read_named_scores, run.results()):
         column = columns[trial.variant]
         for name, value in trial.named_scores.items():
             measured = column.get(name)

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from tests.unit.report.conftest import Make, result
 
-from evenhand.core.run import Judged
+from evenhand.core.run import AnswerDetails, Judged
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.export import export
@@ -88,7 +88,7 @@ async def test_judges_are_counted_apart(make_run: Make, tmp_path: Path) -> None:
     """The subject's tokens, calls and cost are the row's; those of judges stand under assertions."""
     trial = result(
         0, calls=3, tokens_in=30, tokens_out=9, cost_usd=0.5, judged=Judged(2, 20, 4, 0.4),
-        answer={"cost_usd": 0.1, "finish_reason": "stop", "metadata": {"m": 1}},
+        answer=AnswerDetails(cost_usd=0.1, finish_reason="stop", metadata={"m": 1}),
     )  # fmt: skip
     document = json.loads(written(await make_run([trial]), tmp_path / "a", "promptfoo"))
     row = document["results"]["results"][0]

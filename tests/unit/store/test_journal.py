@@ -17,8 +17,9 @@ from evenhand.core.run import CallEnd, CallStart, RunMeta, TrialError, TrialResu
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.store import journal as journal_module
+from evenhand.store.decoding import read_result
 from evenhand.store.earlier import Settled
-from evenhand.store.encoding import read_result, write_result
+from evenhand.store.encoding import write_result
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
 

@@ -22,7 +22,8 @@ from evenhand.core.run import CallEnd, CallStart, RunMeta, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.store import catalogue
 from evenhand.store.cache import Cache
-from evenhand.store.encoding import read_result, write_result
+from evenhand.store.decoding import read_result
+from evenhand.store.encoding import write_result
 from evenhand.store.journal import Journal
 from evenhand.store.locks import Lock, held, lock_of
 from evenhand.store.runfile import RunFile

@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from evenhand.core.message import Reply, ToolCall
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.store.encoding import read_result, write_result
+from evenhand.store.decoding import read_result
+from evenhand.store.encoding import write_result
 
 
 def test_an_output_that_cannot_be_written_costs_no_outcome():

@@ -45,7 +45,7 @@ async def test_a_run_is_sent_with_its_requirements_tags_and_labels(ask: Asking) 
 def test_a_requirement_has_numbers_and_the_words_of_the_command_line(tmp_path: Path) -> None:
     """Five of six: value, ends, bound and state; trials that fail are allowed where no pass rate is required."""
     with labelled(tmp_path, require={"label": at_least(0.5)}) as found:
-        told = summary.summary(found)
+        told = summary.summary(found.file)
         (one,) = told.requirements
     assert (one.metric, one.column, one.state, one.shares) == ("label", "says", "kept", False)
     assert one.least == one.most == pytest.approx(5 / 6)
@@ -60,7 +60,7 @@ def test_of_many_tags_and_labels_the_first_are_sent_and_the_rest_counted(
     """Nothing vanishes without a word: answers with a label that is not listed are counted apart."""
     monkeypatch.setattr(summary, "MOST_TAGS", 3)
     with labelled(tmp_path, labels=40) as found:
-        told = summary.summary(found)
+        told = summary.summary(found.file)
     assert ([tag.tag for tag in told.tags], told.more_tags) == (["t0", "t1", "t10"], 37)
     (one,) = told.labels
     assert (len(one.labels), len(one.answers), one.more) == (30, 30, 10)

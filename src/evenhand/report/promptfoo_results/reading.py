@@ -21,7 +21,7 @@ from evenhand.core.case import case_id
 from evenhand.core.encoding import decode, digest
 from evenhand.core.errors import UsageError
 from evenhand.core.label import LONGEST_NOTE, NewLabel
-from evenhand.core.run import Judged, RunMeta, TrialError, TrialResult
+from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
@@ -283,20 +283,24 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
         metadata=test.get("metadata") or {},
         threshold=_number(test.get("threshold")),
         judged=judged,
-        answer={
-            key: value
-            for key, value in (
-                ("metadata", response.get("metadata")),
-                ("finish_reason", response.get("finishReason")),
-                ("cost_usd", _number(cost)),
-            )
-            if value or value == 0
-        },
+        answer=AnswerDetails(
+            finish_reason=_text(response.get("finishReason")),
+            metadata=_object(response.get("metadata")),
+            cost_usd=_number(cost),
+        ),
         test=cast(
             "Mapping[str, Any]",
             redacted({k: v for k, v in test.items() if k not in ("vars", "metadata")}),
         ),
     )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _judged(used: Mapping[str, Any]) -> Judged | None:

@@ -101,13 +101,11 @@ class Rows:
         judged = trial.judged or Judged()
         spent = tokens(trial)
         cost = subject_cost(trial)
-        metadata = (
-            {} if stripped.metadata else {**trial.metadata, **(trial.answer.get("metadata") or {})}
-        )
+        metadata = {} if stripped.metadata else {**trial.metadata, **trial.answer.metadata}
         latency = round((trial.latency_s or 0.0) * 1000)
         label = prompt_label(variant)
         return {
-            "id": trial.answer.get("id") or str(uuid.uuid5(self._namespace, str(trial.index))),
+            "id": trial.answer.id or str(uuid.uuid5(self._namespace, str(trial.index))),
             "testIdx": test,
             "promptIdx": variant.index,
             "promptId": prompt_id(variant),
@@ -167,8 +165,8 @@ class Rows:
             **({} if cost is None else {"cost": cost}),
             "tokenUsage": {**spent, "assertions": tokens_of(Judged())},
             "latencyMs": latency,
-            **({"finishReason": answer["finish_reason"]} if "finish_reason" in answer else {}),
-            "metadata": {} if self._stripped.metadata else answer.get("metadata") or {},
+            **({"finishReason": answer.finish_reason} if answer.finish_reason else {}),
+            "metadata": {} if self._stripped.metadata else answer.metadata,
         }
 
 
@@ -207,8 +205,8 @@ def _provider(variant: Variant) -> dict[str, str]:
 
 def subject_cost(trial: TrialResult) -> float | None:
     """What the subject's calls cost, the judges' left out; None where it is not known."""
-    if "cost_usd" in trial.answer or trial.judged:
-        return trial.answer.get("cost_usd")
+    if trial.answer.cost_usd is not None or trial.judged:
+        return trial.answer.cost_usd
     return trial.cost_usd
 
 

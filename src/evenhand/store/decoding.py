@@ -1,0 +1,170 @@
+"""Stored results, read back: whole, or as much of them as a reader needs. Nothing else decodes them.
+
+A result is decoded in one step. What msgspec does not read (half a character in what a model said, kept as an escaped
+surrogate) is decoded by `core.encoding`, at a tenth of the speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Scale
+
+T = TypeVar("T")
+NO_JSON = msgspec.Raw(b"{}")
+
+
+class OutputOnly(msgspec.Struct):
+    """As much of a result as it takes to look at the output."""
+
+    variant: int
+    output: object = None
+
+
+class NamedScores(msgspec.Struct, gc=False):
+    """As much of a result as it takes to read its metrics."""
+
+    case: str
+    variant: int
+    outcome: str
+    named_scores: dict[str, float] = {}
+
+
+class MeasuredOutcome(msgspec.Struct):
+    """As much of an expectation's outcome as it takes to read its numbers."""
+
+    name: str = ""
+    outcome: str = ""
+    score: float | None = None
+    metric: str = ""
+    named: dict[str, float] = {}
+    scale: Scale | None = None
+    metadata: dict[str, Any] = {}
+
+
+class MeasuredTrial(msgspec.Struct):
+    """As much of a trial's result as it takes to read its numbers."""
+
+    variant: int
+    case: str
+    outcome: str
+    score: float | None = None
+    latency_s: float | None = None
+    cost_usd: float | None = None
+    scale: Scale | None = None
+    outcomes: list[MeasuredOutcome] = []
+    named_scores: dict[str, float] = {}
+    metadata: dict[str, Any] = {}
+    expected: Any = None
+
+
+class SearchedError(msgspec.Struct, gc=False):
+    """Why a trial has no verdict."""
+
+    slug: str
+    message: str
+
+
+class SearchedOutcome(msgspec.Struct, gc=False):
+    """As much of an outcome as columns and search take."""
+
+    name: str
+    outcome: str
+    reason: str = ""
+    named: msgspec.Raw = NO_JSON
+    metadata: msgspec.Raw = NO_JSON
+
+
+class SearchedTrial(msgspec.Struct, gc=False):
+    """As much of a result as columns and search take. What is looked at as bytes is not decoded."""
+
+    index: int
+    case: str
+    variant: int
+    repeat: int
+    outcome: str
+    score: float | None
+    output: Any = None
+    reason: str = ""
+    error: SearchedError | None = None
+    outcomes: tuple[SearchedOutcome, ...] = ()
+    named_scores: dict[str, float] = {}
+    latency_s: float | None = None
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    calls: int = 0
+    cached: int = 0
+    vars: msgspec.Raw = NO_JSON
+    description: str = ""
+    metadata: msgspec.Raw = NO_JSON
+    input: Any = None
+
+
+_Value = dict[str, Any]
+
+
+def _reader(
+    shape: type[T], mended: Callable[[_Value], _Value] = lambda value: value
+) -> Callable[[bytes], T]:
+    """Reads results into a shape; `mended` makes a value fit it that does not as it was decoded."""
+    decoder = msgspec.json.Decoder(shape)
+
+    def read(data: bytes) -> T:
+        try:
+            return decoder.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            value = decode(data)
+            if isinstance(value, dict):
+                value = mended(cast("_Value", value))
+            return msgspec.convert(value, shape)
+
+    return read
+
+
+_ANSWER = {
+    "id": str,
+    "model": str,
+    "finish_reason": str,
+    "metadata": dict,
+    "cost_usd": (int, float),
+}
+
+
+def _with_sound_answer(value: _Value) -> _Value:
+    """Without what no reply says: earlier versions kept whatever another program's results had there."""
+    answer = value.get("answer")
+    if isinstance(answer, dict):
+        kept = cast("_Value", answer)
+        value["answer"] = {
+            name: said
+            for name, said in kept.items()
+            if name in _ANSWER and isinstance(said, _ANSWER[name])
+        }
+    return value
+
+
+def _with_raw_parts(value: _Value) -> _Value:
+    """With JSON in the places where a searched trial has bytes."""
+    _encode_parts(value, "vars", "metadata")
+    for outcome in value.get("outcomes", ()):
+        _encode_parts(outcome, "named", "metadata")
+    return value
+
+
+def _encode_parts(value: _Value, *names: str) -> None:
+    value.update({name: msgspec.Raw(encode(value.get(name, {}))) for name in names})
+
+
+read_result = _reader(TrialResult, _with_sound_answer)
+"""The result that this JSON holds. Raises what `store.opened.readable` tells as a damaged file."""
+
+read_output = _reader(OutputOnly)
+read_named_scores = _reader(NamedScores)
+read_measured = _reader(MeasuredTrial)
+read_searched = _reader(SearchedTrial, _with_raw_parts)
