@@ -28,7 +28,7 @@ COUNTED = 8
 
 
 @dataclass(slots=True)
-class Classified:
+class LabelMatrix:
     """What one column made of the labels.
 
     Attributes:
@@ -61,7 +61,7 @@ class Classified:
         return [*self.labels, None] if other else [*self.labels]
 
 
-def classified(run: RunFile) -> list[Classified]:
+def classified(run: RunFile) -> list[LabelMatrix]:
     """The columns that answer with labels; none for a run that has no `Label`, or is too large to look through."""
     if run.by_outcome or not any(v.eval for v in run.meta.variants):
         return []
@@ -90,8 +90,8 @@ def _pairs(trial: MeasuredTrial) -> Iterator[tuple[str, str]]:
 
 def _of(
     variant: int, pairs: Sequence[tuple[str, str, str]], errors: Sequence[tuple[str, str]]
-) -> Classified:
-    found = Classified(variant, errors=len(errors))
+) -> LabelMatrix:
+    found = LabelMatrix(variant, errors=len(errors))
     right = {expected for _, expected, _ in pairs} | {wanted for _, wanted in errors if wanted}
     for label in right:
         found.precision[label], found.recall[label] = Decisions(), Decisions()
@@ -153,7 +153,7 @@ def classification_lines(run: RunFile, names: Sequence[str], width: int) -> list
     return lines
 
 
-def _table(one: Classified, width: int) -> list[str]:
+def _table(one: LabelMatrix, width: int) -> list[str]:
     labels = one.labels
     shown = labels[:MOST_LABELS]
     across = one.answers
@@ -184,7 +184,7 @@ def _table(one: Classified, width: int) -> list[str]:
     return lines
 
 
-def _mistakes(one: Classified, label: str) -> str:
+def _mistakes(one: LabelMatrix, label: str) -> str:
     found = [(n, _named(a)) for (e, a), n in one.matrix.items() if e == label and a != label]
     return ", ".join(f"{name} {n:,}" for n, name in sorted(found, key=lambda x: (-x[0], x[1])))
 

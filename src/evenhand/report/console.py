@@ -37,7 +37,7 @@ from evenhand.report.words import (
     tokens,
 )
 from evenhand.stats.tallies import Share, Tally, rate_of, rate_of_trials
-from evenhand.store.catalogue import SUFFIX, Listed, called, names
+from evenhand.store.catalogue import SUFFIX, ListedRun, called, names
 from evenhand.store.runfile import RunFile
 
 PLAIN_WIDTH = 100
@@ -162,7 +162,7 @@ def doubt_lines(calls: Sequence[CallRecord], last_words: Sequence[str]) -> list[
     return lines
 
 
-def list_lines(found: Iterable[Listed]) -> list[str]:
+def list_lines(found: Iterable[ListedRun]) -> list[str]:
     """A line for each run, the newest first."""
     lines: list[str] = []
     order = sorted(found, key=lambda item: item.path.stem, reverse=True)
@@ -249,7 +249,7 @@ def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
         yield json_text({**row, "calls": call_rows(run, trial)} if calls else row)
 
 
-def listed_json(found: Iterable[Listed]) -> Iterator[str]:
+def listed_json(found: Iterable[ListedRun]) -> Iterator[str]:
     """A line of JSON for each run, the newest first."""
     from evenhand.report.document import json_text, totals_row  # noqa: PLC0415 (only when it is asked for)
 

@@ -13,7 +13,7 @@ from evenhand.report.rates import repeats
 from evenhand.report.triggers import found_by_triggers
 from evenhand.report.words import clip, count, interval, money, near, percents, safe, tokens
 from evenhand.stats.tallies import Share
-from evenhand.store.counted import CaseTally, Usage, added
+from evenhand.store.counted import CaseTally, ModelUsage, added
 from evenhand.store.runfile import RunFile
 
 NAMED = 3
@@ -105,9 +105,9 @@ def _part(part: int, whole: int) -> str:
     return "" if part == whole else f" in {part:,} of {count(whole, 'trial')}"
 
 
-def by_role(usage: Sequence[Usage]) -> dict[str, Usage]:
+def by_role(usage: Sequence[ModelUsage]) -> dict[str, ModelUsage]:
     """What each role's models were asked, together."""
-    found: dict[str, Usage] = {}
+    found: dict[str, ModelUsage] = {}
     for used in usage:
         before = found.get(used.role)
         found[used.role] = added(before, used) if before else used
@@ -131,7 +131,7 @@ def usage_line(run: RunFile) -> str:
     return " · ".join(parts)
 
 
-def _used(used: Usage) -> str:
+def _used(used: ModelUsage) -> str:
     replayed = f" ({used.cached:,} replayed)" if used.cached else ""
     parts = [count(used.calls, "call") + replayed]
     if used.tokens_in or used.tokens_out:

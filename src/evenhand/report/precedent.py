@@ -9,7 +9,7 @@ from pathlib import Path
 from evenhand.core.errors import StoreError
 from evenhand.core.plan import CallEstimate, Plan
 from evenhand.store.catalogue import paths
-from evenhand.store.counted import Usage
+from evenhand.store.counted import ModelUsage
 from evenhand.store.runfile import RunFile
 
 LOOKED_AT = 100
@@ -51,7 +51,7 @@ def precedent_of(plan: Plan, home: Path) -> Precedent | None:
     return None
 
 
-def _scaled(usage: list[Usage], times: float) -> Iterator[CallEstimate]:
+def _scaled(usage: list[ModelUsage], times: float) -> Iterator[CallEstimate]:
     for one in usage:
         cost, paid = one.cost_usd, one.calls - one.cached
         if cost is not None:

@@ -15,7 +15,7 @@ from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import Totals, VerdictWord, verdict
 from evenhand.report.means import known_scale, mean_of
 from evenhand.stats.tallies import Tally, rate_of
-from evenhand.store.measured import Measured, measured
+from evenhand.store.measured import MetricSums, measured
 from evenhand.store.runfile import RunFile
 
 State = Literal["kept", "missed", "open"]
@@ -151,7 +151,7 @@ def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]
 
 
 def _means(
-    required: Requirement, columns: dict[int, Measured], missing: int, there: tuple[str, ...]
+    required: Requirement, columns: dict[int, MetricSums], missing: int, there: tuple[str, ...]
 ) -> Iterator[Held]:
     """The mean of a metric, in each column that has it."""
     # An eval that measures it in no trial that came to an end is none that it is required of.
@@ -180,7 +180,7 @@ def _means(
         )
 
 
-def _scale(column: Measured) -> tuple[float, float] | None:
+def _scale(column: MetricSums) -> tuple[float, float] | None:
     return known_scale(column.scale, column.least, column.most)
 
 

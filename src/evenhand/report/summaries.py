@@ -48,7 +48,7 @@ class Summary:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _MetricValues:
     """One metric's numbers as they come."""
 
     counted: bool
@@ -89,13 +89,15 @@ class _Seen:
 class _Together:
     """All metrics over the cases that are added, and `overall`."""
 
-    seen: dict[str, _Seen]
+    seen: dict[str, _MetricValues]
 
     @staticmethod
     def of(run: RunFile) -> _Together:
         """Nothing yet of what a run measures."""
         counted = {one["name"]: one["counted"] for one in described(run)}
-        return _Together({name: _Seen(is_) for name, is_ in {**counted, OVERALL: True}.items()})
+        return _Together(
+            {name: _MetricValues(is_) for name, is_ in {**counted, OVERALL: True}.items()}
+        )
 
     def add(self, trial: TrialResult) -> None:
         together = self.seen[OVERALL]

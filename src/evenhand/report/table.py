@@ -24,7 +24,7 @@ _GAP = "   "
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _TableColumn:
     """A column of the table: its heading, its texts from top to bottom, and which side they stand on."""
 
     head: str
@@ -38,14 +38,14 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     totals = grid.totals
     names = _names(run, grid, width)
     table = [
-        _Column(column_head(meta.variants), names, left=True),
-        _Column(" passed", _rates(rates(run)), left=True),
+        _TableColumn(column_head(meta.variants), names, left=True),
+        _TableColumn(" passed", _rates(rates(run)), left=True),
     ]
     extra = [
-        _Column("score", [mean_cell(mean) for mean in scores(run)]),
+        _TableColumn("score", [mean_cell(mean) for mean in scores(run)]),
         *_words(run, sum(t.trials for t in totals)),
-        _Column("latency", [mean_cell(mean, seconds) for mean in latencies(run)]),
-        _Column("cost", [money(t.cost_usd) for t in totals]),
+        _TableColumn("latency", [mean_cell(mean, seconds) for mean in latencies(run)]),
+        _TableColumn("cost", [money(t.cost_usd) for t in totals]),
         *_counted("judge calls", run.judge_calls()),
         *_counted("errors", [t.errors for t in totals]),
     ]
@@ -53,9 +53,9 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     room = width - 2 - _width(table[0]) - len(_GAP) - _width(table[1])
     if room < 0:
         most = max(12, _width(table[0]) + room)
-        table[0] = _Column(clip(table[0].head, most), fitted(names, most), left=True)
+        table[0] = _TableColumn(clip(table[0].head, most), fitted(names, most), left=True)
         room = 0
-    fitting: list[_Column] = []
+    fitting: list[_TableColumn] = []
     for column in sorted(extra, key=lambda c: keep.index(c.head)):
         if room >= _width(column) + len(_GAP):
             room -= _width(column) + len(_GAP)
@@ -93,21 +93,21 @@ def _rates(found: Sequence[Rate]) -> list[str]:
     ]
 
 
-def _words(run: RunFile, trials: int) -> list[_Column]:
+def _words(run: RunFile, trials: int) -> list[_TableColumn]:
     """How long the outputs are, where they are texts and somebody could wonder."""
     if trials > READ:
         return []
     found = [mean_of(cases) for cases in run.word_sums()]
     if not any(mean is not None and mean.value >= WORDY for mean in found):
         return []
-    return [_Column("words", [mean_cell(mean, "{:.0f}".format) for mean in found])]
+    return [_TableColumn("words", [mean_cell(mean, "{:.0f}".format) for mean in found])]
 
 
-def _counted(head: str, numbers: Sequence[int]) -> list[_Column]:
-    return [_Column(head, [f"{n:,}" for n in numbers])] if any(numbers) else []
+def _counted(head: str, numbers: Sequence[int]) -> list[_TableColumn]:
+    return [_TableColumn(head, [f"{n:,}" for n in numbers])] if any(numbers) else []
 
 
-def _strip(grid: Grid, room: int, ink: Ink) -> _Column | None:
+def _strip(grid: Grid, room: int, ink: Ink) -> _TableColumn | None:
     """A mark for each case, where all of them fit."""
     cases = len(grid.numbers)
     spaced = 2 * cases - 1 <= room
@@ -115,7 +115,7 @@ def _strip(grid: Grid, room: int, ink: Ink) -> _Column | None:
     if not 1 < cases <= MOST_MARKS or max(len(head), cases) > room:
         return None
     gap = " " if spaced and cases <= MOST_MARKS // 3 else ""
-    return _Column(
+    return _TableColumn(
         head,
         [
             gap.join(ink.mark(grid.state(i, case)) for case in grid.numbers)
@@ -124,11 +124,11 @@ def _strip(grid: Grid, room: int, ink: Ink) -> _Column | None:
     )
 
 
-def _width(column: _Column) -> int:
+def _width(column: _TableColumn) -> int:
     return max(columns(text) for text in [column.head, *column.texts])
 
 
-def _line(table: Sequence[_Column], text: Callable[[_Column], str], last: str) -> str:
+def _line(table: Sequence[_TableColumn], text: Callable[[_TableColumn], str], last: str) -> str:
     cells = [
         padded(text(c), _width(c)) if c.left else " " * (_width(c) - columns(text(c))) + text(c)
         for c in table

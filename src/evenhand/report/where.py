@@ -161,7 +161,7 @@ def select(
         before: What the baseline's trials came to.
         vocabulary: Takes note of the names that the trials have.
     """
-    seen = _Seen(column_names(variants), variants, labels or {}, before or {})
+    seen = _OtherTrials(column_names(variants), variants, labels or {}, before or {})
     wanted = [m for t in terms if isinstance(t, NumberTerm) for m in (t.left, *t.right)]
     means = {m for m in wanted if isinstance(m, Measure) and m.column is not None}
     kinds = {v for t in terms if isinstance(t, WordTerm) and t.field == "is" for v in t.values}
@@ -195,7 +195,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _holds(seen: _Seen, trial: TrialResult, term: Term) -> bool:
+def _holds(seen: _OtherTrials, trial: TrialResult, term: Term) -> bool:
     if isinstance(term, TextTerm):
         if term.pattern is not None:
             return any(term.pattern.search(each.lower()) for each in texts_of(trial))
@@ -213,7 +213,7 @@ def _holds(seen: _Seen, trial: TrialResult, term: Term) -> bool:
     return False
 
 
-def _says(seen: _Seen, trial: TrialResult, term: WordTerm, value: str) -> bool:
+def _says(seen: _OtherTrials, trial: TrialResult, term: WordTerm, value: str) -> bool:
     variant = seen.variants[trial.variant]
     match term.field:
         case "status":
@@ -247,7 +247,7 @@ def _says(seen: _Seen, trial: TrialResult, term: WordTerm, value: str) -> bool:
             return seen.kind(trial, value)
 
 
-def _has(seen: _Seen, trial: TrialResult, value: str) -> bool:
+def _has(seen: _OtherTrials, trial: TrialResult, value: str) -> bool:
     if value == "score":
         return trial.score is not None
     if value == "error":
@@ -268,7 +268,7 @@ def number_in(value: object) -> float | None:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _OtherTrials:
     """What has to be known of other trials to judge one."""
 
     names: Sequence[str]

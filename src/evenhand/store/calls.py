@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.message import CallRole
 from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallRecord, CallStart, TrialResult
-from evenhand.store.counted import Spend, Usage, added
+from evenhand.store.counted import ModelUsage, Spend, added
 from evenhand.store.counts import Counts
 from evenhand.store.encoding import read_text, write_text
 from evenhand.store.opened import OpenRun, readable
@@ -126,9 +126,9 @@ class JournaledCalls:
                 """
             ).fetchall()
 
-    def usage(self) -> list[Usage]:
+    def usage(self) -> list[ModelUsage]:
         """What each model was asked in each role: subjects first, then judges."""
-        found: dict[tuple[CallRole, str], Usage] = {}
+        found: dict[tuple[CallRole, str], ModelUsage] = {}
         with readable(self._run.path):
             for role, asked, answered, *numbers, unpriced, cost in self._run.db.execute(
                 """
@@ -140,7 +140,7 @@ class JournaledCalls:
                 """
             ):
                 calls, cached, tokens_in, tokens_out = map(int, numbers)
-                more = Usage(
+                more = ModelUsage(
                     role,
                     asked,
                     (answered,) if answered else (),

@@ -24,7 +24,7 @@ _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedRun:
     """A run in the list. `meta` is None for a file that cannot be read; `problem` says why."""
 
     path: Path
@@ -92,15 +92,15 @@ def newest_first(files: Iterable[Path]) -> list[Path]:
     return sorted(files, key=order, reverse=True)
 
 
-def runs(home: Path) -> list[Listed]:
+def runs(home: Path) -> list[ListedRun]:
     """All runs, newest first; files that cannot be read are listed as such."""
-    found: list[Listed] = []
+    found: list[ListedRun] = []
     for path in paths(home):
         try:
             with RunFile.open(path) as run:
-                found.append(Listed(path, run.meta, run.alive))
+                found.append(ListedRun(path, run.meta, run.alive))
         except StoreError as error:
-            found.append(Listed(path, None, problem=error.message))
+            found.append(ListedRun(path, None, problem=error.message))
     return found
 
 

@@ -31,7 +31,7 @@ class Spend:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ModelUsage:
     """What one model was asked in one role, over all sessions and all takes: the calls that were answered.
 
     Attributes:
@@ -75,10 +75,10 @@ class TrialOutcome(Struct, frozen=True, gc=False):
     score: float | None
 
 
-def added(first: Usage, second: Usage) -> Usage:
+def added(first: ModelUsage, second: ModelUsage) -> ModelUsage:
     """Two usages as one, under the first one's role and model."""
     costs = (first.cost_usd, second.cost_usd)
-    return Usage(
+    return ModelUsage(
         first.role,
         first.model,
         tuple(dict.fromkeys((*first.answered, *second.answered))),

@@ -102,7 +102,7 @@ class Takes:
         return any(self._stored.get(other, 0) > own for other in after)
 
 
-class Earlier:
+class EarlierSessions:
     """What earlier sessions left of a run; of a new one, nothing.
 
     Attributes:
@@ -126,7 +126,7 @@ class Earlier:
         self._answers: dict[tuple[str, str], int] = {}
 
     @classmethod
-    def read(cls, path: Path, meta: RunMeta, *, anew: bool) -> Earlier:
+    def read(cls, path: Path, meta: RunMeta, *, anew: bool) -> EarlierSessions:
         """Reads what is there.
 
         Args:

@@ -24,7 +24,7 @@ from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus
 from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets, known
 from evenhand.store.decoding import read_result
-from evenhand.store.earlier import Earlier, Settled
+from evenhand.store.earlier import EarlierSessions, Settled
 from evenhand.store.encoding import keep, write_text
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
@@ -47,12 +47,12 @@ class Journal:
         lock: Lock,
         db: sqlite3.Connection,
         secrets: Secrets,
-        earlier: Earlier | None = None,
+        earlier: EarlierSessions | None = None,
     ) -> None:
         self.path = path
         self.meta = meta
         self.resumed = earlier is not None
-        earlier = earlier or Earlier(meta.planned)
+        earlier = earlier or EarlierSessions(meta.planned)
         self.spent_usd, self.bills = earlier.spent_usd, earlier.bills
         self._lock = lock
         self._db = db
@@ -119,11 +119,11 @@ class Journal:
         with RunFile.open(path) as run:
             meta = replace(run.meta, status="running", finished_at=None, message="")
         lock: Lock | None = None
-        earlier: Earlier | None = None
+        earlier: EarlierSessions | None = None
         db: sqlite3.Connection | None = None
         try:
             lock = Lock(lock_of(path), f"run {meta.id}")
-            earlier = Earlier.read(path, meta, anew=anew)
+            earlier = EarlierSessions.read(path, meta, anew=anew)
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             db.execute("update run set meta = ? where id = ?", (encode(meta), meta.id))

@@ -18,7 +18,7 @@ def measured_trials(run: RunFile) -> Iterable[MeasuredTrial]:
 
 
 @dataclass(slots=True)
-class Measured:
+class MetricSums:
     """One metric in one column.
 
     Attributes:
@@ -64,7 +64,7 @@ OWN: Mapping[str, str] = {"score": "score", "latency": "latency_s", "cost": "cos
 
 def measured(
     run: RunFile, names: Iterable[str]
-) -> tuple[dict[tuple[str, int], Measured], set[str]]:
+) -> tuple[dict[tuple[str, int], MetricSums], set[str]]:
     """What trials measure under these names, and the names of all that they measure.
 
     A name is that of a metric, of an expectation, or one of OWN. A trial in which an expectation of this name is in
@@ -75,7 +75,7 @@ def measured(
         The sums by name and column, and the names that there are.
     """
     wanted = tuple(dict.fromkeys(names))
-    sums: dict[tuple[str, int], Measured] = {}
+    sums: dict[tuple[str, int], MetricSums] = {}
     there: set[str] = set()
     for trial in measured_trials(run):
         numbers = _numbers(trial)
@@ -86,7 +86,7 @@ def measured(
                 value, scale, failed = _own(trial, name)
             else:
                 value, scale, failed = found
-            column = sums.setdefault((name, trial.variant), Measured())
+            column = sums.setdefault((name, trial.variant), MetricSums())
             if value is not None or failed:
                 column.add(trial.case, value, scale)
             else:

@@ -17,7 +17,7 @@ SUMMED = "idx, case_id, variant, outcome, score, latency_s"
 Row = tuple[int, str, int, str, float | None, float | None]
 
 
-class _Column:
+class _ColumnSums:
     """One column's sums, at each case's number. Arrays: a large run has hundreds of thousands of them."""
 
     def __init__(self) -> None:
@@ -46,12 +46,12 @@ class CaseSums:
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._numbers: dict[str, int] = {}
-        self._columns: dict[int, _Column] = {}
+        self._columns: dict[int, _ColumnSums] = {}
         for place, case, variant, outcome, score, latency in rows:
             number = self._numbers.setdefault(case, len(self._numbers))
             column = self._columns.get(variant)
             if column is None:
-                column = self._columns[variant] = _Column()
+                column = self._columns[variant] = _ColumnSums()
             if number >= len(column.first):
                 column.grow(len(self._numbers))
             counts = column.counts.get(outcome)

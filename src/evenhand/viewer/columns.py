@@ -20,7 +20,7 @@ from evenhand.store.decoding import NO_JSON, SearchedTrial, read_searched
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
 from evenhand.store.settled import metric_sign, warning_sign
-from evenhand.viewer.shapes import Block, Row
+from evenhand.viewer.shapes import Block, CaseRow
 
 FIRST, BLOCK = 400, 5_000
 """Cells in the first block, which somebody waits for, and in the others."""
@@ -42,7 +42,7 @@ _NUMBERS = (
 _blocks = msgspec.json.Encoder()
 
 
-class Part(NamedTuple):
+class CellBlock(NamedTuple):
     """Some cells, in the plan's order.
 
     Attributes:
@@ -62,7 +62,7 @@ class Part(NamedTuple):
     triggers: Sequence[int]
 
 
-def parts(run: RunFile) -> Iterator[Part]:
+def parts(run: RunFile) -> Iterator[CellBlock]:
     """The run's cells, a block at a time.
 
     Raises:
@@ -84,7 +84,7 @@ def _trials_of(run: RunFile) -> Iterator[SearchedTrial]:
 
 def _made(
     trials: Iterable[SearchedTrial], rows: dict[str, int], numbered: Mapping[str, int]
-) -> Part:
+) -> CellBlock:
     """A block and its text, in one loop: it runs for hundreds of thousands of trials, and keeps numbers only.
 
     Args:
@@ -97,7 +97,7 @@ def _made(
     starts: list[int] = []
     judged: list[int] = []
     triggers: list[int] = []
-    named: list[Row] = []
+    named: list[CaseRow] = []
     failing: list[Sequence[str]] = []
     scores: list[dict[str, float]] = []
     at = 0
@@ -160,12 +160,12 @@ def _made(
             )
         )
     if not numbers:
-        return Part(b"", b"", (), (), (), ())
+        return CellBlock(b"", b"", (), (), (), ())
     columns: dict[str, Any] = dict(zip(_NUMBERS, zip(*numbers, strict=True), strict=True))
     index = cast("Sequence[int]", columns["index"])
     columns["outcome"] = "".join(columns["outcome"])
     block = Block(rows=named, failing=failing, metrics=_metrics(scores), **columns)
-    return Part(_line(block), b"".join(texts), starts, index, judged, triggers)
+    return CellBlock(_line(block), b"".join(texts), starts, index, judged, triggers)
 
 
 def _metrics(scores: Sequence[dict[str, float]]) -> dict[str, list[float | None]]:
@@ -197,7 +197,7 @@ def _decoded(raw: msgspec.Raw) -> dict[str, Any]:
     return cast("dict[str, Any]", decode(bytes(raw)))
 
 
-def _row(trial: SearchedTrial, number: int) -> Row:
+def _row(trial: SearchedTrial, number: int) -> CaseRow:
     given = _decoded(trial.metadata)
     tags = given.get("tags")
     metadata = {
@@ -206,7 +206,7 @@ def _row(trial: SearchedTrial, number: int) -> Row:
         if key != "tags" and isinstance(value, (str, int, float))
     }
     told = [str(tag) for tag in cast("list[object]", tags)] if isinstance(tags, list) else ()
-    return Row(trial.case, trial.description, told, metadata, number)
+    return CaseRow(trial.case, trial.description, told, metadata, number)
 
 
 def text_of(value: object) -> str:

@@ -21,7 +21,7 @@ from evenhand.report.document import writer
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.cell import cell
-from evenhand.viewer.columns import Part, parts
+from evenhand.viewer.columns import CellBlock, parts
 from evenhand.viewer.compared import comparison
 from evenhand.viewer.head import head
 from evenhand.viewer.page import ICON, static
@@ -112,7 +112,7 @@ def _inlined(file: bytes) -> str:
     return _ENDS.sub(r"<\\\1", file.decode())
 
 
-def _told_apart(blocks: Iterable[Part], texts: list[bytes]) -> Iterator[bytes]:
+def _told_apart(blocks: Iterable[CellBlock], texts: list[bytes]) -> Iterator[bytes]:
     """The lines of the blocks; of each the text to search in is kept, packed."""
     for part in blocks:
         texts.append(b"".join(_gzip([part.text])))

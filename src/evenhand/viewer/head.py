@@ -13,14 +13,14 @@ from evenhand.report.grid import Grid, column_names
 from evenhand.report.means import Mean, known_scale
 from evenhand.report.rates import latencies, rates, scores
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.listing import FEW, Known, over_all, rate, summary_of, summed
-from evenhand.viewer.shapes import Column, Head, Interval, Notes, RunSummary, UsageRow
+from evenhand.viewer.listing import FEW, ReadRun, over_all, rate, summary_of, summed
+from evenhand.viewer.shapes import ColumnShape, Head, Interval, Notes, RunSummary, UsageRow
 
 COLUMNS = 12
 """Columns whose intervals are worked out for the first paint; those of more take seconds."""
 
 
-def head(run: RunFile, known: Known | None = None) -> Head:
+def head(run: RunFile, known: ReadRun | None = None) -> Head:
     """What the first paint needs. Of a run of more than FEW trials or COLUMNS columns the notes are left for later.
 
     Args:
@@ -77,10 +77,10 @@ def _shallow(found: Notes) -> dict[str, Any]:
     return {field.name: getattr(found, field.name) for field in fields(found)}
 
 
-def _columns(run: RunFile, by_variant: Sequence[Totals]) -> list[Column]:
+def _columns(run: RunFile, by_variant: Sequence[Totals]) -> list[ColumnShape]:
     variants = run.meta.variants
     return [
-        Column(
+        ColumnShape(
             index=variant.index,
             name=name or run.meta.title,
             prompt=variant.prompt,

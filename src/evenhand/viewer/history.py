@@ -9,7 +9,7 @@ from evenhand.report.column_names import column_names
 from evenhand.report.means import Mean, known_scale, mean_of
 from evenhand.report.rates import latencies, rates, scores
 from evenhand.store.decoding import read_named_scores
-from evenhand.store.measured import Measured
+from evenhand.store.measured import MetricSums
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.shapes import Interval
 
@@ -78,14 +78,14 @@ def _never_negative(mean: Mean | None) -> Mean | None:
 
 def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
     """For each column the mean of each metric. A trial in error may have come to anything in those that it lacks."""
-    columns: Sequence[dict[str, Measured]] = [{} for _ in run.meta.variants]
+    columns: Sequence[dict[str, MetricSums]] = [{} for _ in run.meta.variants]
     errors: list[tuple[str, int, frozenset[str]]] = []
     for trial in map(read_named_scores, run.results()):
         column = columns[trial.variant]
         for name, value in trial.named_scores.items():
             measured = column.get(name)
             if measured is None:
-                measured = column[name] = Measured()
+                measured = column[name] = MetricSums()
             measured.add(trial.case, value)
         if trial.outcome == "error":
             errors.append((trial.case, trial.variant, frozenset(trial.named_scores)))

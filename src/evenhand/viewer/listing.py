@@ -17,7 +17,7 @@ from evenhand.stats.tallies import Share, rate_of
 from evenhand.store.catalogue import homes, matching, paths
 from evenhand.store.locks import held, lock_of
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.shapes import Rate, RunSummary
+from evenhand.viewer.shapes import RateShape, RunSummary
 
 FEW = 20_000
 """Trials that are looked at one by one for the list and for the first paint; of larger runs that comes later."""
@@ -50,7 +50,7 @@ def _stat(path: Path) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ReadRun:
     """What was read of a run file in one state: the line on it, and each column's totals."""
 
     state: State
@@ -74,7 +74,7 @@ class Runs:
         self._walked = -_WALK_EVERY_S
         self._paths: dict[str, Path] = {}
         self._hidden: dict[Path, Path] = {}
-        self._known: dict[Path, Known] = {}
+        self._known: dict[Path, ReadRun] = {}
 
     def list(self) -> list[RunSummary]:
         """All of them, newest first; a file that cannot be read is listed with its problem."""
@@ -116,7 +116,7 @@ class Runs:
         plain = run.isascii() and run.isalnum()
         return matching(self._paths.values(), run) if plain else []
 
-    def known(self, path: Path) -> Known:
+    def known(self, path: Path) -> ReadRun:
         """What there is to know of a run file as it is now, read anew where it has changed."""
         state = State.of(path)
         known = self._known.get(path)
@@ -143,13 +143,13 @@ class Runs:
             self._known.pop(gone, None)
 
 
-def _read(path: Path, state: State) -> Known:
+def _read(path: Path, state: State) -> ReadRun:
     try:
         with RunFile.open(path) as run:
             by_variant = run.by_variant()
-            return Known(state, summary_of(run, summed(by_variant)), by_variant)
+            return ReadRun(state, summary_of(run, summed(by_variant)), by_variant)
     except EvenhandError as error:
-        return Known(state, RunSummary(id=path.stem, problem=str(error)))
+        return ReadRun(state, RunSummary(id=path.stem, problem=str(error)))
 
 
 def summed(by_variant: Sequence[Totals]) -> Totals:
@@ -201,12 +201,12 @@ def _tags(meta: RunMeta) -> dict[str, str]:
     return {str(name): str(value) for name, value in given.items()}
 
 
-def over_all(run: RunFile) -> Rate | None:
+def over_all(run: RunFile) -> RateShape | None:
     """The pass rate over all columns; the trials of a case, in whichever column, are not taken for more cases."""
     tallies = run.over_columns()
     return rate(rate_of(tallies), len(tallies))
 
 
-def rate(share: Share | None, cases: int) -> Rate | None:
+def rate(share: Share | None, cases: int) -> RateShape | None:
     """A pass rate in the shape that the page reads."""
-    return Rate(share.value, *share, cases) if share else None
+    return RateShape(share.value, *share, cases) if share else None

@@ -21,7 +21,7 @@ from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.report.findings import Marked
 from evenhand.report.pattern import Pattern, PatternError
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.columns import FIELD, TOLD, TRIAL, Part, parts
+from evenhand.viewer.columns import FIELD, TOLD, TRIAL, CellBlock, parts
 
 CHUNK = 1 << 22
 """Bytes that are read at once."""
@@ -195,7 +195,7 @@ class Pass:
             self.took = time.perf_counter() - began
             self._more.notify_all()
 
-    def _put(self, part: Part) -> None:
+    def _put(self, part: CellBlock) -> None:
         _write(self._files[1].fileno(), part.text)
         self._starts.extend([self._end + start for start in part.starts])
         self._places.extend(part.places)
@@ -214,7 +214,7 @@ def _write(file: int, data: bytes) -> None:
         view = view[os.write(file, view) :]
 
 
-class Passes:
+class RunPasses:
     """The passes over the runs that are looked at: one for each state of a file, and not too many of them.
 
     Args:

@@ -23,7 +23,7 @@ def error_answer(status: int, slug: str, message: str, hint: str) -> web.Respons
     )
 
 
-class Runner(web.AppRunner):
+class PageRunner(web.AppRunner):
     """Runs the application. What is not even a request gets an error like all others, and nothing of it is repeated.
 
     Args:

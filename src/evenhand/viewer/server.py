@@ -30,8 +30,8 @@ from evenhand.viewer.history import measures
 from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
-from evenhand.viewer.passes import Pass, Passes
-from evenhand.viewer.runner import Runner, error_answer
+from evenhand.viewer.passes import Pass, RunPasses
+from evenhand.viewer.runner import PageRunner, error_answer
 from evenhand.viewer.shapes import Call, ComparisonShape
 from evenhand.viewer.summary import summary
 
@@ -43,7 +43,7 @@ _LARGE = 1 << 20
 """Blocks from here on go back to the system as they are freed; else each thread would keep its own 10 MB texts."""
 
 
-class Server:
+class PageServer:
     """Answers the page.
 
     Args:
@@ -54,7 +54,7 @@ class Server:
     def __init__(self, runs: Runs, gate: Gate) -> None:
         self.gate = gate
         self._runs = runs
-        self._passes = Passes()
+        self._passes = RunPasses()
         self._large = asyncio.Lock()
         """Held by what takes much memory for a large run: one at a time."""
         self._compared: dict[tuple[object, ...], bytes] = {}
@@ -375,9 +375,9 @@ async def serve(
                 ) from error
             listening.bind((host, 0))
         gate = Gate(host, listening.getsockname()[1])
-        server = Server(runs, gate)
+        server = PageServer(runs, gate)
         _spare_memory()
-        runner = Runner(server.app(), shutdown_s=_SOON_S)
+        runner = PageRunner(server.app(), shutdown_s=_SOON_S)
         await runner.setup()
         try:
             await web.SockSite(runner, listening).start()

@@ -21,7 +21,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class RateShape:
     """A pass rate over `n` cases: from `least` to `most` as errors leave it, with its 95 % interval.
 
     `value` is None where the two differ.
@@ -52,7 +52,7 @@ class RunSummary:
     repeats: int = 1
     verdict: VerdictWord = "undecided"
     totals: Totals = field(default_factory=Totals)
-    rate: Rate | None = None
+    rate: RateShape | None = None
     fingerprint: str = ""
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     marks: Sequence[str] = ()
@@ -61,7 +61,7 @@ class RunSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnShape:
     """One column of the matrix: `Variant` there."""
 
     index: int
@@ -74,7 +74,7 @@ class Column:
     eval: str
     where: str
     totals: Totals
-    rate: Rate | None = None
+    rate: RateShape | None = None
     score: Interval | None = None
     latency: Interval | None = None
     scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
@@ -98,8 +98,8 @@ class UsageRow:
 class Notes:
     """What takes a look at every trial of a run."""
 
-    rate: Rate | None
-    columns: Sequence[Column]
+    rate: RateShape | None
+    columns: Sequence[ColumnShape]
     usage: Sequence[UsageRow]
     findings: Sequence[str]
     warnings: Sequence[str]
@@ -113,7 +113,7 @@ class Head(RunSummary):
     message: str = ""
     pass_rate: float = 1.0
     version: str = ""
-    columns: Sequence[Column] = ()
+    columns: Sequence[ColumnShape] = ()
     usage: Sequence[UsageRow] = ()
     findings: Sequence[str] = ()
     warnings: Sequence[str] = ()
@@ -124,7 +124,7 @@ class Head(RunSummary):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CaseRow:
     """A case."""
 
     id: str
@@ -138,7 +138,7 @@ class Row:
 class Block:
     """Cells as parallel arrays, and the rows that they are the first to name."""
 
-    rows: Sequence[Row]
+    rows: Sequence[CaseRow]
     index: Sequence[int]
     row: Sequence[int]
     variant: Sequence[int]
@@ -289,7 +289,7 @@ class ColumnRate:
     column: str
     passed: int
     trials: int
-    rate: Rate | None
+    rate: RateShape | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,8 +307,8 @@ class LabelRow:
     label: str
     answered: Sequence[int]
     elsewhere: int
-    precision: Rate | None
-    recall: Rate | None
+    precision: RateShape | None
+    recall: RateShape | None
 
 
 @dataclass(frozen=True, slots=True)

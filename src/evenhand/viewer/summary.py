@@ -6,7 +6,7 @@ All of it is of the whole run: it is worked out here, once, and no filter of the
 from __future__ import annotations
 
 from evenhand.core.requirement import PASSED
-from evenhand.report.classification import MOST_LABELS, MOST_TRIALS, Classified, classified
+from evenhand.report.classification import MOST_LABELS, MOST_TRIALS, LabelMatrix, classified
 from evenhand.report.column_names import column_names
 from evenhand.report.requirement_lines import (
     bound_words,
@@ -88,7 +88,7 @@ def _required(one: Held, names: list[str]) -> RequirementRow:
     )
 
 
-def _confusion(one: Classified, name: str) -> ConfusionMatrix:
+def _confusion(one: LabelMatrix, name: str) -> ConfusionMatrix:
     shown, answers = one.labels[:MOST_LABELS], one.answers
     hidden = set(one.labels[MOST_LABELS:])
     across = [answer for answer in answers if answer not in hidden]

@@ -25,7 +25,7 @@ from evenhand.report.console import (
     show,
 )
 from evenhand.report.words import columns
-from evenhand.store.catalogue import Listed, find
+from evenhand.store.catalogue import ListedRun, find
 from evenhand.store.runfile import RunFile
 
 SHORT = ID[:10]
@@ -424,9 +424,9 @@ async def test_runs_are_listed_with_those_that_cannot_be_read(
     broken.write_bytes(b"nonsense")
     lines = list_lines(
         [
-            Listed(summaries_run.path, summaries_run.meta),
-            Listed(broken, None, problem="not a run file"),
-            Listed(broken, summaries_run.meta),
+            ListedRun(summaries_run.path, summaries_run.meta),
+            ListedRun(broken, None, problem="not a run file"),
+            ListedRun(broken, summaries_run.meta),
         ]
     )
     assert lines[0].endswith("not a run file")
@@ -556,7 +556,7 @@ async def test_the_list_tells_copies_and_runs_of_one_moment_apart(
     files = [run.path, run.path.with_name(f"{SHORT}ZZ.db"), tmp_path / "b" / run.path.name]
     for file in files[1:]:
         file.write_bytes(run.path.read_bytes())
-    lines = list_lines([Listed(path, run.meta) for path in files])
+    lines = list_lines([ListedRun(path, run.meta) for path in files])
     assert [line.split()[0] for line in lines] == [
         f"{SHORT}Z",
         str(files[0].relative_to(tmp_path)),

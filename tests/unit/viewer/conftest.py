@@ -17,8 +17,8 @@ from yarl import URL
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import Gate
 from evenhand.viewer.listing import Runs
-from evenhand.viewer.runner import Runner
-from evenhand.viewer.server import Server
+from evenhand.viewer.runner import PageRunner
+from evenhand.viewer.server import PageServer
 
 __all__ = ["make_run", "summaries_run"]
 
@@ -83,8 +83,8 @@ async def ask(summaries_run: RunFile, monkeypatch: pytest.MonkeyPatch) -> AsyncI
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         gate = Gate("127.0.0.1", listening.getsockname()[1])
-        app = Server(Runs(Path(home)), gate).app()
-        runner = Runner(app, shutdown_s=0.1)
+        app = PageServer(Runs(Path(home)), gate).app()
+        runner = PageRunner(app, shutdown_s=0.1)
         await runner.setup()
         await web.SockSite(runner, listening).start()
         async with ClientSession() as session:

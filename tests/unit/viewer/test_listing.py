@@ -16,7 +16,7 @@ from evenhand.viewer import listing
 from evenhand.viewer.compared import comparison
 from evenhand.viewer.head import head, notes
 from evenhand.viewer.listing import NoSuchRun, Runs
-from evenhand.viewer.shapes import Rate
+from evenhand.viewer.shapes import RateShape
 
 
 async def test_what_was_read_is_kept_until_the_file_changes(
@@ -140,7 +140,7 @@ async def test_errors_leave_the_rates_of_the_page_open(make_run: Make) -> None:
         share_of([0.5] * 4 + [0] * 4, None).low,
         share_of([1] * 4 + [0.5] * 4, None).high,
     )
-    assert second == Rate(None, 0.25, 0.75, low, high, 8)
+    assert second == RateShape(None, 0.25, 0.75, low, high, 8)
     assert seen.rate is not None
     assert (seen.rate.value, seen.rate.least, seen.rate.most, seen.rate.n) == (
         None,

@@ -12,7 +12,7 @@ from evenhand.core.errors import StoreError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.store.journal import Journal
-from evenhand.viewer.passes import Pass, Passes
+from evenhand.viewer.passes import Pass, RunPasses
 
 VARIANTS = (Variant(0, "a", "m"), Variant(1, "b", "m"))
 
@@ -84,7 +84,7 @@ def test_what_cannot_be_read_is_told_to_who_waits(tmp_path: Path) -> None:
 async def test_a_pass_is_made_once_for_a_state_of_the_file(make_run: Make) -> None:
     """A reload costs nothing; a run that has grown is read anew; only so many are remembered."""
     run = await make_run([result(0)], planned=2, finish=False)
-    passes = Passes(most=1)
+    passes = RunPasses(most=1)
     first = passes.of(run.path)
     assert passes.of(run.path) is first
     blocks(first)

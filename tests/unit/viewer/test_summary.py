@@ -11,14 +11,14 @@ from tests.unit.viewer.conftest import Asking
 from evenhand import EvalSet, at_least, run
 from evenhand.core.variant import Variant
 from evenhand.report.means import mean_of
+from evenhand.report.run import Run
 from evenhand.report.where import narrow
 from evenhand.scorers import Label
-from evenhand.store.runfile import RunFile
 from evenhand.viewer import history, summary
 from evenhand.viewer.history import measures
 
 
-def labelled(home: Path, labels: int = 2, **how: object) -> RunFile:
+def labelled(home: Path, labels: int = 2, **how: object) -> Run:
     """A run of cases with a label and a tag each, all answered right but the first."""
     data = [
         {"id": f"c{i}", "expected": f"l{i % labels}", "tags": [f"t{i % labels}"]}

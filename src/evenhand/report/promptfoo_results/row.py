@@ -33,7 +33,7 @@ _DETAILS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class GradedTrial:
     """What a trial comes to there.
 
     Attributes:
@@ -79,7 +79,7 @@ class Stripped:
         )
 
 
-class Rows:
+class RowWriter:
     """Makes rows of the trials of one run, in their order."""
 
     def __init__(
@@ -94,7 +94,7 @@ class Rows:
         self._stripped = Stripped.of(os.environ)
         self._tests: dict[tuple[str, int], int] = {}
 
-    def row(self, trial: TrialResult, graded: Graded) -> dict[str, Any]:
+    def row(self, trial: TrialResult, graded: GradedTrial) -> dict[str, Any]:
         """One trial, in promptfoo's keys."""
         variant, stripped = self._variants[trial.variant], self._stripped
         test = self._tests.setdefault((trial.case, trial.repeat), len(self._tests))
@@ -147,7 +147,7 @@ class Rows:
     def _response(
         self,
         trial: TrialResult,
-        graded: Graded,
+        graded: GradedTrial,
         cost: float | None,
         spent: Mapping[str, Any],
         latency: int,
@@ -235,7 +235,7 @@ def tokens_of(used: Judged | None, cached: int = 0) -> dict[str, Any]:
     }
 
 
-def graded(trial: TrialResult) -> Graded:
+def graded(trial: TrialResult) -> GradedTrial:
     """What the trial comes to there. Where nothing is in error, it is what it is here."""
     compared = [outcome for outcome in trial.outcomes if _is_contest(outcome)]
     if compared:
@@ -244,7 +244,7 @@ def graded(trial: TrialResult) -> Graded:
     reason = trial.error.message if trial.error else trial.reason
     broken = [outcome for outcome in trial.outcomes if outcome.outcome == "error"]
     if trial.error is not None and trial.error.slug == NoOutput.slug:
-        return Graded(False, 0.0, 0, "No output", {}, parts)
+        return GradedTrial(False, 0.0, 0, "No output", {}, parts)
     written = _written(trial.outcomes, trial.test)
     makes_no_sense = next(
         (
@@ -257,14 +257,14 @@ def graded(trial: TrialResult) -> Graded:
     )
     if makes_no_sense is not None or (trial.outcome == "error" and not trial.outcomes):
         reason = makes_no_sense.reason if makes_no_sense else reason
-        return Graded(False, 0.0, 2, reason, {}, parts)
+        return GradedTrial(False, 0.0, 2, reason, {}, parts)
     weights, counts = _metrics(trial.outcomes)
     weightless = {name: 0.0 for name, weight in weights.items() if not weight}
     if not broken:
         passed = trial.outcome in ("pass", "not_applicable")
         score, named = trial.score or 0.0, {**weightless, **trial.named_scores}
         failure = 0 if passed else 1
-        return Graded(passed, score, failure, reason, named, parts, weights, counts)
+        return GradedTrial(passed, score, failure, reason, named, parts, weights, counts)
     counted = [replace(o, score=o.score or 0.0) for o in trial.outcomes]
     score = weighted_mean([outcome for outcome in counted if outcome.weight > 0]) or 0.0
     least = trial.threshold
@@ -272,7 +272,7 @@ def graded(trial: TrialResult) -> Graded:
     if trial.outcome == "error" and not any(o.weight for o in broken):
         passed, score = False, 0.0  # the scoring function failed
     named = {**weightless, **named_scores(counted)}
-    return Graded(passed, score, 0 if passed else 1, reason, named, parts, weights, counts)
+    return GradedTrial(passed, score, 0 if passed else 1, reason, named, parts, weights, counts)
 
 
 def _in_javascript(assertion: Mapping[str, Any] | None) -> bool:
@@ -281,7 +281,7 @@ def _in_javascript(assertion: Mapping[str, Any] | None) -> bool:
     return isinstance(value, str) and is_reference(value)
 
 
-def _after_contest(trial: TrialResult, compared: Sequence[Outcome]) -> Graded:
+def _after_contest(trial: TrialResult, compared: Sequence[Outcome]) -> GradedTrial:
     """A trial that was compared with others: who lost fails with 0; who won has the score of its other assertions."""
     own = tuple(outcome for outcome in trial.outcomes if not _is_contest(outcome))
     before = trial.before or Verdict(trial.outcome, trial.score)
@@ -329,7 +329,7 @@ def _unanswered(trial: TrialResult) -> bool:
 
 def _grading(
     trial: TrialResult,
-    graded: Graded,
+    graded: GradedTrial,
     judged: Judged,
     labels: Mapping[LabelField, LabelValue],
 ) -> dict[str, Any] | None:

@@ -20,8 +20,8 @@ from evenhand.core.variant import Variant
 from evenhand.report.document import json_text, writer
 from evenhand.report.promptfoo_results.derived import Derived
 from evenhand.report.promptfoo_results.row import (
-    Graded,
-    Rows,
+    GradedTrial,
+    RowWriter,
     graded,
     prompt_id,
     prompt_label,
@@ -37,7 +37,7 @@ _NOT_PLAIN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
 _XML_NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 
 
-class _Column:
+class _ColumnTotals:
     """What promptfoo sums up for each column."""
 
     def __init__(self, variant: Variant, derived: Derived) -> None:
@@ -55,7 +55,7 @@ class _Column:
         self.counts: dict[str, int] = {}
         self.weights: dict[str, float] = {}
 
-    def add(self, trial: TrialResult, row: Graded) -> None:
+    def add(self, trial: TrialResult, row: GradedTrial) -> None:
         self.score += row.score
         self.tests[("pass", "fail", "error")[row.failure]] += 1
         for component in row.components:
@@ -111,9 +111,9 @@ class Results:
     def __init__(self, run: RunFile) -> None:
         meta = run.meta
         self._run = run
-        self._rows = Rows(meta.id, meta.variants, standing(run.labels()))
+        self._rows = RowWriter(meta.id, meta.variants, standing(run.labels()))
         derived = Derived(meta.config.get("derivedMetrics"))
-        self.columns = [_Column(variant, derived) for variant in meta.variants]
+        self.columns = [_ColumnTotals(variant, derived) for variant in meta.variants]
         self.vars: dict[str, None] = {}
         imported = cast("Mapping[str, Any]", meta.settings.get("imported") or {})
         self.id = str(imported.get("id") or f"eval-{meta.id}")
