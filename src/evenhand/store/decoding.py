@@ -118,7 +118,7 @@ def _reader(
     def read(data: bytes) -> T:
         try:
             return decoder.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             value = decode(data)
             if isinstance(value, dict):
                 value = mended(cast("_Value", value))

@@ -36,6 +36,9 @@ PLAIN = TrialResult(
     vars={"v": 1},
 )
 
+DEEP = b'{"output":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+"""Nested as no writer of ours would."""
+
 
 @pytest.mark.parametrize("read", READERS)
 def test_every_reader_reads_half_a_character(read: Callable[[bytes], object]) -> None:
@@ -49,7 +52,7 @@ def test_every_reader_reads_half_a_character(read: Callable[[bytes], object]) ->
 
 
 @pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'"text"', b"{}", b"\xff"])
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'"text"', b"{}", b"\xff", DEEP], ids=len)
 def test_what_is_no_result_is_refused_by_every_reader(
     read: Callable[[bytes], object], data: bytes
 ) -> None:
