@@ -1,4 +1,4 @@
-"""Trials that hold several databases do not wait for each other for ever, and a run that ends lets go of all."""
+"""Trials that hold several databases do not wait for each other forever, and a run that ends lets go of all."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_evals_that_would_wait_for_each_other_themselves_are_told(engines: tuple
         outcomes = {t.outcome: t for t in found.trials()}
     assert set(outcomes) == {"pass", "error"}
     error = outcomes["error"].outcomes[0]
-    assert "would wait for each other's databases for ever" in error.reason
+    assert "would wait for each other's databases forever" in error.reason
     assert "same order" in error.hint
 
 

@@ -261,7 +261,7 @@ def test_a_plain_eval_may_have_a_loop_of_its_own_and_threads(
 def test_a_plain_client_on_the_event_loop_is_refused_and_said_so(
     fake: FakeProvider, plain: Callable[..., openai.OpenAI], settle: Callable[..., Run]
 ):
-    """It would wait for ever: the trial is an error that says what to do, whatever the application makes of it."""
+    """It would wait forever: the trial is an error that says what to do, whatever the application makes of it."""
     blocking = plain()
     evals = EvalSet("blocking")
 

@@ -484,8 +484,8 @@ def test_asks(judge): pass
 """
     result = run(tests)
     result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*nobody is named to judge", "  Write evenhand_judge =*"])
-    result.stdout.fnmatch_lines(["*usage: nobody is named to judge*"])
+    result.stdout.fnmatch_lines(["*no judge is named", "  Write evenhand_judge =*"])
+    result.stdout.fnmatch_lines(["*usage: no judge is named*"])
     result = run(tests, "--evenhand-judge=opnai:gpt")
     result.stdout.fnmatch_lines(["the judge: provider 'opnai:gpt' is not known*"])
 

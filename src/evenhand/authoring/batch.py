@@ -84,7 +84,7 @@ async def score_batch_async(
         The run, with its metrics summed up: print it, or take `summary()`, `worst()`, `failures()`, `by_tag()`.
 
     Raises:
-        UsageError: A metric, a bound or a weight that nobody knows; nobody is named to judge; there are no cases.
+        UsageError: A metric, a bound or a weight that nobody knows; no judge is named; there are no cases.
         StoreError: The run cannot be kept.
     """
     dataset = data if isinstance(data, Dataset) else Dataset(data)
@@ -100,7 +100,7 @@ async def score_batch_async(
     source = Path.cwd()
     models = models_for(source, judge=judge)
     if models.judge is None and any(one.judged for one in chosen):
-        raise UsageError("score_batch: nobody is named to judge", hint=NAME_A_JUDGE)
+        raise UsageError("score_batch: no judge is named", hint=NAME_A_JUDGE)
     config = {
         "metrics": described(chosen),
         "weights": weights,

@@ -44,7 +44,7 @@ class Dataset(Sequence[Case]):
             self._cases: Sequence[Case] = cases
             return
         rows = rows_of(cases)
-        if not hasattr(cases, "__len__"):  # it may go on for ever
+        if not hasattr(cases, "__len__"):  # it may go on forever
             rows = _at_most(rows, MOST_UNCOUNTED)
         self._cases = tuple(map(case_of, rows))
         twice = _twice([case.id for case in self._cases])

@@ -300,7 +300,7 @@ def _code(function: Callable[..., Any]) -> CodeType:
     """Where a function stands, under its decorators.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It isn't one.
     """
     code = getattr(inspect.unwrap(function), "__code__", None)
     if not isinstance(code, CodeType):

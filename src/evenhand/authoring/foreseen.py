@@ -251,7 +251,7 @@ def plain(
             if not what and models is not None and judge is None and _NOBODY not in told:
                 told.add(_NOBODY)
                 if not models.judged:
-                    what, hint = "a judge is wanted, and nobody is named to judge", NAME_A_JUDGE
+                    what, hint = "a judge is wanted, and no judge is named", NAME_A_JUDGE
                 yield from _keyless(models, models.judge, path, line)
             elif models is not None and isinstance(judge, str):
                 yield from _keyless(models, judge, path, line)

@@ -97,7 +97,7 @@ def enrich(
     place = source or Path.cwd()
     models = models_for(place, judge=judge)
     if models.judge is None:
-        raise UsageError("nobody is named to judge", hint=_NAME_ONE)
+        raise UsageError("no judge is named", hint=_NAME_ONE)
     plan = case_plan(
         "dataset enrich",
         str(place),

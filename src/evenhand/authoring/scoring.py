@@ -93,7 +93,7 @@ async def score_async(
         home: The folder that keeps the cache, and the run; `.evenhand` in the current folder by default.
 
     Raises:
-        UsageError: A name, a weight or the judge is none.
+        UsageError: A name, a weight or the judge isn't a model.
         BudgetStop: The next call could pass `max_cost_usd`.
         ProviderError: The judge cannot be asked at all: no key, no such model, no credit.
         StoreError: The run cannot be kept.

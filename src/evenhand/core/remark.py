@@ -38,7 +38,7 @@ def checked(field: str, value: object) -> tuple[RemarkField, str | list[str]]:
         value: A text, or for tags a list of texts; an empty one takes back what was said.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It isn't one.
     """
     if field == "tags":
         return "tags", _tags(value)

@@ -114,7 +114,7 @@ class CallEnd:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A journaled call, as read back. `end` is None while it is in flight, or for ever in doubt after a kill."""
+    """A journaled call, as read back. `end` is None while it is in flight, or forever in doubt after a kill."""
 
     start: CallStart
     end: CallEnd | None

@@ -142,7 +142,7 @@ def pattern_of(option: str, text: str) -> re.Pattern[str] | None:
     """A regular expression that an option was given; None for no text.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It isn't one.
     """
     try:
         return re.compile(text) if text else None

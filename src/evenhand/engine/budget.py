@@ -170,7 +170,7 @@ class Budget:
                 f"the budget of ${self._max:g} is used up: ${self.spent_usd:.4f} spent, "
                 f"${reserved:.4f} set aside for calls under way, "
                 f"and the next call to {provider} may cost ${worst:.4f}",
-                hint="`evenhand resume --max-cost` with a higher limit goes on where it stopped.",
+                hint="`evenhand resume --max-cost` with a higher limit continues where it stopped.",
             )
         account.bounds_usd += bound_usd
         account.hidden_usd += hidden_usd

@@ -367,7 +367,7 @@ def _ended(body: bytes, reply: Reply, *, attempts: int, wasted: int) -> CallEnd:
 
 
 def _oddity(reply: Reply) -> str:
-    """What the journal says of an answer without text; empty for any other answer, and for what is no text."""
+    """What the journal says of an answer without text; empty for any other answer, and for what isn't text."""
     if not isinstance(reply.output, str) or reply.text.strip():
         return ""
     return CUT_OFF if reply.finish_reason == "length" else EMPTY

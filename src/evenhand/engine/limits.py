@@ -100,14 +100,12 @@ class Account:
         try:
             self._wake()
             return await future
-        except asyncio.CancelledError:
-            if future.cancelled():
+        except BaseException as error:
+            # Nobody waits for it any more: no permit may go there, and one that it has goes back.
+            if not (future.cancel() or future.cancelled()) and future.exception() is None:
+                self._give_back()
+            elif isinstance(error, asyncio.CancelledError):
                 self._wake()  # it may have been the one that held up the others
-            elif future.exception() is None:
-                self._give_back()  # let through and cancelled in the same moment
-            raise
-        except BaseException:
-            future.cancel()  # nobody waits for it any more: no permit may go there
             raise
 
     async def passable(self, permit: Permit) -> None:
@@ -283,7 +281,7 @@ def _sent_away(name: str, error: ProviderError, seconds: float) -> ProviderError
     span = f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
     return kind(
         f"{name} asks to be left alone for {span}: {error.message}",
-        hint="`evenhand resume` after that time goes on where it stopped.",
+        hint="`evenhand resume` after that time continues where it stopped.",
         status=error.status,
     )
 

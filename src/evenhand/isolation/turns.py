@@ -1,7 +1,7 @@
 """Turns, first come first served, for what has room for so many at a time.
 
 How this works: a trial may hold several turns, each in a queue of its own, and two trials that take them in different
-orders would wait for each other for ever. Only one that holds a turn and asks for another can bring that about. So
+orders would wait for each other forever. Only one that holds a turn and asks for another can bring that about. So
 when it does, and has to wait, it is seen whether all that it waits for can come to its end; if not, it is not let wait.
 It gives way: what is prepared for it is undone, and prepared anew.
 """
@@ -62,7 +62,7 @@ class Turns:
             alone: Wants the whole room for itself.
 
         Raises:
-            Crossed: It would wait for ever.
+            Crossed: It would wait forever.
             CodeError: Its trial was given up before its turn came.
         """
         turn = self._ask(self._room if alone else 1)
@@ -79,7 +79,7 @@ class Turns:
         """Waits for a turn, and holds it inside.
 
         Raises:
-            Crossed: It would wait for ever.
+            Crossed: It would wait forever.
         """
         turn = self._ask(1)
         try:
@@ -98,7 +98,7 @@ class Turns:
             if not turn.let_in.done() and _never_comes(turn):
                 self._leave(turn)
                 raise Crossed(
-                    "two trials would wait for each other's databases for ever",
+                    "two trials would wait for each other's databases forever",
                     hint="Open them in fixtures, or in the same order everywhere.",
                 )
         return turn
@@ -145,7 +145,7 @@ def _never_comes(asked: _Turn) -> bool:
     """Whether a turn waits for trials that wait for its own.
 
     Trials that wait for nothing come to their end; then those that waited for them do; and so on. A trial that is left
-    over waits for ever.
+    over waits forever.
     """
     queues = list(_all)
     held = [turn for queue in queues for turn in queue.entries() if turn.trial is asked.trial]

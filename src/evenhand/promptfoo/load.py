@@ -81,7 +81,8 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     look_at(survey, pairs, config, findings)
     if not survey.cases:
         raise NothingSelected(
-            f"the selection leaves none of {survey.tests} tests", hint=f"It was: {selector.words}."
+            f"the selection matches none of the {survey.tests} tests",
+            hint=f"Selected: {selector.words}.",
         )
     return Folder(
         config,

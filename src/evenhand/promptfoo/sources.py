@@ -162,7 +162,7 @@ def given_outputs(config: Config, findings: Findings, files: set[Path]) -> list[
     files.add(expected)
     for document, what in ((outputs, "outputs"), (asserts, "assertions")):
         if not isinstance(document.value, list):
-            findings.problem(document.at(), f"is no list of {what}")
+            findings.problem(document.at(), f"isn't a list of {what}")
     tests: list[WrittenTest] = []
     for i, item in enumerate(cast("list[object]", outputs.value) if not findings.problems else ()):
         fields = cast("Mapping[str, Any]", item) if isinstance(item, Mapping) else {"output": item}

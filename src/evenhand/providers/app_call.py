@@ -282,7 +282,7 @@ def checked(prices: Prices | None) -> Prices:
     """The prices that somebody has given.
 
     Raises:
-        UsageError: One of them is none.
+        UsageError: One of them isn't one.
     """
     for model, given in cast("Mapping[str, object]", prices or {}).items():
         several = cast("Sequence[object]", given) if isinstance(given, (tuple, list)) else ()

@@ -21,11 +21,11 @@ def said(text: str | None, finish_reason: str, where: str) -> str:
         where: Where in the reply the text should be.
 
     Raises:
-        NoAnswer: There is no text, and the vendor does not say why.
+        NoAnswer: There isn't text, and the vendor does not say why.
     """
     if text is not None:
         return text
     if finish_reason in _REASONS:
         return ""
     ended = f"; it ended with {finish_reason!r}" if finish_reason else ""
-    raise NoAnswer(f"the reply holds no answer: there is no text in {where}{ended}", billed=None)
+    raise NoAnswer(f"the reply holds no answer: there isn't text in {where}{ended}", billed=None)

@@ -85,7 +85,7 @@ def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 class _Text:
-    """A text that comes in pieces: None until the first one comes, and what is no text as it came."""
+    """A text that comes in pieces: None until the first one comes, and what isn't text as it came."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []

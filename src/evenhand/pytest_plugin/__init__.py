@@ -108,7 +108,7 @@ def judge(request: pytest.FixtureRequest) -> Provider | None:
     if "judge" in node.fixturenames:  # asked for by name; `expect` can do without
         from evenhand.pytest_plugin.sitting import NAME_A_JUDGE  # noqa: PLC0415 (only to say so)
 
-        pytest.fail(f"nobody is named to judge\n  {NAME_A_JUDGE}", pytrace=False)
+        pytest.fail(f"no judge is named\n  {NAME_A_JUDGE}", pytrace=False)
     return None
 
 

@@ -88,7 +88,7 @@ class TestTrial(LiveTrial):
             UsageError: Nobody is named at all.
         """
         if self.step.judge is None:
-            raise UsageError("nobody is named to judge", hint=NAME_A_JUDGE)
+            raise UsageError("no judge is named", hint=NAME_A_JUDGE)
         return self.step.judge
 
     def expect(self, expectation: Expectation) -> None:

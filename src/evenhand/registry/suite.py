@@ -203,7 +203,7 @@ def _judge(
     place = prompt.at("model")
     if not chosen.id:
         hint = "Write defaults: {judge: {model: …}} in eval.yml, or name one for the project, or in EVENHAND_JUDGE."
-        findings.problem(place, f"{prompt.id}: nobody is named to judge", hint)
+        findings.problem(place, f"{prompt.id}: no judge is named", hint)
         return None
     if chosen.named_by == JUDGE_VARIABLE:
         findings.hint(

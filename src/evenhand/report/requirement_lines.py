@@ -68,8 +68,8 @@ def why(one: Held) -> str:
     if one.sure:
         return ""
     if one.low is None:
-        return f"how sure that is, {count(one.cases, 'case')} cannot tell"
-    return f"the interval includes the bound: {count(one.cases, 'case')} cannot tell for sure"
+        return f"{count(one.cases, 'case')} can't say how sure that is"
+    return f"the interval includes the bound: {count(one.cases, 'case')} can't decide it"
 
 
 def _line(one: Held, names: Sequence[str]) -> str:

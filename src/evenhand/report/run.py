@@ -105,7 +105,7 @@ class Run:
 
         Every value is a text, a number, a boolean or None. `score:NAME`, `var:NAME` and `axis:NAME` are columns for the
         named scores, the case's variables and the set's axes; lists and dicts in them are JSON, and so is an output
-        that is no text. `passed` is None for an error and for what did not apply.
+        that isn't text. `passed` is None for an error and for what did not apply.
         """
         from evenhand.report.rows import trial_rows  # noqa: PLC0415 (when it is asked for)
 

@@ -9,10 +9,10 @@ from evenhand.core.errors import UsageError
 
 
 def need_text(who: str, what: str, given: object) -> None:
-    """Refuses what is no text.
+    """Refuses what isn't text.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It isn't one.
     """
     if not isinstance(given, str):
         raise UsageError(f"{who}: {what} is {given!r}, not a text")
@@ -22,7 +22,7 @@ def need_list(who: str, given: object, hint: str) -> None:
     """Refuses what is no list. A text is none, though Python goes through its letters.
 
     Raises:
-        UsageError: It is none; the hint says what to write.
+        UsageError: It isn't one; the hint says what to write.
     """
     if isinstance(given, str):
         raise UsageError(f"{who}: {given!r} is a text, not a list", hint=hint)
@@ -48,7 +48,7 @@ def need_number(
     """Refuses what is no number, or one off its scale.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It isn't one.
     """
     number = isinstance(given, (int, float)) and not isinstance(given, bool)
     if not number:
@@ -61,7 +61,7 @@ def need_mapping(who: str, what: str, given: object, hint: str) -> None:
     """Refuses what is no dict.
 
     Raises:
-        UsageError: It is none; the hint says what to write.
+        UsageError: It isn't one; the hint says what to write.
     """
     if not isinstance(given, Mapping):
         raise UsageError(f"{who}: {what} is {given!r}, not a dict", hint=hint)

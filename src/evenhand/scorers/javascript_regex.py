@@ -1,4 +1,4 @@
-"""JavaScript's regular expressions, in Python, and not for ever.
+"""JavaScript's regular expressions, in Python, and not forever.
 
 How this works: a pattern is respelt once, token by token, into one of Python's that matches the same. Patterns that can
 backtrack without end on an unlucky text (a repeated group with a repeat or a choice inside) are searched for in a small

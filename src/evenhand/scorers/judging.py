@@ -70,11 +70,11 @@ def chosen_judge(judge: Judge | None, trial: Trial) -> Provider | Model:
     """Who judges: whom the scorer names, or the trial's judge; for one id, the same one each time.
 
     Raises:
-        UsageError: Nobody is named, or nobody knows the id.
+        UsageError: No model is named, or the id is unknown.
     """
     chosen = trial.judge if judge is None else judge
     if chosen is None:
-        raise UsageError("nobody is named to judge", hint=NAME_A_JUDGE)
+        raise UsageError("no judge is named", hint=NAME_A_JUDGE)
     return trial.provider(chosen) if isinstance(chosen, str) else chosen
 
 
@@ -82,7 +82,7 @@ def lent_judge(judge: Judge | None, trial: Trial) -> Model:
     """The model that judges: the scorer's own, or the one that the trial has.
 
     Raises:
-        UsageError: Nobody is named, or nobody knows the id.
+        UsageError: No model is named, or the id is unknown.
     """
     chosen = chosen_judge(judge, trial)
     if hasattr(chosen, "generate"):
@@ -140,7 +140,7 @@ async def asked(
             return reply, _read(reply, read)
         except JudgeError as second:
             # Its words are kept, as all that was paid for: resuming reads them again.
-            way = "`evenhand run --no-cache` asks anew"
+            way = "`evenhand retry --no-cache` asks again"
             raise JudgeError(f"asked twice: {second.message}; {way}", hint=second.hint) from error
 
 

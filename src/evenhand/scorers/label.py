@@ -34,7 +34,7 @@ class Label:
         among: All labels that there are; an answer that is none of them is wrong, and counted as no label.
 
     Raises:
-        UsageError: The label is no text, or not among those that there are.
+        UsageError: The label isn't text, or not among those that there are.
     """
 
     traits: ClassVar[Traits] = Traits(gives="verdict")

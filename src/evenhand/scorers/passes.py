@@ -48,7 +48,7 @@ class Passes(AsksJudge):
         unsure_below: A confidence below this is warned of.
 
     Raises:
-        UsageError: There are no criteria, an example is not one, or the judge is none.
+        UsageError: There are no criteria, an example is not one, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="verdict")

@@ -54,7 +54,7 @@ class Preferred(AsksJudge):
         unsure_below: A confidence below this is warned of.
 
     Raises:
-        UsageError: There are no criteria, nothing to compare with, no such rule for ties, or the judge is none.
+        UsageError: There are no criteria, nothing to compare with, no such rule for ties, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="verdict")

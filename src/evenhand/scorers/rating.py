@@ -40,7 +40,7 @@ class Rating(AsksJudge):
         unsure_below: A confidence below this is warned of.
 
     Raises:
-        UsageError: It is not a rubric, its text is empty, or the judge is none.
+        UsageError: It is not a rubric, its text is empty, or the judge isn't a model.
     """
 
     traits: ClassVar[TraitsOf[Rating]] = TraitsOf(

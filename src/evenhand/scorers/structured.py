@@ -123,7 +123,7 @@ def misfit(schema: str, value: object) -> str:
     """Where a value does not fit a schema (JSON text; empty for none), in words; empty where it fits.
 
     Raises:
-        ScoreError: The schema is none.
+        ScoreError: The schema isn't valid.
     """
     if not schema:
         return ""

@@ -188,7 +188,7 @@ class StartsWith:
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if not self.wanted:
             raise ScoreError(
-                "there is no text to begin with: every output begins with the empty text"
+                "there isn't text to begin with: every output begins with the empty text"
             )
         text = text_of(output)
         return check(
@@ -222,7 +222,7 @@ class Matches:
         if isinstance(found, str):
             raise ScoreError(
                 f"{self} {found}",
-                hint="A repeat inside a repeat can take for ever: write the pattern without one, e.g. a+ for (a+)+.",
+                hint="A repeat inside a repeat can take forever: write the pattern without one, e.g. a+ for (a+)+.",
             )
         return _matched(found, text)
 

@@ -61,7 +61,7 @@ class Wording:
         measure: How it is measured, where not as the name says.
 
     Raises:
-        UsageError: There is no such number, a reference is no text, or the library that measures it is missing.
+        UsageError: There is no such number, a reference isn't text, or the library that measures it is missing.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)

@@ -69,7 +69,7 @@ class Rule:
         match: Regular expressions, looked for in the conversation, system prompt included.
         reply: Text; or a JSON value that is written out; or a function of the conversation that returns either.
         model: The model must be called so; empty for any.
-        times: How often the rule may be used; None for ever.
+        times: How often the rule may be used; None forever.
         latency_ms: Before the answer begins.
         fault: A name from FAULTS, or an HTTP status.
         retry_after: The header, word for word. `{date+2}` in it is the HTTP date two seconds from now.

@@ -194,7 +194,7 @@ def test_judged_metrics_want_a_judge_before_anything_is_asked(
     """Told at once, with what to do."""
     monkeypatch.delenv("EVENHAND_JUDGE", raising=False)
     asked: list[str] = []
-    with pytest.raises(UsageError, match="nobody is named to judge"):
+    with pytest.raises(UsageError, match="no judge is named"):
         score_batch(DATA, asked.append, metrics=["faithfulness"], home=home)
     assert not asked
     assert not home.exists()

@@ -28,7 +28,7 @@ CASES = Dataset.of(
 
 
 def counting(*replies: Any) -> tuple[Scripted, list[str]]:
-    """A model that says these things in turn, the last one for ever, and what it was asked."""
+    """A model that says these things in turn, the last one forever, and what it was asked."""
     asked: list[str] = []
 
     def answer(prompt: Any) -> str:
@@ -87,7 +87,7 @@ def test_nobody_to_ask_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Monke
     """Before there is a run."""
     monkeypatch.delenv("EVENHAND_JUDGE", raising=False)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="nobody is named"):
+    with pytest.raises(UsageError, match="no judge is named"):
         enrich(CASES)
     assert list(tmp_path.iterdir()) == []
 
@@ -205,7 +205,7 @@ def test_a_long_document_is_asked_about_piece_by_piece(tmp_path: Path):
 
 
 def test_files_and_folders_are_documents(tmp_path: Path):
-    """HTML without its marks; what is no text is left where it is."""
+    """HTML without its marks; what isn't text is left where it is."""
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "a.html").write_text(

@@ -227,7 +227,7 @@ def test_an_eval_that_wants_a_judge_where_nobody_is_named_is_told_once(
     with pytest.raises(ConfigError) as caught:
         plan_of(sets, env={})
     (problem,) = caught.value.problems
-    assert (problem.line, "nobody is named to judge" in problem.what) == (11, True)
+    assert (problem.line, "no judge is named" in problem.what) == (11, True)
     assert "EVENHAND_JUDGE" in problem.hint
 
 

@@ -39,7 +39,7 @@ def test_the_scripted_replies_can_be_read(tmp_path: Path):
         assert set(json.loads(line)) == {"match", "reply"}
 
 
-@pytest.mark.parametrize("name", ["promptfooconfig.yaml", "tests.csv", "prompts/plain.txt"])
+@pytest.mark.parametrize("name", ["promptfooconfig.yaml", "tests.csv", "prompts/plain.md"])
 def test_nothing_is_overwritten(tmp_path: Path, name: str):
     """One file that is there already is named, keeps its content, and nothing else is written."""
     path = tmp_path / name

@@ -66,7 +66,7 @@ async def test_those_in_the_queue_are_run_when_the_one_before_them_is_stuck(gate
 
 
 async def test_those_in_the_queue_are_told_when_no_thread_is_left(gate, monkeypatch):
-    """Rather than waiting for ever: one stuck thread is replaced here, two are not."""
+    """Rather than waiting forever: one stuck thread is replaced here, two are not."""
     monkeypatch.setattr(code_module, "ABANDONED", 1)
     host = CodeHost(limit_s=0.02, threads=1)
     with host.open():

@@ -113,7 +113,7 @@ def test_whatever_becomes_of_calls_none_is_left_waiting_and_no_permit_is_lost(nt
 def test_a_permit_comes_back_where_what_is_learned_from_a_call_fails(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """A fault of our own in one call must not hold up the others for ever."""
+    """A fault of our own in one call must not hold up the others forever."""
 
     async def scenario() -> None:
         account = Account("api.example.com", 1, 1, RetryPolicy())

@@ -78,7 +78,7 @@ async def test_a_loop_without_end_costs_its_own_expectation_only():
 
 
 async def test_a_file_has_one_state_and_is_replaced_when_it_hangs(tmp_path: Path):
-    """Calls of a file wait for each other, and none for ever."""
+    """Calls of a file wait for each other, and none forever."""
     (tmp_path / "a.js").write_text(
         "let n = 0; module.exports = (stop) => { if (stop) for (;;) {} return ++n; };"
     )

@@ -219,7 +219,7 @@ def test_filter_then_sample_then_first(tmp_path: Path) -> None:
 
 def test_a_selection_of_nothing_is_said(tmp_path: Path) -> None:
     """With what was asked for."""
-    with pytest.raises(NothingSelected, match="none of 3 tests") as error:
+    with pytest.raises(NothingSelected, match="none of the 3 tests") as error:
         plan_of(tmp_path, many(tmp_path, 3), Selection(filter="nope"))
     assert "--filter 'nope'" in error.value.hint
 
@@ -505,10 +505,10 @@ def test_outputs_may_be_given_instead_of_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("outputs", "asserts", "said"),
     [
-        ('{"a": 1}', "[]", "outputs.json:1:1: is no list of outputs"),
+        ('{"a": 1}', "[]", "outputs.json:1:1: isn't a list of outputs"),
         ("[1]", "- type: contains\n  value: a", "an output is 1"),
         ('["a"]', "- type: contians\n  value: a", "asserts.yaml:1:3: assertion type 'contians'"),
-        ('["a"]', "a: 1", "is no list of assertions"),
+        ('["a"]', "a: 1", "isn't a list of assertions"),
     ],
 )
 def test_given_outputs_that_cannot_be_read_are_told_with_their_place(

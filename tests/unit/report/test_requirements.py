@@ -125,7 +125,7 @@ def test_the_report_says_what_the_interval_says_of_the_bound() -> None:
         show(found.file, out, width=200)
         assert (
             "✓ passed 90 % [60–98], wanted at least 90 %; the interval includes the bound: "
-            "10 cases cannot tell for sure" in out.getvalue()
+            "10 cases can't decide it" in out.getvalue()
         )
     with labelled(100, 0, pass_rate=0.9) as found:
         (one,) = held(found.file)

@@ -99,7 +99,7 @@ async def test_without_a_judge_it_says_where_to_name_one(judged):
     """An error, not a failure."""
     outcome = await judged(Passes("x"))
     assert (outcome.outcome, outcome.error) == ("error", "usage")
-    assert outcome.reason == "nobody is named to judge"
+    assert outcome.reason == "no judge is named"
     for way in ("judge='", "EvalSet(…, judge='…')", "[tool.evenhand]", "EVENHAND_JUDGE"):
         assert way in outcome.hint
 

@@ -198,7 +198,7 @@ def test_requests_in_pieces_and_thousands_at_once_are_answered_in_turn():
     ],
 )
 def test_what_is_no_request_is_refused_and_the_connection_closed(sent: bytes, status: bytes):
-    """Instead of waiting for ever for what will not come."""
+    """Instead of waiting forever for what will not come."""
     with FakeProvider() as fake:
         host, port = fake.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=5) as connection:

@@ -46,7 +46,7 @@ class ContextPrecision(AsksJudge):
         definitions: Whose definition: evenhand, ragas, deepeval or eval-ruby.
 
     Raises:
-        UsageError: The reference is no text, k or `relevant` is no number from 1, or the judge is none.
+        UsageError: The reference isn't text, k or `relevant` isn't a number from 1 up, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, of_contexts=True)
@@ -121,7 +121,7 @@ class ContextUtilization(AsksJudge):
         judge: Who judges; the set's judge by default.
 
     Raises:
-        UsageError: The contexts are no list of texts, or the judge is none.
+        UsageError: The contexts aren't a list of texts, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)

@@ -36,7 +36,7 @@ class ContextRecall(AsksJudge):
         definitions: Whose definition: evenhand, ragas, deepeval, eval-ruby or promptfoo.
 
     Raises:
-        UsageError: The reference is no text, or the judge is none.
+        UsageError: The reference isn't text, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, of_contexts=True)
@@ -93,7 +93,7 @@ class ContextRelevance(AsksJudge):
         definitions: Whose definition: evenhand, ragas, deepeval or promptfoo.
 
     Raises:
-        UsageError: The question is no text, or the judge is none.
+        UsageError: The question isn't text, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, of_contexts=True)

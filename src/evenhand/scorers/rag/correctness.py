@@ -45,7 +45,7 @@ class Correctness(AsksJudge):
         embedder: What makes embeddings, for ragas' definition.
 
     Raises:
-        UsageError: The reference is no text, beta is not above 0, or the judge is none.
+        UsageError: The reference isn't text, beta is not above 0, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)

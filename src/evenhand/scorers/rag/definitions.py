@@ -94,7 +94,7 @@ def check_system(who: str, given: object) -> None:
     """Refuses the name of a tool that nobody knows.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It isn't one.
     """
     if given not in SYSTEMS:
         hint = did_you_mean(str(given), SYSTEMS, f"There are: {', '.join(SYSTEMS)}.")

@@ -36,7 +36,7 @@ class EntityRecall(AsksJudge):
         definitions: Whose definition: evenhand or ragas.
 
     Raises:
-        UsageError: The reference is no text, or the judge is none.
+        UsageError: The reference isn't text, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -73,7 +73,7 @@ class Faithfulness(_OfClaims):
         definitions: Whose definition: evenhand, ragas, deepeval, eval-ruby or promptfoo.
 
     Raises:
-        UsageError: The contexts are no list of texts, or the judge is none.
+        UsageError: The contexts aren't a list of texts, or the judge isn't a model.
     """
 
     metric: ClassVar[str] = "faithfulness"
@@ -110,7 +110,7 @@ class Hallucination(_OfClaims):
         definitions: Whose definition: evenhand or deepeval.
 
     Raises:
-        UsageError: The contexts are no list of texts, or the judge is none.
+        UsageError: The contexts aren't a list of texts, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, lower_is_better=True)

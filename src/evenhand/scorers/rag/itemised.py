@@ -100,7 +100,7 @@ async def itemised(
     raise JudgeError(
         f"the judge was asked twice, and gave no usable verdict on {missing}"
         + (f": {said}" if said else ""),
-        hint="`evenhand run --no-cache` asks anew; or ask another judge.",
+        hint="`evenhand retry --no-cache` asks again; or ask another judge.",
     )
 
 

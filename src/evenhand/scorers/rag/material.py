@@ -126,7 +126,7 @@ def need_contexts(who: str, given: object) -> None:
     """Refuses what can be no passages, where it is written.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It isn't one.
     """
     if given is None or isinstance(given, (str, Sequence, float)):
         return

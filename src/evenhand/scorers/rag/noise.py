@@ -45,7 +45,7 @@ class NoiseSensitivity(AsksJudge):
         definitions: Whose definition: evenhand or ragas; they are the same.
 
     Raises:
-        UsageError: The contexts are no list of texts, `passages` is neither, or the judge is none.
+        UsageError: The contexts aren't a list of texts, `passages` is neither, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, lower_is_better=True)

@@ -92,7 +92,7 @@ def _statement(one: object, sentence: int, question: str) -> Statement:
 
 
 async def find_facts(model: Model, question: str, reference: str) -> Facts:
-    """What a judge is asked once for each case, or once for ever where the dataset stores it.
+    """What a judge is asked once for each case, or once forever where the dataset stores it.
 
     Args:
         question: Its parts are `sub_questions`; None of it where it is empty.

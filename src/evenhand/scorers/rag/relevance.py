@@ -40,7 +40,7 @@ class AnswerRelevance(AsksJudge):
         embedder: What makes embeddings, for the definitions of ragas and promptfoo.
 
     Raises:
-        UsageError: The question is no text, or the judge is none.
+        UsageError: The question isn't text, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
@@ -104,7 +104,7 @@ class Completeness(AsksJudge):
         judge: Who judges; the set's judge by default.
 
     Raises:
-        UsageError: The question is no text, or the judge is none.
+        UsageError: The question isn't text, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)

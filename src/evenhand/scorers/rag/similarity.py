@@ -54,7 +54,7 @@ class SemanticSimilarity:
         embedder: What makes embeddings: anything with `embed(texts)`, a model's id or a provider.
 
     Raises:
-        UsageError: The reference is no text.
+        UsageError: The reference isn't text.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", counted=False)
@@ -94,7 +94,7 @@ async def embeddings(
         ScoreError: What came back is not one vector of numbers for each text, all of one length.
     """
     if embedder is None:
-        raise UsageError("nobody is named to make embeddings", hint=_NAME_ONE)
+        raise UsageError("no model is named to make embeddings", hint=_NAME_ONE)
     given: Any = trial.provider(embedder) if isinstance(embedder, str) else embedder
     if not hasattr(given, "embed") and hasattr(given, "request"):
         given = trial.model(cast("Provider", given), "judge")

@@ -39,7 +39,7 @@ class Summarisation(AsksJudge):
         definitions: Whose definition: evenhand, ragas or deepeval; those blend, and leave `of` aside.
 
     Raises:
-        UsageError: The source is no text, `of` is no number of a summary, or the judge is none.
+        UsageError: The source isn't text, `of` is no number of a summary, or the judge isn't a model.
     """
 
     traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES, may_ask_nobody=True)

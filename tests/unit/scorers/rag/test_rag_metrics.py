@@ -243,7 +243,7 @@ def test_what_may_ask_nobody_wants_no_judge_to_be_named():
     def asks_somebody(expect: Any) -> None:
         expect("ab", Faithfulness(["abcd"]), at_least=1)
 
-    with pytest.raises(ConfigError, match="nobody is named to judge"):
+    with pytest.raises(ConfigError, match="no judge is named"):
         plan_of([evals], env={})
 
 
