@@ -13,7 +13,7 @@ from typing import Any, cast
 from evenhand.core.case import Case
 from evenhand.core.encoding import decode
 from evenhand.core.errors import CodeError
-from evenhand.scorers.metric import Answered
+from evenhand.scorers.metric import AnsweredQuestion
 
 NAMES: Mapping[str, Sequence[str]] = {
     "question": ("question", "query", "user_input"),
@@ -40,15 +40,15 @@ _RETURNED: Mapping[str, Sequence[str]] = {
 }
 
 
-def answered_of(case: Case) -> Answered:
+def answered_of(case: Case) -> AnsweredQuestion:
     """What a case says of an answer to it. What it does not say is None."""
     found = {part: _stored(case, part) for part in NAMES}
     own = {"question": case.input, "expected": case.expected, "context": case.context or None}
     given = {part: value for part, value in own.items() if value is not None}
-    return Answered(**{**found, **given}, metadata=case.metadata)
+    return AnsweredQuestion(**{**found, **given}, metadata=case.metadata)
 
 
-def with_reply(answered: Answered, returned: object) -> Answered:
+def with_reply(answered: AnsweredQuestion, returned: object) -> AnsweredQuestion:
     """The same with what a pipeline returned: an answer; an answer and its passages; or a dict or object of them.
 
     Raises:

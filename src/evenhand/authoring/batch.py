@@ -29,7 +29,7 @@ from evenhand.engine.door import Settings, settle, waiting
 from evenhand.report.batch import BatchReport
 from evenhand.scorers.function import ScorerFunction
 from evenhand.scorers.judging import NAME_A_JUDGE
-from evenhand.scorers.metric import Answered, Metric, need_weights, overall
+from evenhand.scorers.metric import AnsweredQuestion, Metric, need_weights, overall
 from evenhand.scorers.rag.definitions import OURS, check_system, using_definitions
 from evenhand.scorers.rag.similarity import Embedder
 from evenhand.store.catalogue import home_for
@@ -163,7 +163,7 @@ def _verdict(
     return replace(verdict, score=overall(verdict.named_scores, metrics, weights))
 
 
-def _shown(answered: Answered) -> dict[str, Any]:
+def _shown(answered: AnsweredQuestion) -> dict[str, Any]:
     """What a reader of the results wants to see beside the answer."""
     parts = {
         "question": answered.question,

@@ -24,7 +24,7 @@ from evenhand.report.scored import Measured, Scored
 from evenhand.scorers.function import ScorerFunction, as_scorer
 from evenhand.scorers.judging import Judge, check_judge
 from evenhand.scorers.metric import (
-    Answered,
+    AnsweredQuestion,
     Metric,
     metric,
     need_weights,
@@ -102,7 +102,9 @@ async def score_async(
     check_system("definitions", definitions)
     chosen = chosen_metrics(metrics)
     need_weights(weights, chosen)
-    given = Answered(question, answer, context, expected, retrieved, relevant, metadata or {})
+    given = AnsweredQuestion(
+        question, answer, context, expected, retrieved, relevant, metadata or {}
+    )
     case = _case(given)
     plan = case_plan(
         "score",
@@ -170,7 +172,7 @@ def described(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
 def expect_metrics(
     trial: Trial,
     metrics: Sequence[Metric],
-    answered: Answered,
+    answered: AnsweredQuestion,
     embedder: Embedder | None = None,
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
@@ -218,7 +220,7 @@ class _Measuring:
     """What happens in the one trial: every metric is asked of the answer."""
 
     metrics: Sequence[Metric]
-    answered: Answered
+    answered: AnsweredQuestion
     embedder: Embedder | None
 
     async def __call__(self, trial: Trial) -> object:
@@ -226,7 +228,7 @@ class _Measuring:
         return self.answered.answer
 
 
-def _case(given: Answered) -> Case:
+def _case(given: AnsweredQuestion) -> Case:
     """The case that the answer is of."""
     kept = {"input": given.question, "expected": given.expected, "metadata": dict(given.metadata)}
     try:

@@ -17,7 +17,7 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
-    from evenhand.viewer.access import Gate
+    from evenhand.viewer.access import RequestGate
 
 PORT = 15_500
 
@@ -58,7 +58,7 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
     for hidden, shown in runs.hidden().items():
         tell(f"{near(hidden)} is not shown: {near(shown)} has the same id\n  Name it to see it.")
 
-    def started(gate: Gate) -> None:
+    def started(gate: RequestGate) -> None:
         link = gate.link + place
         with printing():
             sys.stdout.write(f"{link}\n")

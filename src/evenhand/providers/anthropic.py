@@ -136,7 +136,7 @@ class _Written(msgspec.Struct):
     ephemeral_1h_input_tokens: float | None = None
 
 
-class _Usage(msgspec.Struct):
+class _AnthropicUsage(msgspec.Struct):
     input_tokens: float | None = None
     output_tokens: float | None = None
     cache_read_input_tokens: float | None = None
@@ -154,7 +154,7 @@ class _Block(msgspec.Struct):
 
 class _Answer(msgspec.Struct):
     content: list[_Block] | None = None
-    usage: _Usage | None = None
+    usage: _AnthropicUsage | None = None
     model: str | None = None
     stop_reason: str | None = None
     error: Any = None
@@ -193,7 +193,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
             output = decode(text)
         except ValueError:
             output = text
-    usage = answer.usage or _Usage()
+    usage = answer.usage or _AnthropicUsage()
     fresh, cached = count(usage.input_tokens), count(usage.cache_read_input_tokens)
     created = count(usage.cache_creation_input_tokens)
     total = None if fresh is None else fresh + (cached or 0) + (created or 0)
@@ -210,7 +210,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     )
 
 
-def _cost(price: Price | None, tokens: Usage, usage: _Usage) -> float | None:
+def _cost(price: Price | None, tokens: Usage, usage: _AnthropicUsage) -> float | None:
     """What an answer costs. What is written to the vendor's cache costs a quarter more; for an hour, twice."""
     total = cost(price, tokens)
     written = count(usage.cache_creation_input_tokens)

@@ -70,7 +70,7 @@ class _Route:
     ssl: ssl.SSLContext | bool
 
 
-class Transport:
+class HttpTransport:
     """Posts, over connections that are kept and shared. One for each event loop."""
 
     def __init__(self) -> None:
@@ -202,15 +202,15 @@ _TIMEOUT_HINT = (
     "It may have been charged for. Set timeoutMs in the provider's config to wait longer."
 )
 _REACH_HINT = "Look at the address and the network; HTTPS_PROXY and NO_PROXY are honoured."
-_transports: dict[asyncio.AbstractEventLoop, Transport] = {}
+_transports: dict[asyncio.AbstractEventLoop, HttpTransport] = {}
 
 
-def transport() -> Transport:
+def transport() -> HttpTransport:
     """The running loop's transport."""
     loop = asyncio.get_running_loop()
     found = _transports.get(loop)
     if found is None:
-        found = _transports[loop] = Transport()
+        found = _transports[loop] = HttpTransport()
     return found
 
 

@@ -41,7 +41,7 @@ class PostedGrader:
         if address.scheme not in ("http", "https") or not address.hostname:
             raise CodeError(f"{self.url!r} is not an address to post to", hint="Write https://….")
         headers = {"Content-Type": "application/json"}
-        transport = http.Transport()  # nobody closes what the plan does not know of
+        transport = http.HttpTransport()  # nobody closes what the plan does not know of
         try:
             answer = await transport.post(self.url, headers, request.payload, self.timeout_s)
         finally:

@@ -25,7 +25,7 @@ _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "f
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ReportedCase:
     """One case of a report.
 
     Attributes:
@@ -63,7 +63,7 @@ class BatchReport(Run):
         """The same for the cases of each tag. A case with several tags counts under each; one without, under ''."""
         return summaries_by_tag(self.file)
 
-    def worst(self, n: int = 5, metric: str = OVERALL) -> list[Case]:
+    def worst(self, n: int = 5, metric: str = OVERALL) -> list[ReportedCase]:
         """The cases with the worst numbers, the worst first. Cases without a number are not among them.
 
         Raises:
@@ -76,7 +76,7 @@ class BatchReport(Run):
         )
         return [_case(trial) for _, _, trial in heapq.nsmallest(n, scored, key=lambda t: t[:2])]
 
-    def failures(self, below: float | None = None, metric: str = OVERALL) -> list[Case]:
+    def failures(self, below: float | None = None, metric: str = OVERALL) -> list[ReportedCase]:
         """The cases that missed a bound; with `below`, those whose number is below it, in the order of the dataset.
 
         Where less is better, those whose number is above it.
@@ -237,8 +237,8 @@ def _cells(one: Summary) -> tuple[str, ...]:
     )
 
 
-def _case(trial: TrialResult) -> Case:
-    return Case(
+def _case(trial: TrialResult) -> ReportedCase:
+    return ReportedCase(
         trial.case,
         trial.score,
         _scores(trial),

@@ -11,7 +11,7 @@ from evenhand.report.compared import CaseChange, Compared, ComparedRuns, ends
 from evenhand.report.comparison import could_show, could_turn, points
 from evenhand.report.words import clip, count, percents, safe
 from evenhand.stats.paired import FEWEST
-from evenhand.stats.tallies import Range
+from evenhand.stats.tallies import OpenNumber
 
 SCHEMA = "evenhand.compare/1"
 CHANGES = 5
@@ -62,7 +62,7 @@ def amount(result: Compared, value: float) -> str:
     return text if text.strip("+-0.") else text[1:]  # nothing has no sign
 
 
-def difference(result: Compared, found: Range) -> str:
+def difference(result: Compared, found: OpenNumber) -> str:
     """A difference as `amount` writes it, or the two between which errors leave it: `-3 to +7`."""
     least, most = (amount(result, end) for end in found)
     return least if least == most else f"{least} to {most}"
@@ -170,7 +170,7 @@ def _better(result: Compared, change: CaseChange) -> bool:
     return (change.difference_range.least > 0) != result.lower
 
 
-def level(result: Compared, found: Range) -> str:
+def level(result: Compared, found: OpenNumber) -> str:
     """A mean of one side, or the two between which errors leave it."""
     if result.data.rates and not (_narrow(result) and found.least > 0 and found.most < 1):
         return percents(*found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from evenhand.stats.extremes import Extremes
 from evenhand.stats.paired import Word
-from evenhand.stats.tallies import Range
+from evenhand.stats.tallies import OpenNumber
 
 _GRAVEST: tuple[Word, ...] = (
     "worse",
@@ -17,7 +17,7 @@ _GRAVEST: tuple[Word, ...] = (
 )
 
 
-def ends(name: str, found: Range | None) -> dict[str, float | None]:
+def ends(name: str, found: OpenNumber | None) -> dict[str, float | None]:
     """A number and the two ends between which errors leave it, by name; the number is None where the ends differ."""
     least, most = found or (None, None)
     return {name: found and found.value, f"{name}_least": least, f"{name}_most": most}
@@ -29,8 +29,8 @@ class CaseChange:
 
     case: str
     name: str
-    first_range: Range
-    second_range: Range
+    first_range: OpenNumber
+    second_range: OpenNumber
 
     @property
     def first(self) -> float | None:
@@ -43,10 +43,10 @@ class CaseChange:
         return self.second_range.value
 
     @property
-    def difference_range(self) -> Range:
+    def difference_range(self) -> OpenNumber:
         """Second minus first, at both ends of what errors can have come to."""
         (low, high), (least, most) = self.first_range, self.second_range
-        return Range(least - high, most - low)
+        return OpenNumber(least - high, most - low)
 
     @property
     def difference(self) -> float | None:
@@ -101,8 +101,8 @@ class Compared:
     lower: bool
     verdict: Word
     data: Extremes
-    first_range: Range | None
-    second_range: Range | None
+    first_range: OpenNumber | None
+    second_range: OpenNumber | None
     low: float
     high: float
     p: float
@@ -135,7 +135,7 @@ class Compared:
         return self.second_range and self.second_range.value
 
     @property
-    def difference_range(self) -> Range | None:
+    def difference_range(self) -> OpenNumber | None:
         """Second minus first, in the metric's own unit; for pass rates from −1 to 1. None for no cases."""
         return self.data.mean
 

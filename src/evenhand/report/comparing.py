@@ -34,7 +34,7 @@ from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired import Differences
-from evenhand.stats.tallies import Range, worth_of
+from evenhand.stats.tallies import OpenNumber, worth_of
 from evenhand.store.catalogue import called
 
 
@@ -340,33 +340,33 @@ def _declared(metric: str, mine: Seen, theirs: Seen) -> Scale | None:
 
 def _scale(
     metric: str, cases: Iterable[Values], declared: Scale | None
-) -> tuple[bool, Range | None, bool]:
+) -> tuple[bool, OpenNumber | None, bool]:
     """Whether a metric is a pass rate, what values it can have, and whether that is known.
 
     Where it is not, they are taken to be the values that were seen; None where there are none.
     """
     if metric == PASSED:
-        return True, Range(0.0, 1.0), True
+        return True, OpenNumber(0.0, 1.0), True
     values = [value for case in cases for value in case.values]
     if not values:
-        return False, Range(*declared) if declared else None, bool(declared)
+        return False, OpenNumber(*declared) if declared else None, bool(declared)
     least, most = min(values), max(values)
     if metric not in LOWER:
         scale = known_scale(declared, least, most)
         rates = scale == SHARES and all(value in SHARES for value in values)
         if scale:
-            return rates, Range(*scale), True
-    return False, Range(least, most), False
+            return rates, OpenNumber(*scale), True
+    return False, OpenNumber(least, most), False
 
 
-def _mean(ranges: Sequence[Range]) -> Range | None:
+def _mean(ranges: Sequence[OpenNumber]) -> OpenNumber | None:
     if not ranges:
         return None
     least, most = (math.fsum(ends) / len(ranges) for ends in zip(*ranges, strict=True))
-    return Range(least, most)
+    return OpenNumber(least, most)
 
 
-def _worst(difference: Range, lower: bool) -> float:
+def _worst(difference: OpenNumber, lower: bool) -> float:
     """How much better a case became, at the worst."""
     return -difference.most if lower else difference.least
 

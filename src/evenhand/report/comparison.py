@@ -10,7 +10,7 @@ from evenhand.report.words import count
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.paired import Differences
-from evenhand.stats.tallies import Range, rate_of, worth_of
+from evenhand.stats.tallies import OpenNumber, rate_of, worth_of
 
 MOST_VARIANTS = 6
 
@@ -63,7 +63,7 @@ def _beats(grid: Grid, first: int, second: int, data: Extremes, pairs: int, *, t
     The pair was picked because its difference is large: an interval of 95 % for each pair alone would too often lie
     above the true difference.
     """
-    mean = data.mean or Range(0.0, 0.0)
+    mean = data.mean or OpenNumber(0.0, 0.0)
     ends = (*mean, *data.interval(1 - (1 - CONFIDENCE) / pairs))
     if turned:
         first, second, ends = second, first, (-ends[1], -ends[0], -ends[3], -ends[2])

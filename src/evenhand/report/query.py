@@ -102,7 +102,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TermPlace:
     """Where a term stands, from `at` to before `end`; `group` counts the alternatives of "OR" from 0."""
 
     at: int
@@ -116,7 +116,7 @@ class TextTerm:
 
     negated: bool
     text: str
-    place: Place
+    place: TermPlace
     pattern: Pattern | None = None
 
 
@@ -128,7 +128,7 @@ class WordTerm:
     field: str
     key: str
     values: tuple[str, ...]
-    place: Place
+    place: TermPlace
     spans: tuple[tuple[int, int], ...]
     """Where each value stands."""
 
@@ -141,7 +141,7 @@ class NumberTerm:
     left: Measure
     operator: Operator
     right: tuple[float | Measure, ...]
-    place: Place
+    place: TermPlace
 
 
 Term = TextTerm | WordTerm | NumberTerm
@@ -177,7 +177,7 @@ def parse(query: str, names: Names) -> tuple[list[Term], list[QueryProblem]]:
                 _joined(word, before)
                 group += word == OR
             else:
-                terms.append(_term(query, Place(at, end, group), names))
+                terms.append(_term(query, TermPlace(at, end, group), names))
         except _WrongError as wrong:
             if wrong.place is not None:
                 at, end = wrong.place.start, wrong.place.end  # noqa: PLW2901 (the part of the term that is meant)
@@ -251,7 +251,7 @@ def _closing(query: str, at: int) -> int:
     return -1
 
 
-def _term(query: str, place: Place, names: Names) -> Term:
+def _term(query: str, place: TermPlace, names: Names) -> Term:
     at, end = place.at, place.end
     negated = query[at] == "-" and at + 1 < end
     start = at + negated
@@ -323,7 +323,7 @@ def _words(
     operator: Operator,
     given: Sequence[_Word],
     names: Names,
-    place: Place,
+    place: TermPlace,
 ) -> WordTerm:
     known = WORDS.get(field)
     if operator != ":":
@@ -352,7 +352,7 @@ def _numbers(
     given: Sequence[_Word],
     names: Names,
     whole: str,
-    place: Place,
+    place: TermPlace,
 ) -> NumberTerm:
     left = _measure(name, names)
     if left is None:

@@ -19,7 +19,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
 from evenhand.report.summaries import described
 from evenhand.report.words import clip, safe, short_id
-from evenhand.stats.tallies import Range
+from evenhand.stats.tallies import OpenNumber
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
@@ -75,7 +75,7 @@ class Values:
         """How many repeats have a value or are in error."""
         return len(self.values) + self.errors
 
-    def mean(self, scale: Range | None) -> Range | None:
+    def mean(self, scale: OpenNumber | None) -> OpenNumber | None:
         """The mean over those repeats, an error having any value of the scale; None where nothing is known.
 
         Args:
@@ -85,12 +85,12 @@ class Values:
             if not self.values:
                 return None
             mean = self.values[0] if len(self.values) == 1 else fmean(self.values)
-            return Range(mean, mean)
+            return OpenNumber(mean, mean)
         if scale is None:
             return None
         total = math.fsum(self.values)
         least, most = ((total + self.errors * end) / self.n for end in scale)
-        return Range(least, most)
+        return OpenNumber(least, most)
 
 
 @dataclass

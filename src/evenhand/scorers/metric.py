@@ -43,7 +43,7 @@ from evenhand.scorers.wording import WORDINGS, Wording
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredQuestion:
     """What there is to measure one answer by. What is None or empty is missing.
 
     Attributes:
@@ -75,7 +75,7 @@ class Metric:
 
     Attributes:
         name: The name, as reports have it.
-        needs: The parts of `Answered` that it cannot do without.
+        needs: The parts of `AnsweredQuestion` that it cannot do without.
         ask: The output that is looked at, and the scorer that looks.
         best: Whether high or low is good.
         counted: Whether it is from 0 to 1, so that it can take part in an overall number.
@@ -84,12 +84,12 @@ class Metric:
 
     name: str
     needs: tuple[str, ...]
-    ask: Callable[[Answered], tuple[Any, Scorer]]
+    ask: Callable[[AnsweredQuestion], tuple[Any, Scorer]]
     best: str = "high"
     counted: bool = True
     judged: bool = False
 
-    def asked(self, answered: Answered) -> tuple[Any, Scorer]:
+    def asked(self, answered: AnsweredQuestion) -> tuple[Any, Scorer]:
         """The output to look at and the scorer; where something is missing, one that says so and does not apply."""
         missing = answered.lacks(self.needs)
         if missing:
@@ -196,7 +196,7 @@ def of_scorer(scorer: Scorer, name: str) -> Metric:
     """A scorer that is made already, as a metric. It looks at the answer, or at the passages."""
     traits = traits_of(scorer)
 
-    def ask(answered: Answered) -> tuple[Any, Scorer]:
+    def ask(answered: AnsweredQuestion) -> tuple[Any, Scorer]:
         return (passages_in(answered.context) if traits.of_contexts else answered.answer), scorer
 
     return Metric(name, (), ask, "low" if traits.lower_is_better else "high", traits.counted)
@@ -289,13 +289,13 @@ def of_class(
     """A class of scorers as a metric: it is given what its arguments ask for.
 
     Args:
-        needs: The parts of `Answered` that it cannot do without.
+        needs: The parts of `AnsweredQuestion` that it cannot do without.
         judged: Whether a judge is asked; by default where the class has one.
         fixed: Arguments that are always the same.
     """
     traits = traits_of(kind)
 
-    def ask(answered: Answered) -> tuple[Any, Scorer]:
+    def ask(answered: AnsweredQuestion) -> tuple[Any, Scorer]:
         output = passages_in(answered.context) if traits.of_contexts else answered.answer
         return output, kind(**_arguments(kind, answered), **fixed)
 
@@ -304,7 +304,7 @@ def of_class(
     return Metric(name, needs, ask, best, traits.counted, asks)
 
 
-MATERIAL: Mapping[str, Callable[[Answered], Any]] = {
+MATERIAL: Mapping[str, Callable[[AnsweredQuestion], Any]] = {
     "question": lambda answered: text_in(answered.question),
     "reference": lambda answered: reference_in(answered.expected),
     "expected": lambda answered: answered.expected,
@@ -320,13 +320,13 @@ _PARTS = {
     "contexts": "context",
     "source": "context",
 }
-"""The parts of `Answered` that these are made of."""
+"""The parts of `AnsweredQuestion` that these are made of."""
 _STORED = {name: name for name in (REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS)} | {
     "key_claims": REFERENCE_CLAIMS
 }
 
 
-def _arguments(kind: Callable[..., Scorer], answered: Answered) -> dict[str, Any]:
+def _arguments(kind: Callable[..., Scorer], answered: AnsweredQuestion) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in _parameters(kind):
         if name in MATERIAL:
@@ -351,7 +351,7 @@ def _cut(name: str) -> Metric | None:
 
 
 def _wording(name: str) -> Metric:
-    def ask(answered: Answered) -> tuple[Any, Scorer]:
+    def ask(answered: AnsweredQuestion) -> tuple[Any, Scorer]:
         return answered.answer, Wording(name, answered.expected)
 
     low = name == "edit_distance"

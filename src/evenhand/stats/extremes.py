@@ -8,7 +8,7 @@ from functools import cached_property
 
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.paired import Differences, Word, verdict
-from evenhand.stats.tallies import Range
+from evenhand.stats.tallies import OpenNumber
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Extremes:
         return self.least.clusters
 
     @property
-    def mean(self) -> Range | None:
+    def mean(self) -> OpenNumber | None:
         """The difference of the means; None for no cases."""
         least, most = self.least.mean, self.most.mean
-        return None if least is None or most is None else Range(least, most)
+        return None if least is None or most is None else OpenNumber(least, most)
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """From the lower end of the one's interval to the upper end of the other's; see `Differences.interval`."""

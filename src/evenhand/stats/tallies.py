@@ -17,7 +17,7 @@ from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.interval import CONFIDENCE, wilson
 
 
-class Range(NamedTuple):
+class OpenNumber(NamedTuple):
     """A number that errors may leave open: from `least` to `most`, in its own unit."""
 
     least: float

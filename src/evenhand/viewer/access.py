@@ -63,7 +63,7 @@ def loopback(host: str) -> str:
     )
 
 
-class Gate:
+class RequestGate:
     """Lets the requests through that carry the token and come from our own page.
 
     Args:

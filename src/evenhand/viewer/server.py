@@ -21,7 +21,7 @@ from evenhand.core.label import NewLabel
 from evenhand.store.labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.access import HEADERS, Gate, Refused
+from evenhand.viewer.access import HEADERS, Refused, RequestGate
 from evenhand.viewer.cell import BODY, MOST, call, cell, previews
 from evenhand.viewer.compared import compared_elsewhere, comparison
 from evenhand.viewer.exported import exported
@@ -51,7 +51,7 @@ class PageServer:
         gate: Who may ask.
     """
 
-    def __init__(self, runs: Runs, gate: Gate) -> None:
+    def __init__(self, runs: Runs, gate: RequestGate) -> None:
         self.gate = gate
         self._runs = runs
         self._passes = RunPasses()
@@ -346,7 +346,7 @@ async def _with_headers(request: web.Request, response: web.StreamResponse) -> N
 
 
 async def serve(
-    runs: Runs, host: str, port: int, *, started: Callable[[Gate], None], fixed: bool
+    runs: Runs, host: str, port: int, *, started: Callable[[RequestGate], None], fixed: bool
 ) -> None:
     """Serves until it is cancelled.
 
@@ -374,7 +374,7 @@ async def serve(
                     hint="Name another one, or none for any that is free.",
                 ) from error
             listening.bind((host, 0))
-        gate = Gate(host, listening.getsockname()[1])
+        gate = RequestGate(host, listening.getsockname()[1])
         server = PageServer(runs, gate)
         _spare_memory()
         runner = PageRunner(server.app(), shutdown_s=_SOON_S)

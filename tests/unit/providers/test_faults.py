@@ -17,7 +17,7 @@ from evenhand.providers import http
 from evenhand.providers.anthropic import DIALECT as ANTHROPIC
 from evenhand.providers.catalog import create
 from evenhand.providers.faults import fault, unreadable
-from evenhand.providers.http import HttpAnswer, Transport
+from evenhand.providers.http import HttpAnswer, HttpTransport
 from evenhand.providers.openai import DIALECT as OPENAI
 from evenhand.providers.retry_after import duration, retry_after, until
 from evenhand.testing import FakeProvider, Rule, Script
@@ -209,7 +209,7 @@ async def test_an_answer_that_is_cut_off_is_a_lost_connection_that_may_have_been
     """Dropped before it began, or in the middle."""
     for script in ("drop", "half"):
         async with Server(script) as server:
-            transport = Transport()
+            transport = HttpTransport()
             with pytest.raises(ConnectionFailed) as caught:
                 await transport.post(server.url, {}, b"{}")
             assert caught.value.billed is None
@@ -219,7 +219,7 @@ async def test_an_answer_that_is_cut_off_is_a_lost_connection_that_may_have_been
 async def test_an_idle_connection_that_the_server_closed_is_replaced_unseen():
     """The next request goes over a new one."""
     async with Server("ok then close", "ok") as server:
-        transport = Transport()
+        transport = HttpTransport()
         assert (await transport.post(server.url, {}, b"{}")).body == b"{}"
         await server.closed.wait()
         await asyncio.sleep(0.02)
@@ -231,7 +231,7 @@ async def test_an_idle_connection_that_the_server_closed_is_replaced_unseen():
 async def test_no_answer_in_time_may_have_been_charged_for():
     """It is told apart from a host that cannot be reached."""
     async with Server("hang") as server:
-        transport = Transport()
+        transport = HttpTransport()
         with pytest.raises(TimedOut) as caught:
             await transport.post(server.url, {}, b"{}", 0.05)
         assert caught.value.billed is None
@@ -242,7 +242,7 @@ async def test_a_host_that_refuses_was_never_asked():
     """So nothing can have been charged."""
     async with Server("ok") as server:
         url = server.url
-    transport = Transport()
+    transport = HttpTransport()
     with pytest.raises(ConnectionFailed) as caught:
         await transport.post(url, {}, b"{}")
     assert caught.value.billed is False
@@ -252,7 +252,7 @@ async def test_a_host_that_refuses_was_never_asked():
 async def test_a_cancelled_request_closes_its_connection():
     """Nothing goes on being paid for."""
     async with Server("hang") as server:
-        transport = Transport()
+        transport = HttpTransport()
         task = asyncio.create_task(transport.post(server.url, {}, b"{}"))
         while not server.requests:
             await asyncio.sleep(0.005)
@@ -268,7 +268,7 @@ async def test_a_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyP
         monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/x"))
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.delenv("NO_PROXY", raising=False)
-        transport = Transport()
+        transport = HttpTransport()
         assert (await transport.post("http://nowhere.invalid/v1", {}, b"{}")).status == 200
         monkeypatch.setenv("no_proxy", "other.invalid")
         with pytest.raises(ConnectionFailed):
@@ -280,7 +280,7 @@ async def test_an_answer_without_end_is_refused(monkeypatch: pytest.MonkeyPatch)
     """A file that was served by mistake does not fill the memory."""
     monkeypatch.setattr(http, "MAX_BODY", 1)
     async with Server("ok") as server:
-        transport = Transport()
+        transport = HttpTransport()
         with pytest.raises(BadReply, match="more than"):
             await transport.post(server.url, {}, b"{}")
         await transport.close()

@@ -35,7 +35,7 @@ from evenhand.providers.catalog import create
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.function import FunctionProvider
-from evenhand.providers.http import HttpAnswer, Transport
+from evenhand.providers.http import HttpAnswer, HttpTransport
 from evenhand.providers.prices import bound, price_of
 from evenhand.providers.retry_after import duration, retry_after, until
 from evenhand.testing import FakeProvider, Rule, Script
@@ -82,7 +82,7 @@ async def serving(answer: Callable[[asyncio.StreamWriter], Any]) -> AsyncIterato
 async def posted(answer: Callable[[asyncio.StreamWriter], Any], **more: Any) -> HttpAnswer:
     """What one request to such a server comes to."""
     async with serving(answer) as url:
-        transport = Transport()
+        transport = HttpTransport()
         try:
             return await transport.post(url, {}, b"{}", **more)
         finally:
@@ -432,7 +432,7 @@ async def test_a_redirect_is_not_followed():
 @pytest.mark.parametrize("url", ["http://h:port/", "ftp://h/", "h", "http://"])
 async def test_an_address_that_is_none_is_not_tried_again(url: str):
     """It would be none the next time as well."""
-    transport = Transport()
+    transport = HttpTransport()
     with pytest.raises(BadRequest, match="nothing can be sent"):
         await transport.post(url, {}, b"{}")
     await transport.close()
@@ -445,7 +445,7 @@ async def test_a_line_break_in_a_header_sends_nothing():
         raise AssertionError
 
     async with serving(answer) as url:
-        transport = Transport()
+        transport = HttpTransport()
         with pytest.raises(BadRequest, match="nothing can be sent"):
             await transport.post(url, {"x": "a\r\nsecret: b"}, b"{}")
         await transport.close()
@@ -470,7 +470,7 @@ async def test_a_server_that_speaks_no_tls_cannot_be_reached_by_https():
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    transport = Transport()
+    transport = HttpTransport()
     with pytest.raises(ConnectionFailed):
         await transport.post(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/", {}, b"{}")
     await transport.close()
@@ -481,7 +481,7 @@ async def test_loops_that_are_gone_are_forgotten():
     """Their connections died with them."""
     gone = asyncio.new_event_loop()
     gone.close()
-    http._transports[gone] = Transport()
+    http._transports[gone] = HttpTransport()
     await http.close()
     assert gone not in http._transports
 

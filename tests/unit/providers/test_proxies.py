@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from evenhand.core.errors import ConnectionFailed, Unreachable
-from evenhand.providers.http import Transport
+from evenhand.providers.http import HttpTransport
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ async def server(answer: bytes) -> AsyncIterator[tuple[int, list[bytes]]]:
 
 async def posted(url: str, timeout_s: float = 5.0):
     """What comes of one request, in a transport of its own."""
-    transport = Transport()
+    transport = HttpTransport()
     try:
         return await transport.post(url, {}, b"{}", timeout_s)
     finally:

@@ -15,7 +15,7 @@ from tests.unit.report.conftest import make_run, summaries_run
 from yarl import URL
 
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.access import Gate
+from evenhand.viewer.access import RequestGate
 from evenhand.viewer.listing import Runs
 from evenhand.viewer.runner import PageRunner
 from evenhand.viewer.server import PageServer
@@ -28,7 +28,7 @@ class Asking:
     """Somebody with the token; each header can be another."""
 
     session: ClientSession
-    gate: Gate
+    gate: RequestGate
     app: web.Application
     run: str
 
@@ -82,7 +82,7 @@ async def ask(summaries_run: RunFile, monkeypatch: pytest.MonkeyPatch) -> AsyncI
     monkeypatch.setenv("EVENHAND_HOME", str(home))
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        gate = Gate("127.0.0.1", listening.getsockname()[1])
+        gate = RequestGate("127.0.0.1", listening.getsockname()[1])
         app = PageServer(Runs(Path(home)), gate).app()
         runner = PageRunner(app, shutdown_s=0.1)
         await runner.setup()

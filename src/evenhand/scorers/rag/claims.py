@@ -88,7 +88,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class RankedPassage:
     """A passage, by its rank from 1, and its words."""
 
     passage: int
@@ -107,7 +107,7 @@ class ClaimVerdict:
     """
 
     stand: Stand
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[RankedPassage, ...] = ()
     reasoning: str = field(default="", compare=False)
     unverified: bool = False
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from evenhand.core.errors import JudgeError
 from evenhand.scorers.judge_prompt import fenced
-from evenhand.scorers.rag.claims import ClaimVerdict, Evidence, Stand
+from evenhand.scorers.rag.claims import ClaimVerdict, RankedPassage, Stand
 from evenhand.scorers.rag.itemised import Section, one_of, said_in, strict_object
 from evenhand.scorers.rag.quotes import found_in, plain
 
@@ -108,9 +108,9 @@ def verdict_section(groups: Sequence[Group]) -> Section:
     return Section("verdicts", "claim", tuple(against), read, _ITEMS)
 
 
-def _looked_up(given: object, own: range, passages: Sequence[str]) -> tuple[Evidence, ...]:
+def _looked_up(given: object, own: range, passages: Sequence[str]) -> tuple[RankedPassage, ...]:
     """The quotes that stand in a passage: the one that was named, or else another one."""
-    found: dict[int, Evidence] = {}
+    found: dict[int, RankedPassage] = {}
     for one in given if isinstance(given, (list, tuple)) else [given]:
         if not isinstance(one, Mapping):
             continue
@@ -119,5 +119,5 @@ def _looked_up(given: object, own: range, passages: Sequence[str]) -> tuple[Evid
         ranks = sorted(own, key=lambda rank: str(rank + 1) != str(named))
         rank = next((rank for rank in ranks if found_in(quote, passages[rank])), None)
         if rank is not None:
-            found.setdefault(rank, Evidence(rank - own.start + 1, quote[:KEPT]))
+            found.setdefault(rank, RankedPassage(rank - own.start + 1, quote[:KEPT]))
     return tuple(found[rank] for rank in sorted(found))
