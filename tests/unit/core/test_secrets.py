@@ -84,6 +84,17 @@ def test_a_secret_is_found_in_json_in_an_address_and_in_base64() -> None:
         assert secrets.text(f"<{form}>") == f"<{HIDDEN}>", form
 
 
+def test_a_secret_is_found_in_both_kinds_of_base64() -> None:
+    """Ordinary base64 and that of addresses differ where a secret has such signs in it."""
+    secret = "Passw0rd?>~?>~?>~"
+    ordinary = base64.b64encode(secret.encode()).decode()
+    of_addresses = base64.urlsafe_b64encode(secret.encode()).decode()
+    assert ordinary != of_addresses
+    secrets = Secrets({"SHOP_TOKEN": secret})
+    for written in (ordinary, of_addresses):
+        assert secrets.text(f"Basic {written}") == f"Basic {HIDDEN}" + "=" * written.count("=")
+
+
 def test_a_password_in_an_address_of_the_environment_is_a_secret() -> None:
     """Whatever the variable is called."""
     secrets = Secrets({"DATABASE_URL": "postgres://ada:abcdef0123456789@db/shop"})

@@ -373,6 +373,24 @@ async def test_replies_that_were_cut_off_or_empty_are_not_cached(tmp_path: Path)
     assert len(model.asked) == 2
 
 
+@pytest.mark.parametrize(("reason", "sent"), [("length", 2), ("stop", 1)])
+async def test_a_reply_that_has_text_and_was_cut_off_is_not_cached(
+    tmp_path: Path, reason: str, sent: int
+):
+    """Half an answer is scored once and asked for again by the next run; a whole one is not."""
+    with FakeProvider(Script([Rule(reply="Half of", finish_reason=reason)])) as fake:
+        model = create("openai:chat:gpt-5-mini", env=fake.env(), base=tmp_path)
+
+        async def body(trial: Trial) -> object:
+            reply = await trial.model(model, "subject").generate("Tell me all.")
+            assert reply.text == "Half of"
+            return reply.text
+
+        for _ in range(2):
+            (await run(example(1, body, providers=(model,)), tmp_path)).close()
+        assert len(fake.requests) == sent
+
+
 async def test_what_is_free_is_neither_journaled_nor_cached(tmp_path: Path):
     """Such as echo."""
     model = Scripted(paid=False)

@@ -125,6 +125,30 @@ def test_trials_are_ordered_by_test_repeat_combination_model_and_prompt(tmp_path
     ]
 
 
+def test_a_test_that_says_how_often_it_is_repeated_is_repeated_so_often(tmp_path: Path) -> None:
+    """Its own `options.repeat` goes before that of the config, and changes no other test."""
+    plan = plan_of(
+        tmp_path,
+        {
+            "tests": [{"vars": {"q": "1"}, "options": {"repeat": 3}}, {"vars": {"q": "2"}}],
+            "evaluateOptions": {"repeat": 2},
+        },
+    )
+    assert questions(plan) == ["1", "1", "1", "2", "2"]
+    assert plan.size == 5
+
+
+def test_another_number_of_repeats_is_another_plan(tmp_path: Path) -> None:
+    """A run of two repeats is not resumed as one of three: the places of its trials would differ."""
+    prints = {
+        plan_of(
+            tmp_path, {"tests": [{"vars": {"q": "1"}}], "evaluateOptions": {"repeat": repeats}}
+        ).fingerprint
+        for repeats in (2, 3)
+    }
+    assert len(prints) == 2
+
+
 def test_a_plan_says_the_same_each_time(tmp_path: Path) -> None:
     """It can be walked again, and read again."""
     config = many(tmp_path, 20)
