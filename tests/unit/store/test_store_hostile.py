@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import StoreError, UsageError
-from evenhand.core.run import CallEnd, CallStart, RunMeta, TrialResult
+from evenhand.core.run import CallEnd, CallStart, RunMeta, TrialError, TrialResult
+from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.store import catalogue
 from evenhand.store.cache import Cache
@@ -26,6 +27,7 @@ from evenhand.store.decoding import read_result
 from evenhand.store.encoding import write_result
 from evenhand.store.journal import Journal
 from evenhand.store.locks import Lock, held, lock_of
+from evenhand.store.measured import measured
 from evenhand.store.runfile import RunFile
 
 NOBODY = 65534
@@ -657,6 +659,26 @@ async def test_what_means_are_made_of_and_judges_are_counted(tmp_path: Path):
         assert run.word_sums() == [[(3, 1, 0), (1, 1, 0)], [], []]
         assert run.trial(2) is None
         assert run.spend().in_doubt_usd is None
+
+
+async def test_a_case_that_has_nothing_but_errors_counts_as_one_in_every_mean(tmp_path: Path):
+    """Of its score, of a metric that it broke off before, and of one whose scorer failed."""
+    columns = (Variant(0, "p", "m"),)
+    journal = Journal.create(tmp_path / "runs", RunMeta("01", "", "", "", 3, 3, 1, columns, 0.0))
+    asked = (Outcome("tone", "pass", 0.8, metric="tone"),)
+    failed = (Outcome("tone", "error", None, metric="tone"),)
+    broken = TrialError("code", "boom")
+    await journal.settle(TrialResult(0, "a", 0, 0, "pass", 1.0, outcomes=asked))
+    await journal.settle(TrialResult(1, "b", 0, 0, "error", None, error=broken))
+    await journal.settle(TrialResult(2, "c", 0, 0, "error", None, error=broken, outcomes=failed))
+    await journal.finish("finished")
+    with RunFile.open(journal.path) as run:
+        assert list(run.sums().scores(0)) == [(1.0, 1, 0), (0.0, 0, 1), (0.0, 0, 1)]
+        sums, _ = measured(run, ("tone", "score"))
+    for name in ("tone", "score"):
+        one = sums[name, 0]
+        assert [tuple(each)[1:] for each in one.cases.values()] == [(1, 0), (0, 1), (0, 1)], name
+        assert one.without == 0
 
 
 async def test_a_plan_read_by_the_same_process_that_writes_it_is_alive(tmp_path: Path):
