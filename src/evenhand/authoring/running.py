@@ -112,7 +112,7 @@ def shown(plan: Plan, wanted: bool | None) -> Iterator[ShowProgress | None]:
         yield None
         return
     from evenhand.report.console import heading  # noqa: PLC0415 (only where somebody looks)
-    from evenhand.report.progress import Progress  # noqa: PLC0415 (see above)
+    from evenhand.report.progress import Progress  # noqa: PLC0415 (imported on use)
 
     progress = Progress(err, live)
     progress.start(heading(plan))

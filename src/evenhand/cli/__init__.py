@@ -53,11 +53,11 @@ def _outlived(code: int) -> int:
 
 
 def _run(words: list[str]) -> int:
-    import click  # noqa: PLC0415 (imported once it is known what is asked)
+    import click
 
-    from evenhand.cli.exits import INTERRUPTED, NO_VERDICT, OUR_FAULT, USAGE, code_of, complaint  # noqa: PLC0415 (see above)
-    from evenhand.cli.verbs import evenhand  # noqa: PLC0415 (see above)
-    from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (see above)
+    from evenhand.cli.exits import INTERRUPTED, NO_VERDICT, OUR_FAULT, USAGE, code_of, complaint
+    from evenhand.cli.verbs import evenhand
+    from evenhand.core.errors import EvenhandError
 
     try:
         code = evenhand.main(args=words, prog_name="evenhand", standalone_mode=False)
@@ -74,8 +74,8 @@ def _run(words: list[str]) -> int:
         tell(complaint(error).removesuffix("\n"))
         return code_of(error)
     except Exception as error:  # noqa: BLE001 (whatever is left is ours; a script must not take it for "trials failed")
-        import errno  # noqa: PLC0415 (see above)
-        import traceback  # noqa: PLC0415 (see above)
+        import errno
+        import traceback
 
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
             tell(

@@ -56,11 +56,11 @@ def checked() -> Iterator[tuple[Plugin, str, str]]:
 def _usable(one: Plugin) -> None:
     """Raises what a run would that uses it."""
     if one.group == SCORERS:
-        from evenhand.scorers.metric import metric  # noqa: PLC0415 (once a package adds one)
+        from evenhand.scorers.metric import metric
 
         metric(one.name)
     elif one.group == ASSERTIONS:
-        from evenhand.assertions.kinds import kind_of  # noqa: PLC0415 (see above)
+        from evenhand.assertions.kinds import kind_of
 
         kind_of(one.name)
     else:
@@ -69,17 +69,17 @@ def _usable(one: Plugin) -> None:
 
 def _ours(group: str) -> Callable[[str], bool]:
     if group == SCORERS:
-        from evenhand.scorers.metric import own_metric  # noqa: PLC0415 (see above)
+        from evenhand.scorers.metric import own_metric
 
         return lambda name: own_metric(name) is not None
     if group == ASSERTIONS:
-        from evenhand.assertions.kinds import SUPPORTED  # noqa: PLC0415 (see above)
+        from evenhand.assertions.kinds import SUPPORTED
 
         return SUPPORTED.__contains__
     if group == IMPORTERS:
-        from evenhand.report.importers import OURS  # noqa: PLC0415 (see above)
+        from evenhand.report.importers import OURS
 
         return OURS.__contains__
-    from evenhand.providers.catalog import is_ours  # noqa: PLC0415 (see above)
+    from evenhand.providers.catalog import is_ours
 
     return is_ours

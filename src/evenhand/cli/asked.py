@@ -46,7 +46,7 @@ class Failing:
         Raises:
             UsageError: The file holds no results.
         """
-        from evenhand.cli.failed import failed_cases  # noqa: PLC0415 (seldom)
+        from evenhand.cli.failed import failed_cases
 
         return failed_cases(Path(self.path), self.outcomes)
 
@@ -127,7 +127,7 @@ class Asked:
     @property
     def folder(self) -> Path:
         """The first path's, or, for eval files in `evals`, the one above: it keeps the runs, and has offline.jsonl."""
-        from evenhand.authoring.discovery import split_line  # noqa: PLC0415 (seldom)
+        from evenhand.authoring.discovery import split_line
 
         path = Path(split_line(self.paths[0])[0])
         folder = path if path.is_dir() else path.parent
@@ -146,8 +146,8 @@ class Asked:
             ConfigError: All that is wrong with what they hold.
             NothingSelected: Nothing is left to run.
         """
-        from evenhand.cli.patience import patience  # noqa: PLC0415 (once it is known what is asked)
-        from evenhand.core.plan import look_at_size  # noqa: PLC0415 (see above)
+        from evenhand.cli.patience import patience
+        from evenhand.core.plan import look_at_size
 
         for path in self.paths:
             if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
@@ -194,8 +194,8 @@ class Asked:
         }
 
     def _evals(self, selection: Selection) -> Plan:
-        from evenhand.authoring.discovery import find  # noqa: PLC0415 (once it is known what is asked)
-        from evenhand.authoring.plan import plan_of  # noqa: PLC0415 (see above)
+        from evenhand.authoring.discovery import find
+        from evenhand.authoring.plan import plan_of
 
         refuse(self._given(), EVALS)
         found = find(self.paths)
@@ -213,7 +213,7 @@ class Asked:
         )
 
     def _configs(self, selection: Selection, *, prepare: bool) -> Plan:
-        from evenhand.promptfoo.load import load  # noqa: PLC0415 (see above)
+        from evenhand.promptfoo.load import load
 
         refuse(self._given(), CONFIGS)
         chosen = Chosen(selection, self.over, self.strict_prompts, prepare=prepare)
@@ -224,12 +224,12 @@ class Asked:
 
     def _prompts(self) -> tuple[Library, list[str]] | None:
         """The prompt directories that are meant; None where something else is."""
-        from evenhand.cli.dialects import prompts_meant  # noqa: PLC0415 (see above)
+        from evenhand.cli.dialects import prompts_meant
 
         return prompts_meant(self.paths)
 
     def _registry(self, library: Library, ids: list[str], selection: Selection) -> Plan:
-        from evenhand.registry.plan import load  # noqa: PLC0415 (see above)
+        from evenhand.registry.plan import load
 
         refuse(self._given(), PROMPTS)
         plan = load(
@@ -248,7 +248,7 @@ class Asked:
     def _is_evals(path: str) -> bool:
         if path.endswith((".yaml", ".yml", ".json")):
             return False
-        from evenhand.authoring.discovery import is_evals  # noqa: PLC0415 (see above)
+        from evenhand.authoring.discovery import is_evals
 
         return is_evals(path)
 

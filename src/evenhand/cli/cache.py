@@ -30,8 +30,8 @@ def cache(ctx: click.Context, source: Path) -> None:
     The cache answers a request that was asked before, in whichever run. Runs keep their replies themselves: clearing
     the cache takes nothing from them.
     """
-    from evenhand.store.cache import Cache  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.store.catalogue import cache_folder, home_for  # noqa: PLC0415 (see above)
+    from evenhand.store.cache import Cache
+    from evenhand.store.catalogue import cache_folder, home_for
 
     ctx.obj = Cache.open(cache_folder(home_for(source)))
 
@@ -53,10 +53,10 @@ def stats(store: Cache) -> None:
 @click.pass_obj
 def explain(store: Cache, key: str, first: int) -> None:
     """List the replies it holds, newest first, and the request that each answers; those whose KEY begins so."""
-    from itertools import islice  # noqa: PLC0415 (once it is known what is asked)
+    from itertools import islice
 
-    from evenhand.core.secrets import shown  # noqa: PLC0415 (see above)
-    from evenhand.report.words import safe  # noqa: PLC0415 (see above)
+    from evenhand.core.secrets import shown
+    from evenhand.report.words import safe
 
     for entry in islice(store.entries(key), first):
         click.echo(f"{entry.key}  draw {entry.draw}  {entry.size} bytes  {_date(entry.created_at)}")

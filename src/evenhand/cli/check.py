@@ -28,9 +28,9 @@ def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
     PATH is what `evenhand run` takes. Default: the current folder. All problems are shown at once, each with its file,
     line and column. For a promptfoo config, known differences from promptfoo are listed, too.
     """
-    from evenhand.report.console import estimate_lines, estimate_row, problem_lines  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.report.precedent import precedent_of  # noqa: PLC0415 (see above)
-    from evenhand.store.catalogue import home_for  # noqa: PLC0415 (see above)
+    from evenhand.report.console import estimate_lines, estimate_row, problem_lines
+    from evenhand.report.precedent import precedent_of
+    from evenhand.store.catalogue import home_for
 
     plan = asked_for(paths, said).plan(prepare=False)
     if plan.broken:
@@ -38,7 +38,7 @@ def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
     estimates = plan.estimate()
     precedent = None if estimates else precedent_of(plan, home_for(Path(plan.source)))
     if as_json:
-        from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)
+        from evenhand.core.encoding import encode
 
         row = {**estimate_row(plan, estimates, precedent), "differences": plan.differences()}
         click.echo(encode(row).decode())
@@ -54,7 +54,7 @@ def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
 
 
 def _told(sentences: Sequence[str]) -> Iterator[str]:
-    import textwrap  # noqa: PLC0415 (see above)
+    import textwrap
 
     if sentences:
         yield "otherwise than in promptfoo:"

@@ -59,13 +59,13 @@ def compare(
 
     Exits with 0 if B is not worse, 1 if it is worse, and 3 if the data don't decide it.
     """
-    from evenhand.report.comparing import compare as compared  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.report.words import put  # noqa: PLC0415 (see above)
+    from evenhand.report.comparing import compare as compared
+    from evenhand.report.words import put
 
     found = compared(a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower)
     with printing():
         if as_json:
-            from evenhand.report.document import json_text, writer  # noqa: PLC0415 (see above)
+            from evenhand.report.document import json_text, writer
 
             writer(sys.stdout)(json_text(found.document()) + "\n")
         else:

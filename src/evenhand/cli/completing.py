@@ -19,8 +19,8 @@ def complete_runs(
 ) -> list[CompletionItem]:
     """The runs whose ids begin so, each with what it is; and files, as a run may be named by its file."""
     del context, parameter
-    from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.store.catalogue import files, names  # noqa: PLC0415 (see above)
+    from evenhand.core.errors import EvenhandError
+    from evenhand.store.catalogue import files, names
 
     found = [CompletionItem(begun, type="file")] if "/" in begun or "." in begun else []
     if "latest".startswith(begun.lower()) and begun:
@@ -36,9 +36,9 @@ def complete_runs(
 
 
 def _run(path: Path, name: str) -> CompletionItem:
-    from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (see above)
-    from evenhand.report.words import safe  # noqa: PLC0415 (see above)
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+    from evenhand.core.errors import EvenhandError
+    from evenhand.report.words import safe
+    from evenhand.store.runfile import RunFile
 
     try:
         with RunFile.open(path) as run:
@@ -53,8 +53,8 @@ def complete_prompts(
 ) -> list[CompletionItem]:
     """The ids of the repository's prompts that begin so."""
     del parameter
-    from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (see above)
-    from evenhand.registry.library import library_of  # noqa: PLC0415 (see above)
+    from evenhand.core.errors import EvenhandError
+    from evenhand.registry.library import library_of
 
     start = context.obj if isinstance(context.obj, Path) else Path.cwd()
     try:

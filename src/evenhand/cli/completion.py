@@ -25,9 +25,9 @@ def completion(shell: str) -> int:
     fish  save as
           ~/.config/fish/completions/evenhand.fish
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
-    from click.shell_completion import get_completion_class  # noqa: PLC0415 (seldom)
+    from click.shell_completion import get_completion_class
 
-    from evenhand.cli.verbs import evenhand  # noqa: PLC0415 (it knows this module)
+    from evenhand.cli.verbs import evenhand
 
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 (one of the three above)

@@ -60,9 +60,9 @@ def dataset() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def show(file: Path, first: int, as_json: bool) -> int:
     """Show a dataset: the number of cases, fields, tags, the fingerprint and the first cases."""
-    from evenhand.authoring.rowcase import row_of  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.cli.streams import printing  # noqa: PLC0415 (see above)
-    from evenhand.report.words import clip, count, safe  # noqa: PLC0415 (see above)
+    from evenhand.authoring.rowcase import row_of
+    from evenhand.cli.streams import printing
+    from evenhand.report.words import clip, count, safe
 
     data = _read(file, stream=True)
     fields: dict[str, int] = {}
@@ -105,7 +105,7 @@ def convert(file: Path, to: Path) -> int:
 
     Ids, tags, metadata and every value are kept: what is written reads back as the same cases.
     """
-    from evenhand.report.words import count  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.report.words import count
 
     data = _read(file, stream=True)
     data.write(to)
@@ -146,7 +146,7 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     Which part a case is in hangs on its id and the seed alone: rows that are added later move no other. So give cases
     an id; without one it is a hash of the row.
     """
-    from evenhand.report.words import count  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.report.words import count
 
     data = _read(file, stream=True)
     parts: dict[str, float] = {}
@@ -195,7 +195,7 @@ def enrich(
     The claims and entities of the right answer and the parts of the question go into the case's metadata, so that every
     run counts against the same. What a case has already is left alone. Stopped, the same command goes on from there.
     """
-    from evenhand.authoring.preparing import enrich as find  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.authoring.preparing import enrich as find
 
     data = _read(file)
     found = find(
@@ -238,7 +238,7 @@ def generate(
     A pair is kept only if its quotes stand in the document, and if it asks what no other one asks. Stopped, the same
     command goes on from there, and what was received is not paid for again. Read what came out before you rely on it.
     """
-    from evenhand.authoring.generating import generate as write  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.authoring.generating import generate as write
 
     found = write(
         documents,
@@ -257,13 +257,13 @@ def generate(
 
 
 def _read(file: Path, *, stream: bool = False) -> Dataset:
-    from evenhand.authoring.dataset import Dataset  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.authoring.dataset import Dataset
 
     return Dataset.read(file.absolute(), stream=stream and file.suffix.lower() in _STREAMED)
 
 
 def _told(found: Prepared, to: Path, what: str) -> int:
-    from evenhand.report.words import count, money  # noqa: PLC0415 (at the end)
+    from evenhand.report.words import count, money
 
     cost = "cost not known" if found.cost_usd is None else money(found.cost_usd)
     click.echo(
@@ -274,7 +274,7 @@ def _told(found: Prepared, to: Path, what: str) -> int:
 
 
 def _complain(found: Prepared) -> None:
-    from evenhand.report.words import safe  # noqa: PLC0415 (seldom)
+    from evenhand.report.words import safe
 
     for case, why in [*found.errors.items()][:_SHOWN]:
         tell(safe(f"{case}: {why}"))

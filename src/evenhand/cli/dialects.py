@@ -17,7 +17,7 @@ def prompts_meant(paths: Sequence[str]) -> tuple[Library, list[str]] | None:
 
     A folder with a promptfoo config is promptfoo's, whatever else it holds.
     """
-    from evenhand.registry.library import prompts_at  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.registry.library import prompts_at
 
     library, ids = None, dict[str, None]()
     for text in paths:

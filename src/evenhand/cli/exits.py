@@ -92,7 +92,7 @@ def code_of(error: EvenhandError) -> int:
 
 def complaint(error: EvenhandError) -> str:
     """What to print of an error: all problems of a config, or one message with what to do about it."""
-    from evenhand.report.words import safe  # noqa: PLC0415 (only for a mistake)
+    from evenhand.report.words import safe
 
     if not isinstance(error, ConfigError):
         return f"evenhand: {safe(str(error), multiline=True)}\n"

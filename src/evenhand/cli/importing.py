@@ -25,13 +25,13 @@ def import_(file: Path, importer: str) -> int:
     By default, FILE is a JSON file of promptfoo's results (version 3), as promptfoo or `evenhand export` writes it.
     The run can be shown, compared and exported like any other. The same results aren't imported twice.
     """
-    from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)
-    from evenhand.report.importers import read_run  # noqa: PLC0415 (see above)
-    from evenhand.store.catalogue import called, files, newest_first  # noqa: PLC0415 (see above)
-    from evenhand.store.keeping import keep_run  # noqa: PLC0415 (see above)
-    from evenhand.store.labels import append_labels  # noqa: PLC0415 (see above)
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+    from evenhand.cli.show import print_run
+    from evenhand.engine.door import waited_for
+    from evenhand.report.importers import read_run
+    from evenhand.store.catalogue import called, files, newest_first
+    from evenhand.store.keeping import keep_run
+    from evenhand.store.labels import append_labels
+    from evenhand.store.runfile import RunFile
 
     recorded = read_run(file, importer)
     path = waited_for(keep_run(Path.cwd(), recorded.meta, recorded.trials()))

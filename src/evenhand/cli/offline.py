@@ -13,8 +13,8 @@ from evenhand.core.errors import UsageError
 @contextlib.contextmanager
 def offline_answers(folder: Path) -> Iterator[None]:
     """Inside, the vendors' addresses lead to a server of our own that answers from the folder's offline.jsonl."""
-    from evenhand.providers.prices import away_from_home_unpaid  # noqa: PLC0415 (see below)
-    from evenhand.testing import FakeProvider, Script  # noqa: PLC0415 (only for --offline)
+    from evenhand.providers.prices import away_from_home_unpaid
+    from evenhand.testing import FakeProvider, Script
 
     script = folder / "offline.jsonl"
     if not script.is_file():

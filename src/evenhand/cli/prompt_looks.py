@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @in_json
 def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
     """List the prompts: status, version, uses, and whether what they have shown is about what they are now."""
-    from evenhand.registry.listing import listed, table  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.registry.listing import listed, table
 
     rows = [
         row
@@ -57,7 +57,7 @@ def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
 @in_json
 def show(id_: str, *, as_json: bool) -> int:
     """Show a prompt: its metadata, its usage with medians, its latest evidence, and what the next status wants."""
-    from evenhand.registry.listing import described, description_lines  # noqa: PLC0415 (see above)
+    from evenhand.registry.listing import described, description_lines
 
     said = described(prompt_named(id_))
     if as_json:
@@ -75,9 +75,9 @@ def show(id_: str, *, as_json: bool) -> int:
 @click.option("--promotions", is_flag=True, help="Print promotions instead of usage.")
 def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
     """Print the latest rows of .usage.jsonl, as they are; of .eval.jsonl, or of .promotions.jsonl."""
-    from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)
-    from evenhand.documents.findings import Findings  # noqa: PLC0415 (see above)
-    from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, read  # noqa: PLC0415 (see above)
+    from evenhand.core.encoding import encode
+    from evenhand.documents.findings import Findings
+    from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, read
 
     name = EVALS if evals else PROMOTIONS if promotions else USAGE
     rows = read(library_here().folder(id_) / name)
@@ -107,10 +107,10 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
     not count. With --evidence, a row that its run contradicts is wrong; one whose run is not on this machine is a
     warning.
     """
-    from evenhand.registry.doctor import look  # noqa: PLC0415 (see above)
-    from evenhand.registry.runs import KeptRuns  # noqa: PLC0415 (see above)
-    from evenhand.report.words import count  # noqa: PLC0415 (see above)
-    from evenhand.store.catalogue import home_for  # noqa: PLC0415 (see above)
+    from evenhand.registry.doctor import look
+    from evenhand.registry.runs import KeptRuns
+    from evenhand.report.words import count
+    from evenhand.store.catalogue import home_for
 
     found = [
         one

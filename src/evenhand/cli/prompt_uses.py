@@ -64,7 +64,7 @@ def render(
 
     The shell's verbs do this; with --send they send.
     """
-    from evenhand.registry.sending import log_dry  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.registry.sending import log_dry
 
     if and_send:
         return context.invoke(send, id_=id_, case=case, pairs=pairs, var_file=var_file)
@@ -105,14 +105,14 @@ def send(
     Where guard.sh says no, nothing is sent and nothing is kept. Exits with 1 where verify.sh found something wrong, and
     with 3 where there was no answer.
     """
-    import contextlib  # noqa: PLC0415 (see above)
+    import contextlib
 
-    from evenhand.cli.offline import offline_answers  # noqa: PLC0415 (see above)
-    from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
-    from evenhand.providers.roster import model_id  # noqa: PLC0415 (see above)
-    from evenhand.registry.gates import sent_to  # noqa: PLC0415 (see above)
-    from evenhand.registry.sending import as_json as document  # noqa: PLC0415 (see above)
-    from evenhand.registry.sending import send as send_it  # noqa: PLC0415 (see above)
+    from evenhand.cli.offline import offline_answers
+    from evenhand.core.errors import UsageError
+    from evenhand.providers.roster import model_id
+    from evenhand.registry.gates import sent_to
+    from evenhand.registry.sending import as_json as document
+    from evenhand.registry.sending import send as send_it
 
     given = _rendered(id_, case, pairs, var_file)
     chosen = model_id(model) if model else sent_to(given.prompt)
@@ -141,8 +141,8 @@ def send(
 
 
 def _rendered(id_: str, case: str, pairs: tuple[str, ...], var_file: Path | None) -> Rendered:
-    from evenhand.documents.findings import Findings  # noqa: PLC0415 (see above)
-    from evenhand.registry.sending import rendered, variables  # noqa: PLC0415 (see above)
+    from evenhand.documents.findings import Findings
+    from evenhand.registry.sending import rendered, variables
 
     found, findings = prompt_named(id_), Findings()
     inputs = found.example(case, findings) if case else {}

@@ -20,7 +20,7 @@ in_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 
 def library_here() -> Library:
     """The repository that is meant: of -C, or the one that one stands in."""
-    from evenhand.registry.library import library_of  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.registry.library import library_of
 
     return library_of(start())
 
@@ -32,8 +32,8 @@ def start() -> Path:
 
 def prompt_named(id_: str) -> PromptFolder:
     """A prompt that can be used: nothing is wrong with its metadata and its template."""
-    from evenhand.documents.findings import Findings  # noqa: PLC0415 (see above)
-    from evenhand.registry.prompt import read_prompt  # noqa: PLC0415 (see above)
+    from evenhand.documents.findings import Findings
+    from evenhand.registry.prompt import read_prompt
 
     library, findings = library_here(), Findings()
     library.folder(id_)
@@ -48,7 +48,7 @@ def prompts_meant(texts: tuple[str, ...]) -> dict[Library, list[str] | None]:
 
     A path that is in no prompt's folder, inputs that are shared say, means all prompts of its repository.
     """
-    from evenhand.registry.library import PROMPTS, library_of  # noqa: PLC0415 (see above)
+    from evenhand.registry.library import PROMPTS, library_of
 
     if not texts:
         return {library_here(): None}
@@ -72,14 +72,14 @@ def prompts_meant(texts: tuple[str, ...]) -> dict[Library, list[str] | None]:
 
 def document_of(value: Any) -> str:
     """A value as a JSON document."""
-    from evenhand.core.encoding import encode  # noqa: PLC0415 (see above)
+    from evenhand.core.encoding import encode
 
     return encode(value).decode()
 
 
 def plain(text: str) -> str:
     """A text that somebody else wrote, without what a terminal would obey."""
-    from evenhand.report.words import safe  # noqa: PLC0415 (see above)
+    from evenhand.report.words import safe
 
     return safe(text, multiline=True)
 

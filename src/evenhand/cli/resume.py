@@ -44,10 +44,10 @@ def retry(run: str | None, **said: Any) -> int:
 
 def redone(run: str | None, session: Session) -> int:
     """Redoes the trials in error of a run."""
-    from evenhand.cli.show import print_run  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.report.requirements import verdict_of  # noqa: PLC0415 (see above)
-    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+    from evenhand.cli.show import print_run
+    from evenhand.report.requirements import verdict_of
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
 
     file = find(Path.cwd(), run)
     with RunFile.open(file) as earlier:
@@ -67,10 +67,10 @@ def redone(run: str | None, session: Session) -> int:
 
 def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
-    from evenhand.cli.asked import Asked  # noqa: PLC0415 (imported once it is known what is asked)
-    from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
-    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+    from evenhand.cli.asked import Asked
+    from evenhand.engine.door import Settings
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
 
     file = find(Path.cwd(), run)
     with RunFile.open(file) as earlier:

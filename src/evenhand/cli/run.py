@@ -105,12 +105,12 @@ def run(
     Every reply is saved as soon as it arrives. After Ctrl-C or a crash, `evenhand resume` continues the run without
     paying again for replies that it has.
     """
-    from evenhand.core.errors import NothingSelected  # noqa: PLC0415 (see above)
-    from evenhand.engine.door import Settings  # noqa: PLC0415 (see above)
+    from evenhand.core.errors import NothingSelected
+    from evenhand.engine.door import Settings
 
     session = Session.of(said)
     if retry_errors or resumed:
-        from evenhand.cli.resume import gone_on, redone  # noqa: PLC0415 (seldom)
+        from evenhand.cli.resume import gone_on, redone
 
         return (redone if retry_errors else gone_on)(resumed or None, session)
     asked = replace(
@@ -155,7 +155,7 @@ def _home(no_write: bool) -> Iterator[Path | None]:
     if not no_write:
         yield None
         return
-    import tempfile  # noqa: PLC0415 (seldom)
+    import tempfile
 
     with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
         yield Path(folder)

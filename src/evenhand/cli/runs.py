@@ -48,7 +48,7 @@ def note(run: str, text: str | None) -> int:
 
     An empty TEXT removes the note.
     """
-    from evenhand.report.words import safe  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.report.words import safe
 
     path = _found(run)
     said = _remarks(path) if text is None else _said(path, note=text)
@@ -65,10 +65,10 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
 
     Without --yes, only list what would be deleted. A run in progress is not deleted.
     """
-    from evenhand.core.errors import EvenhandError  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.report.words import count, safe  # noqa: PLC0415 (see above)
-    from evenhand.store import remarks  # noqa: PLC0415 (see above)
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+    from evenhand.core.errors import EvenhandError
+    from evenhand.report.words import count, safe
+    from evenhand.store import remarks
+    from evenhand.store.runfile import RunFile
 
     paths = list(dict.fromkeys(map(_found, runs)))
     failed = False
@@ -96,19 +96,19 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
 
 
 def _found(run: str) -> Path:
-    from evenhand.store.catalogue import find  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.store.catalogue import find
 
     return find(Path.cwd(), run)
 
 
 def _remarks(path: Path) -> Remarks:
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.store.runfile import RunFile
 
     with RunFile.open(path) as run_file:
         return run_file.remarks
 
 
 def _said(path: Path, **said: object) -> Remarks:
-    from evenhand.store.remarks import remark  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.store.remarks import remark
 
     return remark(path, said)

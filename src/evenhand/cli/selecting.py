@@ -223,10 +223,10 @@ def asked_for(paths: tuple[str, ...], said: Mapping[str, Any]) -> Asked:
     Raises:
         UsageError: One of them cannot be read.
     """
-    from evenhand.cli.asked import Asked, Failing, absolute  # noqa: PLC0415 (imported once it is known what is asked)
-    from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
-    from evenhand.core.plan import Selection  # noqa: PLC0415 (see above)
-    from evenhand.promptfoo.overrides import Overrides, range_of, split_paths  # noqa: PLC0415 (see above)
+    from evenhand.cli.asked import Asked, Failing, absolute
+    from evenhand.core.errors import UsageError
+    from evenhand.core.plan import Selection
+    from evenhand.promptfoo.overrides import Overrides, range_of, split_paths
 
     if bool(said["assertions"]) != bool(said["model_outputs"]):
         raise UsageError(
@@ -300,7 +300,7 @@ def _run_file(ref: str) -> str:
     """The file of the run meant, absolute, so that the same is meant when it is asked again."""
     if ref.endswith(".json") and Path(ref).is_file():
         return os.path.abspath(ref)  # noqa: PTH100 (as in `absolute`)
-    from evenhand.store.catalogue import find  # noqa: PLC0415 (seldom)
+    from evenhand.store.catalogue import find
 
     return str(find(Path.cwd(), ref))
 

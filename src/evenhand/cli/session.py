@@ -136,9 +136,9 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
     Args:
         file: The run to go on with; None for a new one.
     """
-    from evenhand.cli.offline import offline_answers  # noqa: PLC0415 (seldom)
-    from evenhand.engine.process import own_process  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.report.export import check_endings  # noqa: PLC0415 (see above)
+    from evenhand.cli.offline import offline_answers
+    from evenhand.engine.process import own_process
+    from evenhand.report.export import check_endings
 
     failed_code(os.environ)  # one that is none is said before anything is paid for
     offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
@@ -148,7 +148,7 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
         check_endings(outputs, plan.variants)
         _check_calls(session, outputs, plan.variants)
         if any(Path(name).suffix.lower() in (".html", ".htm") for name in outputs):
-            from evenhand.viewer.page import static  # noqa: PLC0415 (see above)
+            from evenhand.viewer.page import static
 
             static("app.js")  # or it says, before anything is paid for, why no page can be written
         for problem in plan.broken:
@@ -167,8 +167,8 @@ def _check_calls(session: Session, outputs: Sequence[str], variants: Sequence[Va
     Raises:
         UsageError: They have not.
     """
-    from evenhand.core.errors import UsageError  # noqa: PLC0415 (seldom)
-    from evenhand.report.export import has_calls  # noqa: PLC0415 (see above)
+    from evenhand.core.errors import UsageError
+    from evenhand.report.export import has_calls
 
     if session.calls and not session.as_json and not any(has_calls(o, variants) for o in outputs):
         raise UsageError(
@@ -179,7 +179,7 @@ def _check_calls(session: Session, outputs: Sequence[str], variants: Sequence[Va
 
 def safe_text(text: str) -> str:
     """Text of whatever origin, as it may be printed."""
-    from evenhand.report.words import safe  # noqa: PLC0415 (seldom)
+    from evenhand.report.words import safe
 
     return safe(text, multiline=True)
 
@@ -187,8 +187,8 @@ def safe_text(text: str) -> str:
 def _settle(
     plan: Plan, settings: Settings, file: Path | None, session: Session, *, replayed: bool
 ) -> Finished:
-    from evenhand.engine import door  # noqa: PLC0415 (imported once it is known what is asked)
-    from evenhand.report.console import heading, problem_lines  # noqa: PLC0415 (see above)
+    from evenhand.engine import door
+    from evenhand.report.console import heading, problem_lines
 
     for line in problem_lines(plan.hints):
         tell(line)
@@ -215,15 +215,15 @@ def _settle(
 def _progress(wanted: bool) -> Progress | None:
     if not wanted:
         return None
-    from evenhand.report.progress import Progress  # noqa: PLC0415 (not wanted by those who want none)
+    from evenhand.report.progress import Progress
 
     return Progress(sys.stderr, sys.stderr.isatty())
 
 
 def _teller(plan: Plan, out: TextIO, progress: Progress | None) -> Callable[[TrialResult], None]:
     """Prints each trial whole, above the line that says how far the run is."""
-    from evenhand.cli.show import verbose_for  # noqa: PLC0415 (only for -v)
-    from evenhand.report.words import put_quietly  # noqa: PLC0415 (see above)
+    from evenhand.cli.show import verbose_for
+    from evenhand.report.words import put_quietly
 
     verbose = verbose_for(out, plan.variants, plan.repeats)
 
@@ -237,22 +237,22 @@ def _teller(plan: Plan, out: TextIO, progress: Progress | None) -> Callable[[Tri
 
 def _resumed(in_doubt: Sequence[CallRecord], last_words: Sequence[str]) -> None:
     """Said before anything is run: the same code may end this session as well."""
-    from evenhand.report.console import doubt_lines  # noqa: PLC0415 (seldom)
+    from evenhand.report.console import doubt_lines
 
     for line in doubt_lines(in_doubt, last_words):
         tell(line)
 
 
 def _note(text: str) -> None:
-    from evenhand.report.words import safe  # noqa: PLC0415 (seldom)
+    from evenhand.report.words import safe
 
     tell(f"evenhand: {safe(text)}")
 
 
 def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
     """Writes the results to files, each in the format that its ending says; with calls where it has room for them."""
-    from evenhand.cli.show import written  # noqa: PLC0415 (seldom)
-    from evenhand.report.export import has_calls  # noqa: PLC0415 (see above)
+    from evenhand.cli.show import written
+    from evenhand.report.export import has_calls
 
     for name in outputs:
         to = Path(name)
@@ -261,9 +261,9 @@ def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
 
 
 def _report(finished: Finished, plan: Plan, session: Session) -> int:
-    from evenhand.cli.show import print_run  # noqa: PLC0415 (imported once there is something to show)
-    from evenhand.report.requirements import verdict_of  # noqa: PLC0415 (see above)
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+    from evenhand.cli.show import print_run
+    from evenhand.report.requirements import verdict_of
+    from evenhand.store.runfile import RunFile
 
     # On a terminal the progress line has said it already.
     said = sys.stdout.isatty() and sys.stderr.isatty() and not session.no_progress

@@ -38,8 +38,8 @@ def init(folder: Path, config: Path | None, *, python: bool) -> int:
     """
     if config is not None:
         return _print_as_python(config)
-    from evenhand.cli.ignoring import ignore_runs  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.cli.init import init as scaffold  # noqa: PLC0415 (see above)
+    from evenhand.cli.ignoring import ignore_runs
+    from evenhand.cli.init import init as scaffold
 
     for path in scaffold(folder, "python" if python else "config"):
         click.echo(f"  {path}")
@@ -52,9 +52,9 @@ def init(folder: Path, config: Path | None, *, python: bool) -> int:
 
 
 def _print_as_python(config: Path) -> int:
-    from evenhand.cli.streams import printing, tell  # noqa: PLC0415 (seldom)
-    from evenhand.promptfoo.load import read_folder  # noqa: PLC0415 (seldom)
-    from evenhand.promptfoo.porting.as_python import as_python  # noqa: PLC0415 (seldom)
+    from evenhand.cli.streams import printing, tell
+    from evenhand.promptfoo.load import read_folder
+    from evenhand.promptfoo.porting.as_python import as_python
 
     file = as_python(read_folder(config))
     with printing():
@@ -72,8 +72,8 @@ def _print_as_python(config: Path) -> int:
 @click.command(short_help="Check your setup: Python, keys, folders.")
 def doctor() -> int:
     """Check your setup: Python, packages, keys, folders. Sends nothing and shows no key."""
-    from evenhand.cli.doctor import doctor as look  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.store.catalogue import home_for  # noqa: PLC0415 (see above)
+    from evenhand.cli.doctor import doctor as look
+    from evenhand.store.catalogue import home_for
 
     findings = look(home_for(None), os.environ)
     for finding in findings:
@@ -84,11 +84,11 @@ def doctor() -> int:
 @click.command(short_help="List the scorers and assertion types.")
 def scorers() -> int:
     """List the scorers of eval sets and the assertion types of YAML files."""
-    from evenhand.assertions.kinds import kinds  # noqa: PLC0415 (see above)
-    from evenhand.cli.added import list_added  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.core.plugins import ASSERTIONS, SCORERS  # noqa: PLC0415 (see above)
-    from evenhand.scorers.catalog import Entry  # noqa: PLC0415 (see above)
-    from evenhand.scorers.catalog import scorers as listed  # noqa: PLC0415 (see above)
+    from evenhand.assertions.kinds import kinds
+    from evenhand.cli.added import list_added
+    from evenhand.core.plugins import ASSERTIONS, SCORERS
+    from evenhand.scorers.catalog import Entry
+    from evenhand.scorers.catalog import scorers as listed
 
     click.echo("In Python, from evenhand.scorers:\n")
     _list(listed())
@@ -119,9 +119,9 @@ def _list(entries: Sequence[Entry]) -> None:
 @click.command(short_help="List the providers and how to write their ids.")
 def providers() -> int:
     """List the providers, how to write their ids, and the environment variables that hold their keys."""
-    from evenhand.cli.added import list_added  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.core.plugins import PROVIDERS  # noqa: PLC0415 (see above)
-    from evenhand.providers.catalog import KEYS, SCHEMES  # noqa: PLC0415 (see above)
+    from evenhand.cli.added import list_added
+    from evenhand.core.plugins import PROVIDERS
+    from evenhand.providers.catalog import KEYS, SCHEMES
 
     width = max(map(len, SCHEMES))
     for form, what in SCHEMES.items():

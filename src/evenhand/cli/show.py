@@ -44,7 +44,7 @@ def filtered(command: Callback) -> Callback:
 
 def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> RunFile:
     """What `--where` chooses of a run; the run where it is not asked for."""
-    from evenhand.core.errors import UsageError  # noqa: PLC0415 (once it is known what is asked)
+    from evenhand.core.errors import UsageError
 
     if where is None:
         if baseline is not None:
@@ -53,9 +53,9 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> RunF
                 hint="To compare two runs: evenhand compare BASELINE RUN",
             )
         return run_file
-    from evenhand.report.where import narrow  # noqa: PLC0415 (see above)
-    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+    from evenhand.report.where import narrow
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
 
     def said(note: object) -> None:
         click.echo(str(note), err=True)
@@ -98,9 +98,9 @@ def show(
     With CELL, e.g. `better:3`, show one trial in full: prompt, output, every outcome, every call. A CELL without RUN is
     one of the latest run. With --where, only matching trials are listed and counted.
     """
-    from evenhand.report.console import cells_json, list_lines, listed_json, show_trial  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.store.catalogue import find, homes, runs  # noqa: PLC0415 (see above)
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+    from evenhand.report.console import cells_json, list_lines, listed_json, show_trial
+    from evenhand.store.catalogue import find, homes, runs
+    from evenhand.store.runfile import RunFile
 
     # A cell of the latest run: `better:3`, or a number too short to be the start of an id.
     if run and cell is None and (":" in run or (run.isdigit() and len(run) < SHORTEST_ID)):
@@ -166,8 +166,8 @@ def export(
     promptfoo config are written as promptfoo writes them: .json (results version 3), .jsonl, .yaml, .csv, .xml. Runs of
     eval sets use Evenhand's own formats: json is one document, jsonl one trial per line, csv one row per trial.
     """
-    from evenhand.store.catalogue import find  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
 
     is_page = format_ == "html" or (not format_ and to.suffix.lower() in (".html", ".htm"))
     with RunFile.open(find(Path.cwd(), run)) as whole:
@@ -193,12 +193,12 @@ def written(
         baseline: The run that a page holds it against.
         calls: With the model calls of each trial.
     """
-    from evenhand.report.export import export as write  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (see above)
+    from evenhand.report.export import export as write
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
 
     def page(run: RunFile, out: TextIO) -> int:
-        from evenhand.viewer.embed import write_page  # noqa: PLC0415 (for a page alone)
+        from evenhand.viewer.embed import write_page
 
         if baseline is None:
             return write_page(run, out)
@@ -209,7 +209,7 @@ def written(
         with printing():
             write(run_file, to, format_, page=page, calls=calls)
         return
-    from evenhand.report.words import count  # noqa: PLC0415 (see above)
+    from evenhand.report.words import count
 
     rows = write(run_file, to, format_, page=page, calls=calls)
     tell(f"{count(rows, 'trial')} written to {to}")
@@ -222,11 +222,11 @@ def written(
 
 def _list_trials(run_file: RunFile, out: TextIO) -> None:
     """Prints a line for each trial."""
-    from evenhand.report.console import PLAIN_WIDTH  # noqa: PLC0415 (only for --where)
-    from evenhand.report.grid import Grid  # noqa: PLC0415 (see above)
-    from evenhand.report.ink import Ink  # noqa: PLC0415 (see above)
-    from evenhand.report.where import cell_rows  # noqa: PLC0415 (see above)
-    from evenhand.report.words import put  # noqa: PLC0415 (see above)
+    from evenhand.report.console import PLAIN_WIDTH
+    from evenhand.report.grid import Grid
+    from evenhand.report.ink import Ink
+    from evenhand.report.where import cell_rows
+    from evenhand.report.words import put
 
     rows = cell_rows(run_file, Grid(run_file), _width(out) or PLAIN_WIDTH, Ink(_color(out)))
     with printing():
@@ -235,11 +235,11 @@ def _list_trials(run_file: RunFile, out: TextIO) -> None:
 
 def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> None:
     """Prints each trial whole, one after the other; `calls`: with what was asked and answered."""
-    from evenhand.core.label import standing  # noqa: PLC0415 (only for -v)
-    from evenhand.report.cell import call_lines  # noqa: PLC0415 (see above)
-    from evenhand.report.console import PLAIN_WIDTH  # noqa: PLC0415 (see above)
-    from evenhand.report.ink import Ink  # noqa: PLC0415 (see above)
-    from evenhand.report.words import put  # noqa: PLC0415 (see above)
+    from evenhand.core.label import standing
+    from evenhand.report.cell import call_lines
+    from evenhand.report.console import PLAIN_WIDTH
+    from evenhand.report.ink import Ink
+    from evenhand.report.words import put
 
     meta, labels = run_file.meta, standing(run_file.labels())
     verbose = verbose_for(out, meta.variants, meta.repeats, labels)
@@ -259,9 +259,9 @@ def verbose_for(
     labels: Mapping[int, Sequence[Label]] | None = None,
 ) -> Verbose:
     """What puts a run's trials, and what people say of them, into words for this stream."""
-    from evenhand.report.console import PLAIN_WIDTH  # noqa: PLC0415 (see above)
-    from evenhand.report.ink import Ink  # noqa: PLC0415 (see above)
-    from evenhand.report.verbose import Verbose  # noqa: PLC0415 (see above)
+    from evenhand.report.console import PLAIN_WIDTH
+    from evenhand.report.ink import Ink
+    from evenhand.report.verbose import Verbose
 
     return Verbose(variants, repeats, _width(out) or PLAIN_WIDTH, Ink(_color(out)), labels)
 
@@ -277,11 +277,11 @@ def print_run(
     """Prints a run to stdout: for programs, or for people."""
     with printing():
         if as_json:
-            from evenhand.report.document import write_document  # noqa: PLC0415 (once it is known what is asked)
+            from evenhand.report.document import write_document
 
             write_document(run_file, sys.stdout, calls=calls)
             return
-        from evenhand.report.console import show as print_it  # noqa: PLC0415 (see above)
+        from evenhand.report.console import show as print_it
 
         print_it(
             run_file,

@@ -33,7 +33,7 @@ def printing() -> Iterator[None]:
     except BrokenPipeError:  # `evenhand show | head`
         drop()
     except OSError as error:
-        from evenhand.core.errors import StoreError  # noqa: PLC0415 (seldom)
+        from evenhand.core.errors import StoreError
 
         drop()
         raise StoreError(
@@ -48,7 +48,7 @@ def set_apart() -> Iterator[TextIO]:
 
     What it prints in Python is kept with its trial; this is for what passes Python by. Gives what stdout was.
     """
-    from evenhand.engine.process import not_for_children  # noqa: PLC0415 (only where a run is printed)
+    from evenhand.engine.process import not_for_children
 
     real = sys.stdout
     try:
@@ -91,8 +91,8 @@ def _twin(stream: TextIO, number: int) -> Iterator[TextIO]:
 
 def tell(line: str) -> None:
     """Writes a line to stderr, without secrets; that nobody can read it any more is no reason to stop anything."""
-    from evenhand.core.secrets import known, shown  # noqa: PLC0415 (seldom)
-    from evenhand.report.words import put_quietly  # noqa: PLC0415 (see above)
+    from evenhand.core.secrets import known, shown
+    from evenhand.report.words import put_quietly
 
     known.learn_environment(os.environ)
     put_quietly(sys.stderr, shown(line) + "\n")
@@ -121,7 +121,7 @@ def say_wrapped(text: str, indent: str = "") -> None:
         text: One line, or several.
         indent: Before each line that a wrapped one goes on in; a short one where that would leave no room.
     """
-    import textwrap  # noqa: PLC0415 (seldom)
+    import textwrap
 
     width = os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 0
     if len(indent) > width // 2:

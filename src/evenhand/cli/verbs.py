@@ -87,7 +87,7 @@ class _Verbs(click.Group):
     """Knows all verbs, and imports those that are used."""
 
     def invoke(self, ctx: click.Context) -> object:
-        from evenhand.cli.streams import drop  # noqa: PLC0415 (see above)
+        from evenhand.cli.streams import drop
 
         try:
             return super().invoke(ctx)
@@ -109,13 +109,13 @@ class _Verbs(click.Group):
         names = vars(module)  # `import` is a word of Python's, so its function is called import_
         command = names.get(cmd_name) or names[f"{cmd_name}_"]
         assert isinstance(command, click.Command)  # noqa: S101 (our own table)
-        from evenhand.cli.examples import with_examples  # noqa: PLC0415 (with a command)
+        from evenhand.cli.examples import with_examples
 
         return with_examples(command, cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands, without importing any of them; options, as always."""
-        from click.shell_completion import CompletionItem  # noqa: PLC0415 (seldom)
+        from click.shell_completion import CompletionItem
 
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
@@ -131,7 +131,7 @@ class _Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-"):
-            from evenhand.core.names import nearest  # noqa: PLC0415 (only for a mistake)
+            from evenhand.core.names import nearest
 
             near = nearest(name, _COMMANDS)
             if name in _OF_PROMPTFOO:

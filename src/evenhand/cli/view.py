@@ -42,12 +42,12 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
     Prints a link and serves the page until Ctrl-C. Only this machine can reach it, and only with the token in the link.
     Runs that are in progress are updated live.
     """
-    from evenhand.report.words import near  # noqa: PLC0415 (once it is known what is asked)
-    from evenhand.store.catalogue import find  # noqa: PLC0415 (see above)
-    from evenhand.viewer.access import loopback  # noqa: PLC0415 (see above)
-    from evenhand.viewer.listing import Runs  # noqa: PLC0415 (see above)
-    from evenhand.viewer.page import static  # noqa: PLC0415 (see above)
-    from evenhand.viewer.server import serve  # noqa: PLC0415 (see above)
+    from evenhand.report.words import near
+    from evenhand.store.catalogue import find
+    from evenhand.viewer.access import loopback
+    from evenhand.viewer.listing import Runs
+    from evenhand.viewer.page import static
+    from evenhand.viewer.server import serve
 
     static("app.js")  # or it says why there is no page, before it serves one
     host = loopback(host)
@@ -102,8 +102,8 @@ def _desktop() -> bool:
 
 def _open(link: str) -> None:
     """Opens the browser, if that can be done; the link is printed anyhow."""
-    import threading  # noqa: PLC0415 (only now)
-    import webbrowser  # noqa: PLC0415 (only now)
+    import threading
+    import webbrowser
 
     def opened() -> None:
         with contextlib.suppress(Exception):

@@ -66,7 +66,7 @@ def rolled_back(engine: Any, *, sessions: Callable[..., Any] | None = None) -> A
     _look_for_sqlalchemy()
     if any(kind.__module__.startswith("sqlalchemy.ext.asyncio") for kind in type(engine).__mro__):
         # For an async engine alone: SQLAlchemy's asyncio wants greenlet, which a plain one does without.
-        from evenhand.isolation.sqlalchemy_async import opened_async  # noqa: PLC0415 (see above)
+        from evenhand.isolation.sqlalchemy_async import opened_async  # noqa: PLC0415 (imported on use)
 
         return opened_async(engine, sessions)
     from evenhand.isolation.sqlalchemy import opened  # noqa: PLC0415 (heavy, and not everybody's)

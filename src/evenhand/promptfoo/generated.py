@@ -69,7 +69,7 @@ def called_now(path: Path, name: str, args: Sequence[object]) -> object:
         CodeError: It cannot be loaded, raised, or took too long.
     """
     from evenhand.engine.code import CodeHost  # noqa: PLC0415 (only for programs)
-    from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)
+    from evenhand.engine.door import waited_for  # noqa: PLC0415 (imported on use)
 
     async def call() -> object:
         host = CodeHost()

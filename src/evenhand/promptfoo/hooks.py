@@ -106,7 +106,7 @@ def said_once(hooks: Hooks, moment: Moment, context: dict[str, Any]) -> dict[str
         CodeError: One raised, or took too long.
     """
     from evenhand.engine.code import CodeHost  # noqa: PLC0415 (only where there are such hooks)
-    from evenhand.engine.door import waited_for  # noqa: PLC0415 (see above)
+    from evenhand.engine.door import waited_for  # noqa: PLC0415 (imported on use)
 
     async def call() -> dict[str, Any]:
         host = CodeHost()

@@ -314,7 +314,7 @@ def _named_pieces(suffix: str, text: str, shown: str, label: str) -> list[tuple[
 def _of_csv(text: str, label: str) -> list[tuple[str, str]]:
     """The prompts in the text of a CSV file, each with what it is called."""
     import csv  # noqa: PLC0415 (prompts are seldom kept in CSV files)
-    import io  # noqa: PLC0415 (see above)
+    import io  # noqa: PLC0415 (imported on use)
 
     rows = list(csv.DictReader(io.StringIO(text)))
     texts = [row.get("prompt") or next(iter(row.values()), "") for row in rows]

@@ -111,7 +111,7 @@ def _text_of_pdf(path: Path) -> str:
     if wrong:
         raise CodeError(wrong[0], hint=wrong[1])
     from pypdf import PdfReader  # noqa: PLC0415 (an extra)
-    from pypdf.errors import PyPdfError  # noqa: PLC0415 (see above)
+    from pypdf.errors import PyPdfError  # noqa: PLC0415 (imported on use)
 
     try:
         return "\n\n".join(page.extract_text() for page in PdfReader(path).pages).strip()

@@ -207,7 +207,7 @@ _ALONE = ("echo", "http", "https", "llama")
 def key_missing(provider: Provider) -> str:
     """The environment variable that a provider lacks its key in; empty where it has one, or needs none."""
     from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
-    from evenhand.providers.wrapped import Wrapped  # noqa: PLC0415 (see above)
+    from evenhand.providers.wrapped import Wrapped  # noqa: PLC0415 (imported on use)
 
     while isinstance(provider, Wrapped):
         provider = provider.provider

@@ -142,7 +142,7 @@ class HttpTransport:
 
     def _timeout(self, url: str, timeout_s: float) -> aiohttp.ClientTimeout:
         """The time limits of a request. A limit that takes a TLS handshake in costs a timer for each request."""
-        import aiohttp  # noqa: PLC0415 (see above)
+        import aiohttp  # noqa: PLC0415 (imported on use)
 
         limit = _connect_s(timeout_s)
         if url.startswith("https:"):
@@ -153,7 +153,7 @@ class HttpTransport:
         return found
 
     def _open(self) -> aiohttp.ClientSession:
-        import aiohttp  # noqa: PLC0415 (see above)
+        import aiohttp  # noqa: PLC0415 (imported on use)
 
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
@@ -167,7 +167,7 @@ class HttpTransport:
         """How to get to an address, found out once: the client itself would for every request."""
         from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 (once for each address)
 
-        from yarl import URL  # noqa: PLC0415 (see above)
+        from yarl import URL  # noqa: PLC0415 (imported on use)
 
         address = URL(url)
         proxies = getproxies()
@@ -262,7 +262,7 @@ def _failure(
     error: Exception, url: str, proxy: str | None, timeout_s: float, *, sent: bool
 ) -> ProviderError:
     """What an error of the client's means, and whether anything can have been charged for."""
-    import aiohttp  # noqa: PLC0415 (see above)
+    import aiohttp  # noqa: PLC0415 (imported on use)
 
     host = _host(url)
     way = f"{host} through the proxy {_host(proxy)}" if proxy else host

@@ -62,7 +62,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("case", list(found), ids=[case.id for case in found])
     repeats = metafunc.definition.get_closest_marker("repeats")
     if repeats is not None:
-        from evenhand.pytest_plugin.repeats import asked  # noqa: PLC0415 (only for those who repeat)
+        from evenhand.pytest_plugin.repeats import asked
 
         try:
             asked(repeats)
@@ -71,8 +71,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _dataset(metafunc: pytest.Metafunc, mark: pytest.Mark) -> Dataset:
-    from evenhand.authoring.dataset import Dataset  # noqa: PLC0415 (only for those who mark cases)
-    from evenhand.core.errors import UsageError  # noqa: PLC0415 (see above)
+    from evenhand.authoring.dataset import Dataset
+    from evenhand.core.errors import UsageError
 
     if len(mark.args) != 1 or mark.kwargs:
         _refuse(metafunc, "cases takes one argument: a file, a Dataset, or a list of rows")
@@ -106,16 +106,16 @@ def judge(request: pytest.FixtureRequest) -> Provider | None:
         return judge
     node = cast("pytest.Function", request.node)
     if "judge" in node.fixturenames:  # asked for by name; `expect` can do without
-        from evenhand.pytest_plugin.sitting import NAME_A_JUDGE  # noqa: PLC0415 (only to say so)
+        from evenhand.pytest_plugin.sitting import NAME_A_JUDGE
 
         pytest.fail(f"no judge is named\n  {NAME_A_JUDGE}", pytrace=False)
     return None
 
 
 def _thresholds(folder: Path) -> Thresholds:
-    from evenhand.authoring.thresholds import Thresholds  # noqa: PLC0415 (only for those who use it)
-    from evenhand.core.errors import ConfigError  # noqa: PLC0415 (see above)
-    from evenhand.documents.project import project_for  # noqa: PLC0415 (see above)
+    from evenhand.authoring.thresholds import Thresholds
+    from evenhand.core.errors import ConfigError
+    from evenhand.documents.project import project_for
 
     try:
         return Thresholds(project_for(folder).thresholds)
@@ -125,8 +125,8 @@ def _thresholds(folder: Path) -> Thresholds:
 
 def _judge(folder: Path, name: str = "") -> Provider | None:
     """Who judges in this folder: the model with this name, or else by default; None for nobody."""
-    from evenhand.core.errors import ConfigError, UsageError  # noqa: PLC0415 (only where a judge is named)
-    from evenhand.providers.roster import Roster, default_judge  # noqa: PLC0415 (see above)
+    from evenhand.core.errors import ConfigError, UsageError
+    from evenhand.providers.roster import Roster, default_judge
 
     try:
         roster = Roster(folder, os.environ)
@@ -140,11 +140,11 @@ def _judge(folder: Path, name: str = "") -> Provider | None:
 @pytest.fixture
 def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
-    from evenhand.authoring.expect import Expect  # noqa: PLC0415 (only for those who use it)
-    from evenhand.core.case import Case  # noqa: PLC0415 (see above)
-    from evenhand.engine.process import own_process  # noqa: PLC0415 (see above)
-    from evenhand.engine.strays import strays_told  # noqa: PLC0415 (see above)
-    from evenhand.engine.trial import present  # noqa: PLC0415 (see above)
+    from evenhand.authoring.expect import Expect
+    from evenhand.core.case import Case
+    from evenhand.engine.process import own_process
+    from evenhand.engine.strays import strays_told
+    from evenhand.engine.trial import present
 
     item = cast("pytest.Function", request.node)
     judges = request.getfixturevalue("judge")
@@ -174,9 +174,9 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
 
 def _sitting(item: pytest.Function) -> Sitting:
     """The session's run, made when the first test asks for it."""
-    from evenhand.core.errors import StoreError  # noqa: PLC0415 (only for those who use it)
-    from evenhand.pytest_plugin.repeats import count_of  # noqa: PLC0415 (see above)
-    from evenhand.pytest_plugin.sitting import Sitting  # noqa: PLC0415 (see above)
+    from evenhand.core.errors import StoreError
+    from evenhand.pytest_plugin.repeats import count_of
+    from evenhand.pytest_plugin.sitting import Sitting
 
     config = item.config
     if SITTING not in config.stash:
@@ -243,8 +243,8 @@ def _refusal(error: BaseException) -> str:
 
     The traceback is the SDK's own from one end to the other, and the test has no verdict.
     """
-    from evenhand.engine.place import is_users  # noqa: PLC0415 (once something was raised)
-    from evenhand.pytest_plugin.sitting import LIVE, LIVE_HINT  # noqa: PLC0415 (see above)
+    from evenhand.engine.place import is_users
+    from evenhand.pytest_plugin.sitting import LIVE, LIVE_HINT
 
     if f"and {LIVE} was not said" not in str(error):
         return ""
@@ -256,7 +256,7 @@ def _refusal(error: BaseException) -> str:
 
 def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -> None:
     """Settles a test's expectations, notes them for the report, and fails the test where it has not failed already."""
-    from evenhand.pytest_plugin.telling import lines, summary  # noqa: PLC0415 (only for those who use it)
+    from evenhand.pytest_plugin.telling import lines, summary
 
     sitting = item.config.stash[SITTING]
     result = sitting.settle(trial)
@@ -304,7 +304,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """Runs a test with the marker `repeats` as often as that says."""
     if item.get_closest_marker("repeats") is None or not isinstance(item, pytest.Function):
         return None
-    from evenhand.pytest_plugin.repeats import run  # noqa: PLC0415 (only for those who repeat)
+    from evenhand.pytest_plugin.repeats import run
 
     run(item, nextitem, REPEAT)
     return True
@@ -322,7 +322,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     ]
     if not told or terminalreporter.config.get_verbosity() < 0:
         return
-    from evenhand.pytest_plugin.telling import closing  # noqa: PLC0415 (only for those who use it)
+    from evenhand.pytest_plugin.telling import closing
 
     terminalreporter.write_line(closing(told))
 

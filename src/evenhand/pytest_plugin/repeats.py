@@ -87,8 +87,8 @@ def _counts(reports: dict[str, pytest.TestReport]) -> bool:
 def _call(
     item: pytest.Function, calls: list[pytest.TestReport], at_least: float
 ) -> pytest.TestReport:
-    from evenhand.report.words import interval, percent, percents  # noqa: PLC0415 (only for those who repeat)
-    from evenhand.stats.tallies import Tally, rate_of_trials  # noqa: PLC0415 (see above)
+    from evenhand.report.words import interval, percent, percents
+    from evenhand.stats.tallies import Tally, rate_of_trials
 
     told = [getattr(call, "evenhand", None) for call in calls]
     errors = sum(1 for t in told if t and t["undecided"])

@@ -58,7 +58,7 @@ def async_http_client(
     *, role: CallRole | None = None, prices: Prices | None = None, library: Any = None
 ) -> Any:
     """A client for the async half of an SDK, e.g. `AsyncOpenAI(http_client=…)`; see `http_client`."""
-    from evenhand.recording.transport import AsyncTransport  # noqa: PLC0415 (see above)
+    from evenhand.recording.transport import AsyncTransport  # noqa: PLC0415 (imported on use)
 
     chosen = library or _library()
     limits = chosen.Limits(max_connections=_CONNECTIONS)

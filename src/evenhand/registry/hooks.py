@@ -94,7 +94,7 @@ async def run_hook(path: Path, more: Mapping[str, str], limit_s: float = LIMIT_S
 
 def _run(path: Path, env: Mapping[str, str], limit_s: float, stop: threading.Event) -> Ran:
     """Runs a hook. Its output goes to files: what it leaves behind cannot hold them open, as it could a pipe."""
-    import tempfile  # noqa: PLC0415 (see above)
+    import tempfile  # noqa: PLC0415 (imported on use)
 
     name = f"{path.parent.name}/{path.name}"
     started = time.perf_counter()
@@ -123,7 +123,7 @@ def _run(path: Path, env: Mapping[str, str], limit_s: float, stop: threading.Eve
 def _start(
     path: Path, env: Mapping[str, str], out: IO[bytes], err: IO[bytes]
 ) -> subprocess.Popen[bytes]:
-    import subprocess  # noqa: PLC0415 (see above)
+    import subprocess  # noqa: PLC0415 (imported on use)
 
     for program in ((str(path),), ("/bin/sh", str(path))):
         try:

@@ -82,10 +82,10 @@ def show(
     grid: Grid | None = None
     if table and totals.trials:
         from evenhand.report.classification import classification_lines  # noqa: PLC0415 (only for the table)
-        from evenhand.report.failures import failure_lines  # noqa: PLC0415 (see above)
-        from evenhand.report.findings import findings  # noqa: PLC0415 (see above)
-        from evenhand.report.slices import slice_lines  # noqa: PLC0415 (see above)
-        from evenhand.report.table import table_lines  # noqa: PLC0415 (see above)
+        from evenhand.report.failures import failure_lines  # noqa: PLC0415 (imported on use)
+        from evenhand.report.findings import findings  # noqa: PLC0415 (imported on use)
+        from evenhand.report.slices import slice_lines  # noqa: PLC0415 (imported on use)
+        from evenhand.report.table import table_lines  # noqa: PLC0415 (imported on use)
 
         grid = Grid(run)
         said = [line for text in findings(run, grid) for line in _wrapped(text, width)]
@@ -240,8 +240,8 @@ def estimate_lines(
 def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
     """The cells that a reference means, each a line of JSON in the keys of the document; see `show_trial`."""
     from evenhand.report.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
-    from evenhand.report.cell import find_cells  # noqa: PLC0415 (see above)
-    from evenhand.report.document import json_text, trial_row  # noqa: PLC0415 (see above)
+    from evenhand.report.cell import find_cells  # noqa: PLC0415 (imported on use)
+    from evenhand.report.document import json_text, trial_row  # noqa: PLC0415 (imported on use)
 
     labels = standing(run.labels())
     for trial in find_cells(run, Grid(run), ref):

@@ -170,7 +170,7 @@ _idle: list[subprocess.Popen[str]] = []
 
 
 def _start() -> subprocess.Popen[str]:
-    import subprocess  # noqa: PLC0415 (see above)
+    import subprocess  # noqa: PLC0415 (imported on use)
 
     return subprocess.Popen(  # noqa: S603 (our own program, given above)
         [sys.executable, "-I", "-S", "-c", _CHILD],
