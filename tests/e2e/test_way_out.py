@@ -162,9 +162,9 @@ def test_the_eval_set_comes_to_the_same_verdicts(
 
 
 LEFT = {
-    "conversations": "it goes on with a conversation",
+    "conversations": "it continues a conversation",
     "extensions": "write what they do into the eval",
-    "multi-turn": "it goes on with a conversation",
+    "multi-turn": "it continues a conversation",
     "serial-first": "the stored output of an earlier test",
     "stored-outputs": "the stored output of an earlier test",
 }

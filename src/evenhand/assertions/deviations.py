@@ -7,14 +7,14 @@ from collections.abc import Mapping
 DEVIATIONS: Mapping[str, str] = {
     "errors": "A grader that raises, hangs or returns nothing usable is an error, not a failed assertion with score 0; "
     "an error is never turned into a pass by not-. Results written for promptfoo say what it would.",
-    "judges": "Judges are asked in words of our own, and where nobody is named, gpt-5-mini or claude-sonnet-4-5 "
+    "judges": "Judges get prompts of Evenhand's own. If no judge is named, gpt-5-mini or claude-sonnet-4-5 "
     "judges (in promptfoo 0.123 gpt-5.6-sol or claude-sonnet-4-6): borderline verdicts may differ. "
     "defaultTest.options.provider names the judge, and defaultTest.options.rubricPrompt its words, for all "
     "assertions that a model grades.",
     "judge replies": "A judge's reply without a readable verdict is asked for once more and is then an error: one"
-    " that was cut off, that goes on after its verdict, that holds verdicts that differ, or that has its verdict "
+    " that was cut off, that continues after its verdict, that holds verdicts that differ, or that has its verdict "
     "only in its thinking. `{}` is not a pass, and a score alone decides only where a threshold is set. "
-    "In our own words a judge's score is from 0 to 1 (g-eval: 0 to 10), closed-qa's Y or N and select-"
+    "With Evenhand's own prompts, a judge's score is from 0 to 1 (g-eval: 0 to 10), closed-qa's Y or N and select-"
     "best's number stand alone at the end, and each statement of context-faithfulness has a verdict; with"
     " a rubricPrompt of yours any scale holds, and the first number and the last letter are read, as in "
     "promptfoo.",

@@ -76,7 +76,7 @@ def trace_of(assertion: Assertion, cell: Cell | None) -> Trace:
             [name for name in shells if isinstance(name, str)] if isinstance(shells, list) else (),
         )
     raise ScoreError(
-        f"'{assertion.written}' needs a trace, and there is none",
+        f"'{assertion.written}' needs a trace, and the output has none",
         hint="Return one from the provider: metadata: {trace: {spans: […]}}.",
     )
 

@@ -30,7 +30,7 @@ def misspelt(names: Iterable[str]) -> tuple[str, str]:
     """The first name of metadata that was probably meant as a parameter of `expect`, and what to do; empty for none.
 
     >>> misspelt(["words", "wieght"])[0]
-    "'wieght' is none of its parameters"
+    "'wieght' isn't one of its parameters"
     """
     for name in names:
         if name in PARAMETERS:
@@ -38,7 +38,7 @@ def misspelt(names: Iterable[str]) -> tuple[str, str]:
         meant = _MEANT.get(name) or next((p for p in PARAMETERS if _alike(name, p)), "")
         if meant:
             hint = f"Did you mean {meant}=? Metadata of your own needs another name."
-            return f"{name!r} is none of its parameters", hint
+            return f"{name!r} isn't one of its parameters", hint
     return "", ""
 
 

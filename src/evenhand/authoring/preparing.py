@@ -164,7 +164,7 @@ def settled(plan: Plan, settings: Settings) -> Run:
 
 def _stopped(finished: Finished) -> EvenhandError:
     message = finished.ending.message or "it was stopped"
-    hint = "What was paid for is kept: the same command goes on from there."
+    hint = "Everything paid for is saved: run the same command again to continue."
     if finished.ending.status == "out_of_budget":
         return BudgetStop(message, hint=hint)
     return ProviderError(message, hint=hint)

@@ -80,14 +80,14 @@ def _run(words: list[str]) -> int:
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
             tell(
                 "evenhand: too many files are open\n  Allow more with `ulimit -n 1024`. "
-                "What was received is kept: `evenhand resume` goes on."
+                "Replies received so far are saved: `evenhand resume` continues the run."
             )
             return NO_VERDICT
         with contextlib.suppress(OSError):
             traceback.print_exc()
         tell(
-            "evenhand: this is a fault of Evenhand's own, not of yours. What was received is kept: "
-            "`evenhand resume` goes on. Please report the lines above."
+            "evenhand: this is a bug in Evenhand. Replies received so far are saved: "
+            "`evenhand resume` continues the run. Please report the lines above."
         )
         return OUR_FAULT
     return code if isinstance(code, int) else 0

@@ -107,7 +107,7 @@ def _packages() -> Iterator[Finding]:
         yield Finding(
             "bad",
             f"not installed: {', '.join(missing)}",
-            "Install Evenhand anew: pip install --force-reinstall evenhand",
+            "Reinstall Evenhand: pip install --force-reinstall evenhand",
         )
     else:
         yield Finding("ok", f"all {len(PACKAGES)} packages that Evenhand needs")
@@ -152,7 +152,7 @@ def _keys(env: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding(
                 "warn",
                 f"{name} begins or ends with a space or a line break",
-                "Set it anew without.",
+                "Set it again without them.",
             )
     if found:
         yield Finding("ok", f"keys set: {', '.join(found)}")

@@ -79,7 +79,7 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
     if "asked" not in record:
         raise UsageError(
             f"run {meta.id} cannot be resumed: what it was made from is not known",
-            hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) go on from there, and"
+            hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) continue from there, and"
             " evals get from the cache what was answered already.",
         )
     settings = Settings(

@@ -168,7 +168,7 @@ class Budget:
         if self.spent_usd + reserved + worst > self._max:
             raise BudgetStop(
                 f"the budget of ${self._max:g} is used up: ${self.spent_usd:.4f} spent, "
-                f"${reserved:.4f} set aside for calls under way, "
+                f"${reserved:.4f} reserved for calls in flight, "
                 f"and the next call to {provider} may cost ${worst:.4f}",
                 hint="`evenhand resume --max-cost` with a higher limit continues where it stopped.",
             )
@@ -209,7 +209,7 @@ class Budget:
                 f"{reservation.provider} charged ${cost_usd:.4f} for a call that its request bounds at "
                 f"${reservation.bound_usd:.4f}: it bills more than the limit on its reply allows, hidden reasoning "
                 f"for example. ${MARGIN * excess:.4f} more is set aside for each of its calls from now on; those "
-                "under way may still pass the budget"
+                "in flight may still exceed the budget"
             )
 
 

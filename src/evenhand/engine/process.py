@@ -99,7 +99,7 @@ def end_if_forked(name: str) -> None:
     """Ends a child that comes back from a function of the user's: the run goes on in the process that forked it."""
     if _process.child:
         _say(
-            f"{name} forked a process that returned from it; it was ended, and the run goes on without it"
+            f"{name} forked a process that returned from it; it was ended, and the run continues without it"
         )
         python_exit(1)
 
@@ -115,7 +115,7 @@ def _exit(status: int) -> None:
     what = f"{place or 'a library'} called os._exit({status})"
     if _process.crumbs is not None:
         _process.crumbs.note_end(what)
-        what += "; what was received is kept: `evenhand resume` goes on"
+        what += "; replies received so far are saved: `evenhand resume` continues the run"
     _say(f"ended without a verdict: {what}")
     python_exit(NO_VERDICT)
 

@@ -193,7 +193,7 @@ class Node:
             if call.answer.done():
                 continue
             if call.again or self._closed:
-                call.answer.set_exception(CodeError("Node died while it was under way, twice"))
+                call.answer.set_exception(CodeError("Node died twice while running it"))
             else:
                 call.again = True
                 await self._send(call)

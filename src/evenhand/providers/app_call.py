@@ -288,7 +288,7 @@ def checked(prices: Prices | None) -> Prices:
         several = cast("Sequence[object]", given) if isinstance(given, (tuple, list)) else ()
         if len(several) != 2 or not all(map(is_price, several)):
             raise UsageError(
-                f"prices: that of {model!r} is {given!r}, which is none",
+                f"prices: {given!r} for {model!r} isn't a pair of prices",
                 hint="Write {model: (in, out)}, in US dollars per million tokens, from 0 on.",
             )
     return prices or {}

@@ -216,9 +216,7 @@ def _unfinished(side: Side) -> Iterator[str]:
     if settled < meta.planned:
         told = f"{short_id(meta.id)} did not finish: {settled:,} of {meta.planned:,} trials"
         if "asked" in meta.settings:
-            told += (
-                f"; `evenhand resume {quote(called(Path.cwd(), side.run.path))}` goes on with it"
-            )
+            told += f"; `evenhand resume {quote(called(Path.cwd(), side.run.path))}` continues it"
         yield told
 
 

@@ -156,9 +156,7 @@ def python_function(
 def _statements(code: str) -> list[ast.stmt]:
     text = code.strip("\n").rstrip()
     if not text:
-        raise CodeError(
-            "it is not Python: there is none", hint="Write an expression that uses `output`."
-        )
+        raise CodeError("it is empty", hint="Write an expression that uses `output`.")
     try:
         expression = ast.parse("(" + text.strip() + "\n)", "<python>", mode="eval").body
     except (SyntaxError, ValueError):

@@ -111,7 +111,7 @@ class Writer:
             return None
         way = "Move it back and `evenhand resume`; if it was deleted, start again with `evenhand run`."
         if self._path not in missing:
-            way = "`evenhand resume` goes on with what the run file holds."
+            way = "`evenhand resume` continues from what the run file holds."
         return StoreError(
             f"{missing[0]} is gone: it was moved or deleted while the run was being written",
             hint=f"No more calls were sent. {way}",

@@ -185,7 +185,7 @@ class Pass:
             with RunFile.open(self._path) as run:
                 for part in parts(run):
                     if self._stopped:
-                        raise StoreError("the run is being read anew")  # noqa: TRY301 (told like the others)
+                        raise StoreError("the run is being read again")  # noqa: TRY301 (told like the others)
                     self._put(part)
         except EvenhandError as error:
             self._error = error

@@ -47,7 +47,7 @@ def test_a_misspelt_parameter_of_expect_is_refused_and_the_near_one_offered(
 
     (outcome,) = only(evals).outcomes
     assert outcome.outcome == "error"
-    assert f"'{name}' is none of its parameters" in outcome.reason
+    assert f"'{name}' isn't one of its parameters" in outcome.reason
     assert outcome.hint.startswith(f"Did you mean {meant}=?")
 
 
@@ -72,7 +72,7 @@ def test_a_misspelt_parameter_is_told_before_anything_is_sent() -> None:
     def slips(expect) -> None:
         expect(5, at_leas=30, label="n")
 
-    with pytest.raises(ConfigError, match=r"'at_leas' is none of its parameters"):
+    with pytest.raises(ConfigError, match=r"'at_leas' isn't one of its parameters"):
         run(evals)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from evenhand.authoring.bounds import misgiven
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.discovery import find
 from evenhand.authoring.evalset import EvalSet
@@ -375,3 +376,9 @@ def test_a_model_that_is_neither_an_id_nor_a_provider_is_refused_when_the_set_is
     """A function is what many try first: they are told where it belongs."""
     with pytest.raises(UsageError, match=re.escape(says)):
         EvalSet("x", **arguments)
+
+
+def test_a_number_may_be_asked_for_exactly():
+    """at_least and at_most may be the same; the other way round nothing could pass."""
+    assert misgiven(3, 3, 1, "", "") == ""
+    assert misgiven(3, 2, 1, "", "") == "at_least is 3, and at_most is 2: no number is both"

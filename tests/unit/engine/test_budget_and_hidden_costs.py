@@ -64,7 +64,7 @@ def test_what_is_under_way_is_set_aside_by_what_its_neighbours_cost():
     first, _ = budget.reserve(0.1, "m"), budget.reserve(0.1, "m")
     budget.settle(first, 0.5)
     assert budget.reserved_usd == pytest.approx(0.1 + MARGIN * 0.4)
-    with pytest.raises(BudgetStop, match=r"\$0.5000 spent, \$0.7000 set aside .* may cost \$0.9"):
+    with pytest.raises(BudgetStop, match=r"\$0.5000 spent, \$0.7000 reserved .* may cost \$0.9"):
         budget.reserve(0.3, "m")
 
 

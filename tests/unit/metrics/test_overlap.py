@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -68,6 +69,14 @@ def test_the_best_reference_counts():
     for measure in (bleu, gleu, meteor):
         alone = measure("a cat sat here", ["a cat sat there"])
         assert measure("a cat sat here", ["nothing alike", "a cat sat there"]) >= alone
+
+
+def test_bleu_takes_off_for_a_text_that_is_shorter_than_its_reference():
+    """The brevity penalty, exp(1 - r/c): every n-gram is there, and a word is missing."""
+    assert bleu("the cat sat on the", ["the cat sat on the mat"]) == pytest.approx(
+        math.exp(1 - 6 / 5)
+    )
+    assert bleu("the cat sat on the mat", ["the cat sat on the"]) < 1  # longer: precision alone
 
 
 def test_bleu_is_what_the_paper_says_for_a_text_that_can_be_worked_out_by_hand():

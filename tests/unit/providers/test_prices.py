@@ -136,3 +136,14 @@ def test_the_newest_list_that_has_a_model_counts():
     found = price_of("deepseek", "deepseek-chat", {})
     assert found is not None
     assert (found.usd_in, found.as_of) == (0.14, "2026-09")
+
+
+def test_a_snapshot_with_a_price_of_its_own_costs_that_and_not_its_familys():
+    """`mistral-medium-2312` cost more than what `mistral-medium` is today."""
+    own, family = (
+        price_of("mistral", name, {}) for name in ("mistral-medium-2312", "mistral-medium")
+    )
+    assert own is not None
+    assert family is not None
+    assert (own.usd_in, own.usd_out) == (2.7, 8.1)
+    assert own.usd_in > family.usd_in

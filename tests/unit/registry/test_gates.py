@@ -96,6 +96,23 @@ def test_sends_that_failed_or_were_of_something_else_do_not_count(shelf, more, w
     assert f"not counted: 5 {why}" in line if why else "not counted" not in line
 
 
+def test_a_text_that_was_sent_twice_counts_once(shelf):
+    """Three sends of two texts are two uses; a prompt without inputs is sent as one text, and each send counts."""
+    use(shelf, 2, text_hash="the same")
+    use(shelf, 1)
+    (line,) = missing(shelf, "tested")
+    assert line.startswith("2 of 3 distinct successful sends")
+    assert "1 of a text that counts already" in line
+
+
+def test_a_row_that_does_not_say_that_it_was_sent_is_not_a_send(shelf):
+    """Nor counted among those that were left out."""
+    use(shelf, 2)
+    use(shelf, 1, sent=None)
+    (line,) = missing(shelf, "tested")
+    assert line == "2 of 3 distinct successful sends of this prompt as it is now, to echo"
+
+
 def test_ten_verified_sends_and_a_green_eval_make_it_ready(shelf):
     """Not looked at is not verified."""
     shelf.add("greet", verify=VERIFY)

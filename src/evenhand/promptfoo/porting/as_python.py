@@ -34,7 +34,7 @@ _OF_RUNS = {
 """What says how a config is run, and how an eval set is told so."""
 
 _TAKES = "it may use the stored output of an earlier test; ask for both in one eval"
-_TALKS = "it goes on with a conversation, and each trial of an eval set stands alone"
+_TALKS = "it continues a conversation, and trials of an eval set are independent"
 
 
 def as_python(folder: Folder) -> PrintedFile:

@@ -220,7 +220,7 @@ def _flat_numbers(given: Sequence[Any]) -> list[int]:
         try:
             found.append(int(one))
         except (TypeError, ValueError, OverflowError):
-            raise JudgeError("a number of a sentence is none") from None
+            raise JudgeError("not a sentence number") from None
     return found
 
 
