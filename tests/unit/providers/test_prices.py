@@ -59,7 +59,7 @@ def test_a_config_with_such_a_price_is_refused_with_its_line(tmp_path):
 def test_a_recording_client_takes_no_such_price_either(given):
     """It is said where the client is made, not in a trial."""
     for made in (recording.http_client, recording.async_http_client):
-        with pytest.raises(UsageError, match="that of 'm' is"):
+        with pytest.raises(UsageError, match="for 'm' isn't a pair of prices"):
             made(prices={"m": given})
 
 
