@@ -1,6 +1,7 @@
 # The one vocabulary. `just` alone lists it; `just check` before every commit; `just all` is what CI runs.
 
 bin := justfile_directory() / ".venv/bin"
+pin := "uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q"
 export PATH := bin + ":" + env("PATH")
 
 _default:
@@ -82,6 +83,8 @@ bench *args:
 bench-pace *args:
     python bench/pace.py {{ args }}
 
-# Pin what development installs, with hashes and without addresses
+# Pin what development and tests install, with hashes and without addresses
 pins *args:
-    uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q {{ args }} -o requirements/dev.txt pyproject.toml requirements/dev.in
+    {{ pin }} {{ args }} -o requirements/dev.txt pyproject.toml requirements/dev.in
+    {{ pin }} {{ args }} -o requirements/runtime.txt pyproject.toml -c requirements/dev.txt
+    {{ pin }} --resolution lowest-direct -o requirements/lowest.txt pyproject.toml

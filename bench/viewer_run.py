@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evenhand.core.encoding import encode
-from evenhand.core.run import RunMeta, TrialError, TrialResult
+from evenhand.core.run import AnswerDetails, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.variant import Variant
 from evenhand.store.catalogue import id_at, run_folder
@@ -99,7 +99,7 @@ def _trial(
         vars={"question": question, "number": case},
         description=f"question {case}",
         metadata={"tags": [TAGS[case % 4]], "document": f"d{case % 50}", "expected": "30 days"},
-        answer={"model": f"model-{variant}-2026-01-01", "finish_reason": "stop"},
+        answer=AnswerDetails(model=f"model-{variant}-2026-01-01", finish_reason="stop"),
     )
 
 

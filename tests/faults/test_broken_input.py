@@ -261,7 +261,7 @@ def test_a_link_to_itself_a_pipe_and_a_device_are_refused_at_once(
         ("repeats=True", "repeats is True, not a whole number"),
         (
             "over={'p': range(300), 'q': range(300), 'r': range(300)}",
-            "300 of p × 300 of q × 300 of r columns",
+            "300 of p × 300 of q × 300 of r variants",
         ),
         ("over={'p': itertools.count()}", "no more than 10,000"),
         ("data=[{'id': str(i)} for i in range(100)], repeats=1_000_000", "100,000,000 trials"),
