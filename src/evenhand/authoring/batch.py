@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from evenhand.authoring.answered import answered_of, with_reply
+from evenhand.authoring.answer_material import answered_of, with_reply
 from evenhand.authoring.body import parameters_of
 from evenhand.authoring.caseplan import begun, case_plan, models_for
 from evenhand.authoring.dataset import Dataset

@@ -15,7 +15,7 @@ from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.provider import Provider
-from evenhand.engine.present import during
+from evenhand.engine.call_context import during
 from evenhand.isolation.kept import one_trial
 from evenhand.isolation.turns import Crossed
 from evenhand.scorers.settled import Raised

@@ -13,13 +13,13 @@ from pathlib import Path
 from types import ModuleType
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.own_code import project_of
+from evenhand.authoring.project_code import project_of
 from evenhand.authoring.unimported import problems_beside
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.reading import NamedModel, reading
 from evenhand.documents.files import unreadable
 from evenhand.engine.importing import within_limit
-from evenhand.engine.neighbours import look_first_in
+from evenhand.engine.local_imports import look_first_in
 from evenhand.providers.catalog import create
 
 PATTERN = "*_evals.py"
@@ -116,7 +116,7 @@ def _read(file: Path, found: Discovered, read: dict[Path, bool]) -> bool:
     sets = [v for v in vars(module).values() if isinstance(v, EvalSet) and _stands_in(v, file)]
     if not sets:
         hint = "Write evals = EvalSet('…') at its top."
-        found.problems.append(Problem(str(file), 0, 0, "there is not an EvalSet", hint))
+        found.problems.append(Problem(str(file), 0, 0, "defines no EvalSet", hint))
     found.sets += list(dict.fromkeys(sets))
     return bool(sets)
 

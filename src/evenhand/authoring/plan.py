@@ -10,10 +10,10 @@ from typing import Any
 
 from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
-from evenhand.authoring.foreseen import asked_of, foreseen
 from evenhand.authoring.models import EvalSetRoster
-from evenhand.authoring.own_code import files_of
-from evenhand.authoring.own_data import data_of
+from evenhand.authoring.prechecks import asked_of, foreseen
+from evenhand.authoring.project_code import files_of
+from evenhand.authoring.project_data import data_of
 from evenhand.authoring.selected import cases_of, column_left, wanted
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.case import Case

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evenhand.authoring.answered import answered_of
+from evenhand.authoring.answer_material import answered_of
 from evenhand.authoring.caseplan import begun, case_plan, models_for
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.running import shown

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.foreseen import KnownValues, plain, unprovided
+from evenhand.authoring.prechecks import KnownValues, plain, unprovided
 from evenhand.core.errors import Problem
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

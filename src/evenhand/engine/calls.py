@@ -28,10 +28,10 @@ from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallStart
 from evenhand.core.secrets import known, shown
 from evenhand.engine.budget import NOTHING, Budget, Reservation
+from evenhand.engine.call_context import add_asked
 from evenhand.engine.flight import Flight
 from evenhand.engine.limits import Account, Limits
 from evenhand.engine.pace import Permit
-from evenhand.engine.present import add_asked
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.cache import Cache
 from evenhand.store.journal import Journal

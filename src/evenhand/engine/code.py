@@ -40,7 +40,7 @@ from evenhand.core.provider import L, Lasting
 from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
-from evenhand.engine.neighbours import look_first_in
+from evenhand.engine.local_imports import look_first_in
 from evenhand.engine.place import is_users
 from evenhand.engine.process import end_if_forked
 from evenhand.engine.time_limit import TimeLimit

@@ -29,7 +29,7 @@ from evenhand.engine.budget import UNPRICED, Budget, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.limits import Limits
-from evenhand.engine.order import Tell
+from evenhand.engine.plan_order import Tell
 from evenhand.engine.process import run_in_process
 from evenhand.engine.retry import RetryPolicy
 from evenhand.engine.runner import Ending, Note, Runner, ShowProgress

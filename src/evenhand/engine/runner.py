@@ -30,12 +30,12 @@ from evenhand.core.provider import Host
 from evenhand.core.run import ProgressSnapshot, RunStatus, TrialResult
 from evenhand.engine.agenda import Agenda
 from evenhand.engine.budget import Budget
+from evenhand.engine.call_context import Home
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.contest import Contests
 from evenhand.engine.limits import Limits
-from evenhand.engine.order import InOrder, Tell
-from evenhand.engine.present import Home
+from evenhand.engine.plan_order import InOrder, Tell
 from evenhand.engine.strays import tell_of_the_unawaited, threads_over
 from evenhand.engine.tasks import OwnTask, leave_behind
 from evenhand.engine.time_limit import GRACE_S

@@ -26,6 +26,16 @@ from evenhand.core.run import NO_DETAILS, AnswerDetails, TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.traits import label_of
 from evenhand.core.variant import Variant
+from evenhand.engine.call_context import (
+    Asked,
+    Home,
+    OwnCalls,
+    add_asked,
+    asked,
+    asking,
+    during,
+    phase,
+)
 from evenhand.engine.capture import Sink
 from evenhand.engine.flight import Flight
 from evenhand.engine.outcome import (
@@ -41,7 +51,6 @@ from evenhand.engine.outcome import (
     with_problems,
 )
 from evenhand.engine.place import users_line
-from evenhand.engine.present import Asked, Home, OwnCalls, add_asked, asked, asking, during, phase
 from evenhand.engine.spending import Spending
 from evenhand.providers.configured import reading_by
 

@@ -39,12 +39,12 @@ from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.engine.budget import Budget
+from evenhand.engine.call_context import Home
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.door import CEILING, START
 from evenhand.engine.limits import Limits
 from evenhand.engine.outcome import checked_outcome, error_outcome, raise_if_final, trial_error
-from evenhand.engine.present import Home
 from evenhand.engine.strays import holds, threads_over
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import Asker, LiveTrial, task_name, too_late

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.errors import UsageError
 from evenhand.core.lazy import lazily
 from evenhand.core.message import CallRole
-from evenhand.engine.present import during as role
+from evenhand.engine.call_context import during as role
 from evenhand.providers.app_call import Prices
 
 if TYPE_CHECKING:

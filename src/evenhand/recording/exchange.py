@@ -24,8 +24,8 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.message import CallRole, Prompt, Reply
+from evenhand.engine.call_context import OwnCalls
 from evenhand.engine.outcome import is_final
-from evenhand.engine.present import OwnCalls
 from evenhand.engine.trial import LiveTrial
 from evenhand.providers.app_call import AppCall, AppReply, CutOff, Unanswered, content_type
 from evenhand.providers.streams import END

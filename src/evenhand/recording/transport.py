@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from evenhand.core.errors import ProviderError, TimedOut
 from evenhand.core.message import CallRole
-from evenhand.engine.present import phase
+from evenhand.engine.call_context import phase
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.providers.app_call import AppCall, Prices, checked, kind_of
 from evenhand.providers.http import TIMEOUT_S

@@ -115,7 +115,7 @@ class Contains:
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if not self.wanted:
             raise ScoreError(
-                "there is not a text to look for: every output contains the empty text",
+                "there is no text to look for: every output contains the empty text",
                 hint="Leave the expectation out where nothing is expected.",
             )
         text = text_of(output)

@@ -26,7 +26,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.plan import Body, Step
 from evenhand.core.provider import Host, Provider
 from evenhand.core.variant import Variant
-from evenhand.engine.present import Home
+from evenhand.engine.call_context import Home
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.providers.app_call import AppCall
 from evenhand.testing import FakeProvider, Rule, Script

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.own_code import project_of
+from evenhand.authoring.project_code import project_of
 from evenhand.authoring.prompt import Prompt
 from evenhand.core.encoding import digest, digest_of
 
