@@ -89,7 +89,7 @@ def test_columns_of_the_latest_run_need_no_id(evenhand: Run, tmp_path: Path):
     ("words", "said"),
     [
         (("{new}", "{new}"), "compared with itself"),
-        (("{new}:nope", "{old}"), "has no column 'nope'"),
+        (("{new}:nope", "{old}"), "has no variant 'nope'"),
         (("{new}", "nowhere"), "there is no run 'nowhere'"),
         (("{new}", "{other}"), "no case in common"),
         (("{new}", "{old}", "--metric", "pased"), "Did you mean 'passed'?"),

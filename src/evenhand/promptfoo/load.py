@@ -81,7 +81,7 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     look_at(survey, pairs, config, findings)
     if not survey.cases:
         raise NothingSelected(
-            f"the selection matches none of the {survey.tests} tests",
+            f"the selection matches none of the tests ({survey.tests:,})",
             hint=f"Selected: {selector.words}.",
         )
     return Folder(

@@ -46,7 +46,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     if not variants:
         near = nearest(column or ref, grid.names)
         hint = f"Did you mean '{clip(near, 60)}'? " if near else ""
-        raise UsageError(f"{what} has no column {column or ref!r}", hint=hint + _columns(grid))
+        raise UsageError(f"{what} has no variant {column or ref!r}", hint=hint + _columns(grid))
     places = [
         row.index
         for row in run.outcomes()
@@ -55,7 +55,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     ]
     if not places:
         raise UsageError(
-            f"column {column!r} of {what} has no settled case {case!r}",
+            f"variant {column!r} of {what} has no settled case {case!r}",
             hint=f"Cases are counted from 1 to {len(grid.numbers)}, in the order of the tests.",
         )
     return _read(run, places)
@@ -164,4 +164,4 @@ def _text(value: object) -> str:
 def _columns(grid: Grid) -> str:
     shown = ", ".join(clip(name, 40) for name in grid.names[:COLUMNS_SHOWN])
     left = len(grid.names) - COLUMNS_SHOWN
-    return f"Its columns: {shown}" + (f" and {left} more" if left > 0 else "")
+    return f"Its variants: {shown}" + (f" and {left} more" if left > 0 else "")

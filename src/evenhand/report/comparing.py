@@ -140,7 +140,7 @@ def compare(
     if not made:
         what = ", ".join(wanted) or "anything"
         raise UsageError(
-            f"no two columns of {first} and {second} measure {what}",
+            f"no two variants of {first} and {second} measure {what}",
             hint="Both have to measure it: a metric of one run alone cannot be compared.",
         )
     for result in made:
@@ -158,15 +158,15 @@ def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) ->
     if first.run.meta.id == second.run.meta.id and all(i == j for i, j in pairs):
         name = called(Path.cwd(), first.run.path)
         known = column_names(first.run.meta.variants)
-        hint = "Name two of its columns: " + " ".join(f"'{name}:{each}'" for each in known[:2])
+        hint = "Name two of its variants: " + " ".join(f"'{name}:{each}'" for each in known[:2])
         raise UsageError(
             f"{first} would be compared with itself",
             hint=hint if len(known) > 1 else "Name another run: `evenhand show --list` lists them.",
         )
     if not pairs:
         raise UsageError(
-            f"no column of {first} can be told to belong to one of {second}",
-            hint="Name a column of each: RUN:COLUMN.",
+            f"no variant of {first} matches one of {second}",
+            hint="Name a variant of each: RUN:VARIANT.",
         )
 
 

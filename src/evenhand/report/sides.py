@@ -156,7 +156,7 @@ def column_index(run: RunFile, name: str) -> int:
     if name.isdigit() and 0 < int(name) <= len(names):
         return int(name) - 1
     hint = did_you_mean(name, names, f"There are: {', '.join(names[:LISTED])}.")
-    raise UsageError(f"run {short_id(run.meta.id)} has no column {name!r}", hint=hint)
+    raise UsageError(f"run {short_id(run.meta.id)} has no variant {name!r}", hint=hint)
 
 
 def matched(first: Side, second: Side) -> tuple[list[tuple[int, int]], list[str]]:

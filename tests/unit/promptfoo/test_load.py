@@ -243,7 +243,7 @@ def test_filter_then_sample_then_first(tmp_path: Path) -> None:
 
 def test_a_selection_of_nothing_is_said(tmp_path: Path) -> None:
     """With what was asked for."""
-    with pytest.raises(NothingSelected, match="none of the 3 tests") as error:
+    with pytest.raises(NothingSelected, match="none of the tests \\(3\\)") as error:
         plan_of(tmp_path, many(tmp_path, 3), Selection(filter="nope"))
     assert "--filter 'nope'" in error.value.hint
 

@@ -63,8 +63,8 @@ async def test_cases_with_other_characters_are_found(make_run: Make) -> None:
         ("99", "no settled trial 99"),
         ("beter:3", "Did you mean 'better'?"),
         ("better:9", "has no settled case '9'"),
-        ("nonsense", "has no column 'nonsense'"),
-        (":3", "Its columns: basic, better, best"),
+        ("nonsense", "has no variant 'nonsense'"),
+        (":3", "Its variants: basic, better, best"),
     ],
 )
 async def test_a_cell_that_is_not_there_is_refused_with_what_there_is(

@@ -404,7 +404,7 @@ async def test_columns_of_one_run_are_compared_by_name(summaries_run: RunFile):
             "best",
             "better",
         )
-        with pytest.raises(UsageError, match="no column 'bets'"):
+        with pytest.raises(UsageError, match="no variant 'bets'"):
             run.column("bets")
         with pytest.raises(UsageError, match="compared with itself"):
             compare(run, run)
