@@ -19,7 +19,8 @@ from evenhand.core.run import AnswerDetails, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.variant import Variant
 from evenhand.store.catalogue import id_at, run_folder
-from evenhand.store.encoding import write_result
+from evenhand.store.detail import Parts
+from evenhand.store.encoding import keep
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
 STARTED = 1_700_000_000.0
@@ -152,20 +153,21 @@ def write_run(
     db.execute("pragma synchronous = off")
     prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
     db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
+    parts = Parts(1)
     batch: list[TrialResult] = []
     db.execute("begin")
     for trial in trials(cases, variants, repeats, characters, seed):
         batch.append(trial)
         if len(batch) == BATCH:
-            _store(db, batch)
+            _store(db, parts, batch)
             batch = []
-    _store(db, batch)
+    _store(db, parts, batch)
     db.execute("commit")
     db.close()
     return path
 
 
-def _store(db: sqlite3.Connection, batch: list[TrialResult]) -> None:
+def _store(db: sqlite3.Connection, parts: Parts, batch: list[TrialResult]) -> None:
     db.executemany(
         "insert into trial values (?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -176,9 +178,15 @@ def _store(db: sqlite3.Connection, batch: list[TrialResult]) -> None:
             for t in batch
         ],
     )
-    db.executemany(
-        "insert into result values (?, 0, ?)", [(t.index, write_result(t)) for t in batch]
-    )
+    for trial in batch:
+        _, written = keep(trial)
+        ids: list[int | None] = []
+        for part in written[:2]:
+            number, new = parts.add(part)
+            ids.append(number)
+            if new:
+                db.execute("insert into part values (?, ?)", (number, part))
+        db.execute("insert into detail values (?, 0, ?, ?, ?)", (trial.index, *ids, written.detail))
     db.executemany(
         "insert into call values (?, ?, ?, 0, 'subject', ?, ?, 0.01, ?)",
         [

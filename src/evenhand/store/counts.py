@@ -11,6 +11,7 @@ from evenhand.core.score import Scale
 from evenhand.stats.tallies import Tally, tally_of
 from evenhand.store.counted import CaseTally, TrialOutcome
 from evenhand.store.decoding import read_output, read_result
+from evenhand.store.detail import WHOLE, whole
 from evenhand.store.opened import OpenRun, readable
 from evenhand.store.sums import SUMMED, CaseSum, CaseSums
 
@@ -87,14 +88,14 @@ class Counts:
         """
         found: dict[int, dict[str, tuple[int, int]]] = {}
         with readable(self._run.path):
-            for case, result in self._run.db.execute(
-                "select case_id, result from latest join result using (idx, take) order by idx"
+            for row in self._run.db.execute(
+                f"{WHOLE.format(table=self._run.table())} order by t.idx"
             ):
-                text = read_output(result)
+                text = read_output(whole(row))
                 if isinstance(text.output, str):
                     cases = found.setdefault(text.variant, {})
-                    words, n = cases.get(case, (0, 0))
-                    cases[case] = words + len(text.output.split()), n + 1
+                    words, n = cases.get(text.case, (0, 0))
+                    cases[text.case] = words + len(text.output.split()), n + 1
         return [
             [(words, n, 0) for words, n in found.get(variant.index, {}).values()]
             for variant in self._run.meta.variants
@@ -158,13 +159,11 @@ class Counts:
         """For each variant, in the order of `meta.variants`: of how many trials nothing was expected."""
         found = [0] * len(self._run.meta.variants)
         with readable(self._run.path):
-            for (result,) in self._run.db.execute(
-                """
-                select result from latest join result using (idx, take)
-                where outcome in ('pass', 'not_applicable') and score is null
-                """
+            for row in self._run.db.execute(
+                f"{WHOLE.format(table=self._run.table())}"
+                " where t.outcome in ('pass', 'not_applicable') and t.score is null"
             ):
-                trial = read_result(result)
+                trial = read_result(whole(row))
                 found[trial.variant] += not trial.outcomes
         return found
 

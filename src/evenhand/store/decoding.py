@@ -23,6 +23,7 @@ class OutputOnly(msgspec.Struct):
     """As much of a result as it takes to look at the output."""
 
     variant: int
+    case: str
     output: object = None
 
 

@@ -112,6 +112,7 @@ class EarlierSessions:
         spent_usd: The most that all calls can have cost.
         bills: What calls were billed above their bounds; see `RunFile.bills`.
         next_call: The first id that no call has.
+        next_part: The first id that no part of a result has.
     """
 
     def __init__(self, planned: int) -> None:
@@ -121,6 +122,7 @@ class EarlierSessions:
         self.spent_usd = 0.0
         self.bills: list[tuple[str, int, float]] = []
         self.next_call = 1
+        self.next_part = 1
         self._run: RunFile | None = None
         self._forgotten = False
         self._answers: dict[tuple[str, str], int] = {}
@@ -155,7 +157,7 @@ class EarlierSessions:
             self.takes.found(index, take, error=outcome == "error")
             if outcome != "error":
                 self.settled.add(index)
-        self.next_call = run.last_call() + 1
+        self.next_call, self.next_part = run.last_call() + 1, run.last_part() + 1
         for number, key, draw in run.answers():
             self._answers[key, draw] = number
         self.in_doubt = run.in_doubt()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -11,17 +11,20 @@ import msgspec
 from evenhand.core.encoding import decode, encode, refuse_nan
 from evenhand.core.run import NO_DETAILS, TrialError, TrialResult
 from evenhand.core.score import Outcome
+from evenhand.store.detail import WrittenResult, numbers_of, parts_of, put_together
 
 _encoder = msgspec.json.Encoder()
+_EMPTY = b"{}"
 
 
 def write_result(result: TrialResult) -> bytes:
-    """The result as JSON, in the form in which it can be kept."""
-    return keep(result)[1]
+    """The result as JSON, whole, as it is read back."""
+    kept, written = keep(result)
+    return put_together(numbers_of(kept), written)
 
 
-def keep(result: TrialResult) -> tuple[TrialResult, bytes]:
-    """The result as it can be kept, and its JSON.
+def keep(result: TrialResult) -> tuple[TrialResult, WrittenResult]:
+    """The result as it can be kept, and what is written of it beside its row of `trial`.
 
     An SDK's object is written as what it holds. A result with something in it that JSON has no form for (NaN in what
     a function returned, an object of the user's) becomes an error that says so, and keeps the rest: a result is never
@@ -35,10 +38,10 @@ def keep(result: TrialResult) -> tuple[TrialResult, bytes]:
             return plain, _written(plain)
         except Exception:  # noqa: BLE001 (an object of the user's may raise anything while it is written)
             instead = _unwritable(result, error)
-            return instead, encode(instead)
+            return instead, _encoded(instead, encode)
 
 
-def _written(result: TrialResult) -> bytes:
+def _written(result: TrialResult) -> WrittenResult:
     refuse_nan(result.output)
     refuse_nan(result.metadata)
     refuse_nan(result.named_scores)
@@ -58,9 +61,16 @@ def _written(result: TrialResult) -> bytes:
         if outcome.named:
             refuse_nan(outcome.named)
     try:
-        return _encoder.encode(result)
+        return _encoded(result, _encoder.encode)
     except UnicodeEncodeError:
-        return encode(result)
+        return _encoded(result, encode)
+
+
+def _encoded(result: TrialResult, encoder: Callable[[object], bytes]) -> WrittenResult:
+    of_case, of_test, detail = map(encoder, parts_of(result))
+    return WrittenResult(
+        of_case if of_case != _EMPTY else b"", of_test if of_test != _EMPTY else b"", detail
+    )
 
 
 def _held(value: object) -> object:

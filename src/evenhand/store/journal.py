@@ -24,12 +24,13 @@ from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus
 from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets, known
 from evenhand.store.decoding import read_result
+from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
 from evenhand.store.encoding import keep, write_text
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-from evenhand.store.writer import CALL, META, REPLY, SCALE, TRIAL, Row, Writer
+from evenhand.store.writer import CALL, META, PART, REPLY, SCALE, TRIAL, Row, Writer
 
 BACKLOG = 2_000
 _FILES = 6  # that SQLite and a reader beside it may have open at once
@@ -61,6 +62,7 @@ class Journal:
         self._next_call = earlier.next_call
         self._pending = 0
         self._earlier = earlier
+        self._parts = Parts(earlier.next_part)
         self._reader: RunFile | None = None
         self._scales: dict[tuple[int, str], Scale] = {}
 
@@ -250,15 +252,17 @@ class Journal:
         Raises:
             StoreError: Nothing can be written any more.
         """
-        kept, data = keep(result)
-        clean = self._secrets.without(data)
-        if clean is not data:
-            kept, data = read_result(clean), clean
+        kept, written = keep(result)
+        clean = written.without(self._secrets)
+        if clean is not written:
+            kept, written = read_result(put_together(numbers_of(kept), clean)), clean
         self._note_scales(kept)
+        of_case, of_test = map(self._part, written[:2])
+        carried: Row = (of_case, of_test, written.detail)
         take = self._earlier.takes.next(kept.index)
         if self._earlier.takes.begins_above(kept.index):
-            self._writer.put(TRIAL, _trial_row(kept, 0, data))  # every trial has a take 0
-        row = _trial_row(kept, take, data)
+            self._writer.put(TRIAL, _trial_row(kept, 0) + carried)  # every trial has a take 0
+        row = _trial_row(kept, take) + carried
         self._earlier.takes.stored(kept.index, take)
         self._pending += 1
         if self._pending < BACKLOG and self._writer.failed is None:
@@ -267,6 +271,13 @@ class Journal:
         await self._writer.durable(TRIAL, row)
         self._pending = 0
         return kept
+
+    def _part(self, part: bytes) -> int | None:
+        """The id of this part in the run file, where it is written at the latest with whatever is written next."""
+        number, new = self._parts.add(part)
+        if new:
+            self._writer.put(PART, (number, part))
+        return number
 
     def _note_scales(self, result: TrialResult) -> None:
         """Keeps what scorers say of the ends of their scales, where it is new."""
@@ -335,7 +346,7 @@ class Journal:
             ) from error
 
 
-def _trial_row(result: TrialResult, take: int, data: bytes) -> Row:
+def _trial_row(result: TrialResult, take: int) -> Row:
     case = result.case
     return (
         result.index,
@@ -351,7 +362,6 @@ def _trial_row(result: TrialResult, take: int, data: bytes) -> Row:
         result.cost_usd,
         result.tokens_in,
         result.tokens_out,
-        data,
     )
 
 

@@ -104,6 +104,14 @@ def has_table(db: sqlite3.Connection, name: str) -> bool:
     return found.fetchone() is not None
 
 
+_TABLES_SINCE_5 = """
+    pragma temp_store = memory;
+    create temp table part (id, part);
+    create temp table detail (idx, take, of_case, of_test, detail);
+"""
+"""For this connection only: a file of an earlier version is read by the same queries."""
+
+
 def _checked(path: Path) -> sqlite3.Connection:
     """A connection to what is a run file."""
     if not path.is_file():
@@ -121,6 +129,8 @@ def _checked(path: Path) -> sqlite3.Connection:
                 db = _connected(path, "immutable=1")
             if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
                 raise StoreError(f"{path} is not a run file")  # noqa: TRY301 (closed below, like the others)
+            if not has_table(db, "detail"):
+                db.executescript(_TABLES_SINCE_5)
     except StoreError:
         if db is not None:
             db.close()
@@ -133,7 +143,7 @@ def _hide_all_but(db: sqlite3.Connection, places: Iterable[int]) -> tuple[int, i
     db.execute("pragma temp_store = memory")
     db.execute("create temp table chosen (idx integer primary key)")
     db.executemany("insert or ignore into chosen values (?)", ((place,) for place in places))
-    tables = dict.fromkeys(("trial", "result", "latest"), "idx") | {"call": "trial"}
+    tables = dict.fromkeys(("trial", "latest"), "idx") | {"call": "trial"}
     if has_table(db, "label"):
         tables["label"] = "idx"
     for name, place in tables.items():

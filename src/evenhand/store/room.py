@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-CALL_PAGES, REPLY_PAGES, RESULT_PAGES = 12_000, 16_000, 20_000
+CALL_PAGES, REPLY_PAGES, RESULT_PAGES = 12_000, 16_000, 28_000
 """Bytes of the write-ahead log that a row of each kind takes at most beside its texts: pages of tables and indexes."""
 COPIES = 2
 """How often an answer is written: with a reply, to the cache too; with a result, as what was made of it, too."""

@@ -32,7 +32,7 @@ class RunFile:
         self.takes, self.results, self.cases = trials.takes, trials.results, trials.cases
         self.matching, self.at = trials.matching, trials.at
         self.warned, self.measuring = trials.warned, trials.measuring
-        self.labels = trials.labels
+        self.labels, self.last_part = trials.labels, trials.last_part
 
         counts = Counts(opened)
         self.settled, self.growth = counts.settled, counts.growth

@@ -11,6 +11,7 @@ Versions of a run file:
 2  labels: what people say of trials.
 3  scale: the lowest and the highest score there can be, where scorers say so.
 4  remark: what people say of the run as a whole.
+5  detail and part, in place of result: what a trial's row says, and what results share, is kept once.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ RUN_MIGRATIONS = (
     ) without rowid;
     create index retaken on trial (idx, take) where take > 0;
 
-    -- The whole TrialResult as JSON.
+    -- The whole TrialResult as JSON, where a version before 5 wrote it.
     create table result (
         idx         integer not null,
         take        integer not null,
@@ -132,6 +133,24 @@ RUN_MIGRATIONS = (
         field       text not null,      -- title, tags, note
         value       blob not null       -- as JSON; an empty one takes back what was said
     );
+    """,
+    """
+    -- What many results have in common, as fields of a JSON object: what their case gave, or what their test says.
+    create table part (
+        id          integer primary key,
+        part        blob not null
+    );
+
+    -- What a TrialResult says beyond its row of `trial` and its parts, as JSON, without what is empty. Its rows are too
+    -- large for a table `without rowid`, which keeps at most a quarter of a page in place.
+    create table detail (
+        idx         integer not null,
+        take        integer not null,
+        of_case     integer,            -- the part with what its case gave; null: nothing
+        of_test     integer,            -- the part with what its test says; null: nothing
+        detail      blob not null
+    );
+    create unique index detail_of_trial on detail (idx, take);
     """,
 )
 

@@ -24,11 +24,12 @@ from evenhand.core.errors import StoreError
 from evenhand.core.secrets import Secrets
 from evenhand.store.room import Room
 
-CALL, REPLY, TRIAL, SCALE, META = range(5)
+CALL, REPLY, PART, TRIAL, SCALE, META = range(6)
 
 _SQL: Final = {
     CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    PART: "insert or ignore into part values (?, ?)",
     TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     SCALE: """
         insert into scale values (?, ?, ?, ?)
@@ -36,9 +37,9 @@ _SQL: Final = {
     """,
     META: "update run set meta = ? where id = ?",
 }
-_CARRIED: Final = {  # what lies beside the rows above: by how many leading columns, and the row's last one
-    REPLY: (1, "insert or ignore into body values (?, ?)"),
-    TRIAL: (2, "insert into result values (?, ?, ?)"),
+_CARRIED: Final = {  # what lies beside the rows above: by how many leading columns, and how many last ones
+    REPLY: (1, 1, "insert or ignore into body values (?, ?)"),
+    TRIAL: (2, 3, "insert into detail values (?, ?, ?, ?, ?)"),
 }
 
 Row = tuple[object, ...]
@@ -129,6 +130,9 @@ class Writer:
         except sqlite3.Error:
             self.spool = []
             for item in items:  # where there is no room for all, there may be for some
+                if item[0] == TRIAL and self._lacks_a_part:
+                    self.spool.append(item[:2])
+                    continue
                 try:
                     self.store([item])
                 except sqlite3.Error:
@@ -169,6 +173,8 @@ class Writer:
         # A call that somebody waits to send is not sent, and so leaves no row; one only noted keeps its own.
         unsent = [future for kind, _, future in items if kind == CALL and future is not None]
         received = [item for item in items if item[0] != CALL or item[2] is None]
+        waiting = [item for item in received if item[0] == TRIAL and self._lacks_a_part]
+        received = [item for item in received if item not in waiting] if waiting else received
         error: StoreError | None = None
         if received:
             try:
@@ -177,7 +183,14 @@ class Writer:
                 error = self.failed
                 self.spool.extend((kind, row) for kind, row, _ in received)
         self._tell([future for _, _, future in received], error)
+        self.spool.extend((kind, row) for kind, row, _ in waiting)
+        self._tell([future for _, _, future in waiting], self.failed)
         self._tell(unsent, self.failed)
+
+    @property
+    def _lacks_a_part(self) -> bool:
+        """Whether a part is in the spool: a result that is made of it could not be read, and waits there too."""
+        return any(kind == PART for kind, _ in self.spool)
 
     def _tell(
         self, futures: Sequence[asyncio.Future[None] | None], error: StoreError | None
@@ -217,16 +230,16 @@ class Writer:
         for kind, row, _ in items:
             by_kind.setdefault(kind, []).append(
                 row
-                if kind == TRIAL
+                if kind in (PART, TRIAL)
                 else self._clean(row)  # a result was cleaned before it was told
             )
         db.execute("begin immediate")
         try:
             for kind, rows in sorted(by_kind.items()):
                 if kind in _CARRIED:
-                    key, sql = _CARRIED[kind]
-                    db.executemany(_SQL[kind], [row[:-1] for row in rows])
-                    db.executemany(sql, [(*row[:key], row[-1]) for row in rows])
+                    key, carried, sql = _CARRIED[kind]
+                    db.executemany(_SQL[kind], [row[:-carried] for row in rows])
+                    db.executemany(sql, [row[:key] + row[-carried:] for row in rows])
                 else:
                     db.executemany(_SQL[kind], rows)
             db.execute("commit")

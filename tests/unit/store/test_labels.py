@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.label import Label, NewLabel, newest, standing
@@ -27,12 +28,6 @@ def labels(path: Path) -> list[Label]:
     """All of a file."""
     with RunFile.open(path) as run:
         return list(run.labels())
-
-
-def without_labels(path: Path) -> None:
-    """Makes of a run file what the first version left."""
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript("drop table label; drop table scale; pragma user_version = 1;")
 
 
 async def test_labels_are_read_in_the_order_in_which_they_were_given(make_run: Make) -> None:
@@ -54,7 +49,7 @@ async def test_labels_are_read_in_the_order_in_which_they_were_given(make_run: M
 async def test_a_file_of_the_first_version_has_none_and_takes_some(make_run: Make) -> None:
     """Reading changes nothing; the first label brings it up to date."""
     run = await make_run([result(0)])
-    without_labels(run.path)
+    make_earlier(run.path, 1)
     before = run.path.read_bytes()
     assert labels(run.path) == []
     with RunFile.open(run.path) as read:

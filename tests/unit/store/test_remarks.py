@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.remark import Remarks
@@ -49,8 +48,7 @@ async def test_a_remark_makes_the_run_grow(make_run: Make) -> None:
 async def test_a_file_of_an_earlier_version_has_none_and_takes_some(make_run: Make) -> None:
     """Reading changes nothing; the first remark brings it up to date."""
     run = await make_run([result(0)])
-    with closing(sqlite3.connect(run.path)) as db:
-        db.executescript("drop table remark; pragma user_version = 3;")
+    make_earlier(run.path, 3)
     before = run.path.read_bytes()
     assert _remarks(run.path)[0] == Remarks()
     assert run.path.read_bytes() == before

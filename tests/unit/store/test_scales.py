@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 
 from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
@@ -32,7 +31,6 @@ async def test_scales_are_kept_by_column_and_metric_as_wide_as_they_were(make_ru
 async def test_a_run_of_an_earlier_version_knows_no_scales(make_run: Make) -> None:
     """It is read as it is."""
     run = await make_run([rated(0, 1, 5)])
-    with closing(sqlite3.connect(run.path)) as db:
-        db.executescript("drop table scale; pragma user_version = 2;")
+    make_earlier(run.path, 2)
     with RunFile.open(run.path) as read:
         assert read.scales() == {}

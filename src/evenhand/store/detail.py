@@ -1,0 +1,249 @@
+"""How a result lies in a run file, and how it is put together again.
+
+Nothing is kept twice: the numbers of a result are in its row of `trial`, what many results have in common (what their
+case gave, what their test says) is in `part`, and the rest, without what is empty, is in `detail`. Put together, they
+are the TrialResult as JSON, which is what versions before 5 kept in `result`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple, cast
+
+from msgspec import UNSET, Struct, UnsetType
+
+from evenhand.core.run import NO_DETAILS, AnswerDetails, Judged, TrialError, TrialResult
+from evenhand.core.score import Outcome, Scale, State, Verdict
+from evenhand.core.secrets import Secrets
+
+REMEMBERED_PARTS = 4096
+"""Cases are settled near each other in time, so few parts have to be remembered to keep each of them once."""
+
+
+class CasePart(Struct, omit_defaults=True, gc=False):
+    """What a case gave to its trials."""
+
+    vars: Mapping[str, Any] = {}
+    description: str = ""
+    input: Any = None
+    expected: Any = None
+
+
+class TestPart(Struct, omit_defaults=True, gc=False):
+    """What a test says of its trials."""
+
+    test: Mapping[str, Any] = {}
+
+
+class OutcomeDetail(Struct, omit_defaults=True, gc=False):
+    """An `Outcome`, without what is empty."""
+
+    name: str
+    outcome: State
+    score: float | None
+    reason: str = ""
+    weight: float | UnsetType = UNSET
+    metric: str = ""
+    named: Mapping[str, float] = {}
+    metadata: Mapping[str, Any] = {}
+    error: str = ""
+    at_least: float | None = None
+    at_most: float | None = None
+    hint: str = ""
+    rests_on: tuple[tuple[str, int], ...] = ()
+    scale: Scale | None = None
+
+
+class Detail(Struct, omit_defaults=True, gc=False):
+    """What a TrialResult says beyond its row of `trial` and its parts."""
+
+    case: str
+    output: Any = None
+    reason: str = ""
+    error: TrialError | None = None
+    outcomes: tuple[OutcomeDetail, ...] = ()
+    named_scores: Mapping[str, float] = {}
+    prompt: str = ""
+    metadata: Mapping[str, Any] = {}
+    log: str = ""
+    kept: Any = None
+    threshold: float | None = None
+    before: Verdict | None = None
+    judged: Judged | None = None
+    answer: AnswerDetails = NO_DETAILS
+    scale: Scale | None = None
+
+
+class WrittenResult(NamedTuple):
+    """What is kept of a result beside its row of `trial`, each a JSON object.
+
+    Attributes:
+        of_case: A CasePart; empty for one that says nothing.
+        of_test: A TestPart; empty for one that says nothing.
+        detail: A Detail.
+    """
+
+    of_case: bytes
+    of_test: bytes
+    detail: bytes
+
+    def without(self, secrets: Secrets) -> WrittenResult:
+        """The same without secrets; itself, where it holds none."""
+        clean = WrittenResult(*map(secrets.without, self))
+        return self if clean == self else clean
+
+
+def parts_of(result: TrialResult) -> tuple[CasePart, TestPart, Detail]:
+    """A result as it is kept."""
+    return (
+        CasePart(result.vars, result.description, result.input, result.expected),
+        TestPart(result.test),
+        Detail(
+            result.case,
+            result.output,
+            result.reason,
+            result.error,
+            tuple(map(_outcome, result.outcomes)),
+            result.named_scores,
+            result.prompt,
+            result.metadata,
+            result.log,
+            result.kept,
+            result.threshold,
+            result.before,
+            result.judged,
+            result.answer if result.answer != NO_DETAILS else NO_DETAILS,
+            result.scale,
+        ),
+    )
+
+
+def _outcome(outcome: Outcome) -> OutcomeDetail:
+    return OutcomeDetail(
+        outcome.name,
+        outcome.outcome,
+        outcome.score,
+        outcome.reason,
+        outcome.weight if outcome.weight != 1.0 else UNSET,
+        outcome.metric,
+        outcome.named,
+        outcome.metadata,
+        outcome.error,
+        outcome.at_least,
+        outcome.at_most,
+        outcome.hint,
+        outcome.rests_on,
+        outcome.scale,
+    )
+
+
+Numbers = tuple[
+    int,
+    int,
+    int,
+    State,
+    float | None,
+    float | None,
+    float | None,
+    int | None,
+    int | None,
+    int,
+    int,
+]
+"""Place, variant, repeat, outcome, score, latency, cost, tokens in and out, calls and cached calls."""
+
+WHOLE = """
+    select t.idx, t.variant, t.repeat, t.outcome, t.score, t.latency_s, t.cost_usd, t.tokens_in, t.tokens_out, t.calls,
+           t.cached, of_case, case_part.part, of_test, test_part.part,
+           coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take)), detail is null
+    from {table} t left join detail d on d.idx = t.idx and d.take = t.take
+         left join part case_part on case_part.id = of_case
+         left join part test_part on test_part.id = of_test
+"""
+"""Rows for `whole`, from `trial` or `latest`."""
+
+
+def whole(row: tuple[Any, ...]) -> bytes:
+    """The whole TrialResult as JSON, from a row that WHOLE selects.
+
+    Raises:
+        ValueError: A piece of it is missing; the file is damaged.
+    """
+    *numbers, of_case, case_part, of_test, test_part, detail, whole_already = row
+    if detail is None:
+        raise ValueError(f"the result of trial {row[0]} is missing")
+    if whole_already:
+        return detail
+    if (of_case is not None and not case_part) or (of_test is not None and not test_part):
+        raise ValueError(f"a part of the result of trial {row[0]} is missing")
+    return put_together(
+        cast("Numbers", tuple(numbers)), WrittenResult(case_part or b"", test_part or b"", detail)
+    )
+
+
+def put_together(numbers: Numbers, written: WrittenResult) -> bytes:
+    """The whole TrialResult as JSON."""
+    index, variant, repeat, outcome, score, latency, cost, tokens_in, tokens_out, calls, cached = (
+        numbers
+    )
+    head = (
+        f'{{"index":{index},"variant":{variant},"repeat":{repeat},"outcome":"{outcome}",'
+        f'"score":{_number(score)},"latency_s":{_number(latency)},"cost_usd":{_number(cost)},'
+        f'"tokens_in":{_number(tokens_in)},"tokens_out":{_number(tokens_out)},"calls":{calls},"cached":{cached},'
+    ).encode()
+    return b"".join((head, _inside(written.of_case), _inside(written.of_test), written.detail[1:]))
+
+
+def numbers_of(result: TrialResult) -> Numbers:
+    """The numbers of a result, which its row of `trial` holds."""
+    return (
+        result.index,
+        result.variant,
+        result.repeat,
+        result.outcome,
+        result.score,
+        result.latency_s,
+        result.cost_usd,
+        result.tokens_in,
+        result.tokens_out,
+        result.calls,
+        result.cached,
+    )
+
+
+def _number(value: float | None) -> str:
+    return "null" if value is None else repr(value)
+
+
+def _inside(part: bytes) -> bytes:
+    """The fields of an object, to be followed by more."""
+    return part[1:-1] + b"," if part else b""
+
+
+class Parts:
+    """The parts that a run file holds, as far as they are remembered.
+
+    Args:
+        next_id: The first id that no part has.
+    """
+
+    def __init__(self, next_id: int) -> None:
+        self._next = next_id
+        self._ids: OrderedDict[bytes, int] = OrderedDict()
+
+    def add(self, part: bytes) -> tuple[int | None, bool]:
+        """The id of a part, and whether it has to be written first; None for an empty part."""
+        if not part:
+            return None, False
+        digest = blake2b(part, digest_size=16).digest()
+        known = self._ids.get(digest)
+        if known is not None:
+            self._ids.move_to_end(digest)
+            return known, False
+        number = self._ids[digest] = self._next
+        self._next += 1
+        if len(self._ids) > REMEMBERED_PARTS:
+            self._ids.popitem(last=False)
+        return number, True

@@ -1,0 +1,230 @@
+"""How a result lies in a run file: nothing twice, nothing empty, and whole again when it is read."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from dataclasses import fields, replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.store.earlier_files import make_earlier
+
+from evenhand.core.errors import StoreError
+from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
+from evenhand.core.score import Outcome, Verdict
+from evenhand.core.variant import Variant
+from evenhand.store.detail import (
+    REMEMBERED_PARTS,
+    CasePart,
+    Detail,
+    OutcomeDetail,
+    Parts,
+    TestPart,
+    numbers_of,
+)
+from evenhand.store.journal import Journal
+from evenhand.store.labels import NewLabel, append_labels
+from evenhand.store.runfile import RunFile
+from evenhand.store.sealing import digest_of
+from evenhand.store.writer import PART, TRIAL
+
+__all__ = ["make_run"]
+
+FULL = TrialResult(
+    0,
+    "a café",
+    0,
+    2,
+    "error",
+    0.25,
+    {"text": ["half \ud83d", None]},
+    "why",
+    TrialError("code", "message", "here"),
+    (
+        Outcome("bare", "pass", None),
+        Outcome(
+            *("full", "fail", 0.5, "why", 2.0, "tone", {"n": 0.5}, {"k": [1]}, "judge", 0.1, 0.9),
+            *("do this", (("key", 1),), (0.0, 5.0)),
+        ),
+    ),
+    {"tone": 0.5},
+    1.5,
+    0.25,
+    7,
+    8,
+    3,
+    1,
+    "the prompt",
+    {"v": {"deep": [1, "two"]}},
+    "a line",
+    {"m": 1},
+    "printed",
+    ["kept"],
+    0.75,
+    Verdict("pass", 1.0, "before", {"x": 1.0}, 0.5, (0.0, 1.0)),
+    Judged(2, 3, 4, None),
+    AnswerDetails("id", "model", "stop", {"k": 1}, 0.125),
+    {"assert": [{"type": "equals", "value": "{{v}}"}]},
+    "the input",
+    {"expected": True},
+    (0.0, 1.0),
+)
+
+
+def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
+    """What a query says of a run file."""
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(sql).fetchall()
+
+
+def test_every_field_of_a_result_is_kept_in_exactly_one_place():
+    """As a number of its row, in one of its parts, or in its detail; and so is each of an outcome."""
+    numbers = {
+        *("index", "variant", "repeat", "outcome", "score", "latency_s", "cost_usd", "tokens_in"),
+        *("tokens_out", "calls", "cached"),
+    }
+    assert len(numbers_of(FULL)) == len(numbers)
+    pieces = [
+        *numbers,
+        *(name for part in (CasePart, TestPart, Detail) for name in part.__struct_fields__),
+    ]
+    assert sorted(pieces) == sorted(field.name for field in fields(TrialResult))
+    assert list(OutcomeDetail.__struct_fields__) == [field.name for field in fields(Outcome)]
+
+
+async def test_a_result_with_something_in_every_field_is_read_back_equal(make_run: Make):
+    """And one with nothing but what it must have."""
+    default = {field.name: field.default for field in fields(TrialResult)}
+    assert all(getattr(FULL, name) != value for name, value in default.items())
+    bare = TrialResult(1, "b", 0, 0, "not_applicable", None)
+    run = await make_run([FULL, bare])
+    assert list(run.trials()) == [FULL, bare]
+    (detail,) = rows(run.path, "select of_case, of_test, detail from detail where idx = 1")
+    assert detail == (None, None, b'{"case":"b"}')
+
+
+async def test_what_trials_of_a_case_share_is_kept_once(make_run: Make):
+    """Its variables and its test, however many variants and repeats there are; other variables are another part."""
+    shared = {"vars": {"v": "x" * 100}, "test": {"assert": []}, "description": "d"}
+    trials = [result(i, **shared) for i in range(5)]
+    run = await make_run([*trials, replace(trials[0], index=5, vars={"v": "other"})])
+    assert [size for (size,) in rows(run.path, "select count(*) from part")] == [3]
+    assert list(run.trials()) == [*trials, replace(trials[0], index=5, vars={"v": "other"})]
+
+
+async def test_parts_that_were_forgotten_and_parts_of_a_later_session_are_kept_again(
+    tmp_path: Path,
+):
+    """Under an id of their own: what is there is never written over."""
+    parts = Parts(1)
+    assert parts.add(b"") == (None, False)
+    assert parts.add(b'{"a":1}') == (1, True)
+    for i in range(REMEMBERED_PARTS - 1):
+        parts.add(b"%d" % i)
+    assert parts.add(b'{"a":1}') == (1, False)
+    parts.add(b"one more")
+    assert parts.add(b"0") == (REMEMBERED_PARTS + 2, True)
+    meta = RunMeta("01RUN", "", "", "p", 2, 2, 1, (Variant(0, "p", "m"),), 1.0)
+    journal = Journal.create(tmp_path, meta)
+    await journal.settle(result(0, vars={"v": 1}))
+    await journal.finish("interrupted")
+    again = Journal.reopen(journal.path)
+    await again.settle(result(1, vars={"v": 2}))
+    await again.finish("finished")
+    with RunFile.open(journal.path) as run:
+        assert [trial.vars for trial in run.trials()] == [{"v": 1}, {"v": 2}]
+
+
+async def test_a_run_file_of_version_4_is_read_gone_on_with_and_keeps_its_digest(make_run: Make):
+    """Its results stay as they are; a row elsewhere that is bound to the run stays bound to it."""
+    trials = [replace(FULL, output="text"), replace(FULL, index=1, output="more")]
+    run = await make_run(trials, planned=3, finish=False)
+    make_earlier(run.path, 4)
+    before = run.path.read_bytes()
+    with RunFile.open(run.path) as read:
+        assert list(read.trials()) == trials
+        assert read.trial(1) == trials[1]
+        digest = digest_of(read)
+        with read.only([1], "one") as view:
+            assert list(view.trials()) == trials[1:]
+    assert run.path.read_bytes() == before
+    append_labels(run.path, [NewLabel(0, "verdict", "pass", "ann")])
+    with RunFile.open(run.path) as read:
+        assert digest_of(read) == digest
+        assert list(read.trials()) == trials
+    journal = Journal.reopen(run.path)
+    await journal.settle(replace(trials[0], index=0, outcome="pass"))
+    await journal.settle(result(2))
+    await journal.finish("finished")
+    with RunFile.open(run.path) as read:
+        assert [(t.index, t.outcome) for t in read.trials()] == [(0, "pass"), (1, "error"), (2, "pass")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["delete from part", "delete from detail where idx = 1", "update detail set detail = x'5b'"],
+)
+async def test_a_result_of_which_a_piece_is_missing_is_damage_and_never_a_result_without_it(
+    make_run: Make, damage: str
+):
+    """Missing variables are not no variables."""
+    run = await make_run([result(0, vars={"v": 1}), result(1)])
+    with closing(sqlite3.connect(run.path)) as db:
+        db.executescript(damage)
+    with pytest.raises(StoreError, match="damaged"), RunFile.open(run.path) as read:
+        list(read.trials())
+
+
+async def test_a_result_is_never_written_before_its_parts(tmp_path: Path):
+    """While a part waits in the spool, the results wait too: at the end both are written, or neither is."""
+    meta = RunMeta("01RUN", "", "", "p", 3, 3, 1, (Variant(0, "p", "m"),), 1.0)
+    journal = Journal.create(tmp_path, meta)
+    writer = journal._writer
+    store = writer.store
+
+    def no_parts(items: list[tuple[int, tuple[object, ...], object]]) -> None:
+        if any(kind == PART for kind, *_ in items):
+            raise sqlite3.OperationalError("database or disk is full")
+        store(items)  # type: ignore[arg-type]
+
+    writer.store = no_parts  # type: ignore[method-assign, assignment]
+    await journal.settle(result(0, vars={"v": 1}))
+    while not writer.spool:
+        await asyncio.sleep(0.001)
+    with pytest.raises(StoreError, match="full"):
+        await journal.settle(result(1, vars={"v": 1}))
+    assert {kind for kind, _ in writer.spool} == {PART, TRIAL}
+    with RunFile.open(journal.path) as run:
+        assert list(run.trials()) == []
+    with pytest.raises(StoreError, match="lost"):
+        await journal.finish("stopped")
+    with RunFile.open(journal.path) as run:
+        assert list(run.trials()) == []
+
+
+async def test_secrets_are_in_no_part(make_run: Make, monkeypatch: pytest.MonkeyPatch):
+    """Nor in what is handed on of the result."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecretverysecret")
+    secret = {"v": "sk-verysecretverysecret"}
+    run = await make_run([result(0, vars=secret, test={"assert": [secret]})])
+    assert b"verysecret" not in b"".join(
+        part for (part,) in rows(run.path, "select part from part")
+    )  # type: ignore[misc]
+    assert "verysecret" not in repr(run.trial(0))
+
+
+async def test_a_plain_trial_takes_little_room(make_run: Make):
+    """What is empty is not written, and no page is half empty."""
+    trials = [
+        result(i, output="o" * 300, vars={"v": f"{i}" * 50}, prompt=f"{i}" * 50)
+        for i in range(1_000)
+    ]
+    run = await make_run(trials)
+    text = sum(
+        len(msgspec.json.encode((t.output, t.prompt, t.vars, t.outcomes[0].name))) for t in trials
+    )
+    assert run.path.stat().st_size < 2 * text
