@@ -138,15 +138,13 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
     """
     from evenhand.cli.offline import offline_answers
     from evenhand.engine.process import own_process
-    from evenhand.report.export import check_endings
 
     failed_code(os.environ)  # one that is none is said before anything is paid for
     offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan = asked.plan()
         outputs = (*session.outputs, *plan.options.outputs)
-        check_endings(outputs, plan.variants)
-        _check_calls(session, outputs, plan.variants)
+        _check_outputs(session, outputs, plan.variants)
         if any(Path(name).suffix.lower() in (".html", ".htm") for name in outputs):
             from evenhand.viewer.page import static
 
@@ -161,15 +159,18 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
     return code or (USAGE if plan.broken else code)
 
 
-def _check_calls(session: Session, outputs: Sequence[str], variants: Sequence[Variant]) -> None:
-    """Looks whether calls that are wanted have room somewhere, before anything is paid for.
+def _check_outputs(session: Session, outputs: Sequence[str], variants: Sequence[Variant]) -> None:
+    """Looks whether all that is wanted can be written, before anything is paid for.
 
     Raises:
-        UsageError: They have not.
+        UsageError: A file has an ending that says no format, or calls are wanted and no format has room for them.
     """
+    if not outputs and not session.calls:
+        return
     from evenhand.core.errors import UsageError
-    from evenhand.report.export import has_calls
+    from evenhand.report.export import check_endings, has_calls
 
+    check_endings(outputs, variants)
     if session.calls and not session.as_json and not any(has_calls(o, variants) for o in outputs):
         raise UsageError(
             "--calls says nothing here",
