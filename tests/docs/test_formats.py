@@ -28,11 +28,13 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.report.calibration import calibrate
 from evenhand.report.comparing import compare
 from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
 from evenhand.report.precedent import Precedent
 from evenhand.store import schema
+from evenhand.store.draws import add_draw, add_metric_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.testing import example
@@ -113,11 +115,14 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     preferred = Outcome(
         "kinder", "pass", 1.0, metadata={"winner": "output", "consistent": True, "orders": [{}, {}]}
     )
+    rubric = Outcome("rubric", "pass", 1.0, metadata={"judge": "echo", "prompt": "llm-rubric/1"})
     label = Outcome(
         "label", "fail", 0.0, metadata={"expected_label": "a", "answered_label": "zebra"}
     )
     trials = [
-        result(0, case="x", outcomes=(found, preferred), metadata={"tags": ["t"]}, expected="a"),
+        result(
+            0, case="x", outcomes=(found, preferred, rubric), metadata={"tags": ["t"]}, expected="a"
+        ),
         result(1, case="x", outcomes=(label,), repeat=1, ok=False, input="in", expected="a"),
         result(2, case="y", ok=None),
         result(3, case="y", ok=None, repeat=1),
@@ -135,6 +140,10 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
         requirements=(Requirement(PASSED, Bound(at_least=0.5), (0,)),),
     )
     append_labels(run.path, [NewLabel(0, "note", "good", "ann")])
+    add_draw(run.path, 1, ["rubric"], 1, [0])
+    add_metric_labels(run.path, "ann", [(0, "rubric", "pass")])
+    add_metric_labels(run.path, "bo", [(0, "rubric", "pass")])
+    agree("calibration-1.md", [calibrate(run).document()])
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},
@@ -186,7 +195,7 @@ def _hinted(plan: Any) -> Any:
     return replace(plan, hints=[Problem("a.yaml", 1, 2, "odd", "Mend it.")])
 
 
-@pytest.mark.parametrize("page", ["run-1.md", "compare-1.md", "check-1.md"])
+@pytest.mark.parametrize("page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md"])
 def test_the_example_of_each_format_is_as_its_table_says(page: str):
     """It may leave keys out; it has none that there are not."""
     example_ = re.search(r"```json\n(.*?)```", (FORMATS / page).read_text("utf-8"), re.DOTALL)

@@ -22,6 +22,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand show better:3",
         "evenhand show 01M7YPHZRR --where 'status:fail'",
     ),
+    "label": (
+        "evenhand label latest --draw 60",
+        "evenhand label --draw 60 --seed 1 --to draw.csv",
+        "evenhand label --from draw.csv --by ann",
+    ),
+    "calibrate": ("evenhand calibrate", "evenhand calibrate 01M7YPHZRR --json"),
     "rename": (
         "evenhand rename 01M7YPHZRR 'shorter prompt'",
         "evenhand rename 01M7YPHZRR ''",

@@ -82,6 +82,12 @@ from evenhand.scorers.rag.definitions import SYSTEMS
     metavar="SHARE",
     help="Pass if this share of trials, 0 to 1, passes for each variant.  [default: as the files say, or all]",
 )
+@click.option(
+    "--calibrated",
+    type=click.Choice(["required", "accepted"]),
+    metavar="required|accepted",
+    help="required: no verdict (exit 3) while a judge has no fresh calibration.  [default: as pyproject.toml says]",
+)
 @session_options
 def run(
     paths: tuple[str, ...],
@@ -94,6 +100,7 @@ def run(
     definitions: str | None,
     at_least: float | None,
     model: str,
+    calibrated: str | None,
     **said: Any,
 ) -> int:
     """Run a folder's prompts × models × tests, its eval sets, or its prompt directories.
@@ -106,6 +113,7 @@ def run(
     paying again for replies that it has.
     """
     from evenhand.core.errors import NothingSelected
+    from evenhand.documents.project import project_for
     from evenhand.engine.door import Settings
 
     session = Session.of(said)
@@ -129,6 +137,9 @@ def run(
         "time_limit_s": session.time_limit,
         "retries": session.retries,
     }
+    calibrated = calibrated or project_for(asked.folder).calibrated
+    if calibrated:
+        record["calibrated"] = calibrated
     with _home(no_write) as home:
         settings = Settings(
             home=home,

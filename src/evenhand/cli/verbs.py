@@ -35,6 +35,8 @@ _COMMANDS = {
         "evenhand.cli.compare",
         "Compare two runs case by case.",
     ),
+    "label": ("evenhand.cli.label", "Label a random draw of what judges judged."),
+    "calibrate": ("evenhand.cli.calibrate", "Compare a run's judges with people's labels."),
     "rename": ("evenhand.cli.runs", "Rename a run."),
     "tag": ("evenhand.cli.runs", "Add tags to a run, or remove them."),
     "note": ("evenhand.cli.runs", "Add a note to a run."),

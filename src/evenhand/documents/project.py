@@ -17,7 +17,9 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import NUMBER, RETRIES, SECONDS, Range
 
 FILE = "pyproject.toml"
-KEYS = ("judge", "timeout", "retries", "time-limit", "threshold")
+KEYS = ("judge", "timeout", "retries", "time-limit", "threshold", "calibrated")
+CALIBRATED = ("required", "accepted")
+"""Whether judged numbers need a calibration that holds, or pass without one."""
 _NUMBERS: Mapping[str, Range] = {"timeout": SECONDS, "retries": RETRIES, "time-limit": SECONDS}
 _PLACE = re.compile(r"at line (\d+), column (\d+)")
 
@@ -42,6 +44,7 @@ class Project:
         retries: How often a call that failed is tried again.
         time_limit_s: Seconds for one call of a function of the user's.
         thresholds: What a metric has to reach where an expectation has no bound, by the metric's name.
+        calibrated: `required` or `accepted`; empty for neither.
         lines: The lines of the settings that are there, `threshold.faithfulness` say.
     """
 
@@ -51,6 +54,7 @@ class Project:
     retries: int | None = None
     time_limit_s: float | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict[str, float])
+    calibrated: str = ""
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
@@ -125,6 +129,13 @@ class _TableReader:
         judge = self._judge(table.get("judge"))
         numbers = {name: self._number(name, table.get(name), _NUMBERS[name]) for name in _NUMBERS}
         thresholds = self._thresholds(table.get("threshold"))
+        calibrated = table.get("calibrated", "")
+        if calibrated and calibrated not in CALIBRATED:
+            self._problem(
+                "calibrated",
+                f"calibrated is {calibrated!r}",
+                "Write required (a run without a fresh calibration has no verdict), or accepted.",
+            )
         if self._problems:
             raise ConfigError(self._problems)
         retries = numbers["retries"]
@@ -135,6 +146,7 @@ class _TableReader:
             None if retries is None else int(retries),
             numbers["time-limit"],
             thresholds,
+            str(calibrated),
             self._lines,
         )
 

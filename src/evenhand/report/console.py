@@ -86,11 +86,13 @@ def show(
         from evenhand.report.findings import findings  # noqa: PLC0415 (imported on use)
         from evenhand.report.slices import slice_lines  # noqa: PLC0415 (imported on use)
         from evenhand.report.table import table_lines  # noqa: PLC0415 (imported on use)
+        from evenhand.report.trust_lines import judged_lines  # noqa: PLC0415 (imported on use)
 
         grid = Grid(run)
         said = [line for text in findings(run, grid) for line in _wrapped(text, width)]
         for block in (
             table_lines(run, grid, width, ink),
+            judged_lines(run, grid.names, width),
             slice_lines(run, grid.names, width),
             classification_lines(run, grid.names, width),
             failure_lines(run, grid, width, ink),

@@ -18,6 +18,7 @@ from evenhand.core.label import Label, newest
 from evenhand.core.run import Totals, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.report.calibrated import judged_rows
 from evenhand.report.call_rows import call_rows
 from evenhand.report.classification import classification_rows
 from evenhand.report.findings import low_confidence, warnings
@@ -186,6 +187,7 @@ def _head(run: RunFile) -> dict[str, Any]:
             )
         ],
         **({"metrics": summary_rows(run)} if described(run) else {}),
+        "judged": judged_rows(run),
         "slices": slice_rows(run),
         "classification": classification_rows(run),
         "triggers": [_found_row(run, found) for found in found_by_triggers(run)],

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import Totals, VerdictWord, verdict
+from evenhand.report.calibrated import unchecked
 from evenhand.report.means import known_scale, mean_of
 from evenhand.stats.tallies import Tally, rate_of
 from evenhand.store.measured import MetricSums, measured
@@ -64,14 +65,21 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
     """Whether a run passed: the one rule that decides the word and the exit code.
 
     Without requirements, it goes by its pass rate over all trials. With them, it failed if any is missed in any of its
-    columns, it passed if all are kept, and is undecided otherwise.
+    columns, it passed if all are kept, and is undecided otherwise. Where calibrated judges are required, it has not
+    passed as long as some judged rate has no calibration that holds: it is undecided.
 
     Args:
         run: It.
         totals: Its counts, where they are known already.
     """
+    word = _verdict_of(run, totals or run.totals())
+    if word == "passed" and run.meta.settings.get("calibrated") == "required" and unchecked(run):
+        return "undecided"
+    return word
+
+
+def _verdict_of(run: RunFile, totals: Totals) -> VerdictWord:
     meta = run.meta
-    totals = totals or run.totals()
     if not meta.requirements:
         return verdict(totals, meta.planned, meta.pass_rate)
     states = {one.state for one in held(run, totals)}

@@ -161,7 +161,15 @@ class CustomJudge(Generic[S]):
         confidence = float(sure) if isinstance(sure, (int, float)) else None
         metadata: dict[str, Any] = {
             "judgement": dict(value),
-            **kept(reply, model, f"{self._name()}, {version}", confidence, self.unsure_below, text),
+            **kept(
+                reply,
+                model,
+                f"{self._name()}, {version}",
+                confidence,
+                self.unsure_below,
+                text,
+                prompt=prompt,
+            ),
         }
         overall = self.overall(judgement)
         graded = [(name, g) for name, g in _fields(judgement) if isinstance(g, Graded)]

@@ -19,7 +19,7 @@ from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judge_reply import Ruling, read_ruling
-from evenhand.scorers.judging import asked
+from evenhand.scorers.judging import asked, instrument_of
 from evenhand.scorers.text import quoted, text_of
 
 RAW_KEPT = 2000
@@ -69,6 +69,7 @@ class MeetsRubric:
         metadata: dict[str, Any] = {
             "judge": reply.model or model.name,
             "prompt": version,
+            "instrument": self._instrument(prompt, text_of(output)),
             "reply": reply.text[:RAW_KEPT],
         }
         if (ruling.passed, ruling.score) in CONTRADICTIONS:
@@ -77,6 +78,11 @@ class MeetsRubric:
         if ruling.passed is not False and not enough:
             reason = f"score {value:g}, wanted at least {self.threshold:g}: {reason}"
         return Score(value, passed, reason, metadata)
+
+    def _instrument(self, prompt: Prompt, text: str) -> str:
+        if self.messages is not None:
+            prompt, text = conversation(self.messages("")), ""
+        return instrument_of(prompt, text)
 
     def __str__(self) -> str:
         return f"llm-rubric {quoted(self.rubric)}"

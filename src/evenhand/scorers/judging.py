@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, TypeVar, cast
 
+from evenhand.core.encoding import digest
 from evenhand.core.errors import JudgeError, ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
@@ -19,6 +20,7 @@ from evenhand.scorers.text import text_of
 from evenhand.scorers.thinking import without_thinking
 
 T = TypeVar("T")
+_MARK = re.compile(r"\b[0-9a-f]{12}\b")
 Judge = str | Provider | Model
 """Who may judge: a model's id, `anthropic:claude-sonnet-4-5`, a provider, or a model that the run has lent already."""
 
@@ -182,14 +184,18 @@ def kept(
     confidence: float | None,
     unsure_below: float,
     *texts: str,
+    prompt: Prompt | None = None,
 ) -> dict[str, Any]:
     """What is kept of a judge's answer beside its verdict and its reasoning.
 
     Args:
+        prompt: What the judge was asked.
         texts: What was judged. Where it speaks to the judge, that is kept as `suspect`: the verdict stands, and is
             worth a look.
     """
     found: dict[str, Any] = {"judge": reply.model or model.name, "prompt": version}
+    if prompt is not None:
+        found["instrument"] = instrument_of(prompt, *texts)
     if confidence is not None:
         found["confidence"] = confidence
         if confidence < unsure_below:
@@ -198,6 +204,20 @@ def kept(
     if suspect:
         found["suspect"] = suspect
     return found
+
+
+def instrument_of(prompt: Prompt, *judged: str) -> str:
+    """A digest of what a judge is asked, apart from what it is to judge: the same for all outputs, under one prompt.
+
+    Args:
+        prompt: What it is asked.
+        judged: The texts that it is to judge.
+    """
+    asked_of_all = "\n".join(str(message.content) for message in prompt.messages)
+    for text in judged:
+        # Marks are made of what stands between them, so they change with it.
+        asked_of_all = asked_of_all.replace(f">\n{text}\n</", ">\n</")
+    return digest(_MARK.sub("", asked_of_all))[:16]
 
 
 def suspect_in(*texts: str) -> str:

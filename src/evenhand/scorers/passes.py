@@ -95,7 +95,7 @@ class Passes(AsksJudge):
         metadata = {
             "passes": passed,
             "reasoning": reasoning,
-            **kept(reply, model, version, confidence, self.unsure_below, text),
+            **kept(reply, model, version, confidence, self.unsure_below, text, prompt=prompt),
         }
         return Score(1.0 if passed else 0.0, passed, reasoning, metadata)
 

@@ -154,7 +154,9 @@ class Preferred(AsksJudge):
             "said": place,
             "winner": winner,
             "reasoning": reasoning,
-            **kept(reply, model, version, confidence, self.unsure_below, mine, other),
+            **kept(
+                reply, model, version, confidence, self.unsure_below, mine, other, prompt=prompt
+            ),
         }
 
     def __str__(self) -> str:

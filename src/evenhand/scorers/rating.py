@@ -95,7 +95,7 @@ class Rating(AsksJudge):
             "reasoning": reasoning,
             "rubric": rubric.name,
             "scale": list(rubric.scale),
-            **kept(reply, model, version, confidence, self.unsure_below, text),
+            **kept(reply, model, version, confidence, self.unsure_below, text, prompt=prompt),
         }
         return Score(found, None, reasoning, metadata, scale=self.traits.scale)
 

@@ -11,6 +11,7 @@ from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta
 from evenhand.store.calls import JournaledCalls
 from evenhand.store.counts import Counts
+from evenhand.store.draws import LabelledDraws
 from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import OpenRun, open_run
 from evenhand.store.settled import SettledTrials
@@ -19,8 +20,8 @@ from evenhand.store.settled import SettledTrials
 class RunFile:
     """One run, as far as it has come, or some of its trials (`only`). Any thread may read it.
 
-    It is made of an open file and three that read it: `SettledTrials`, `Counts` and `JournaledCalls`, whose methods
-    are its own.
+    It is made of an open file and four that read it: `SettledTrials`, `Counts`, `LabelledDraws` and `JournaledCalls`,
+    whose methods are its own.
     """
 
     def __init__(self, opened: OpenRun) -> None:
@@ -41,6 +42,13 @@ class RunFile:
         self.outcomes, self.tallies = counts.outcomes, counts.tallies
         self.over_columns, self.sums = counts.over_columns, counts.sums
         self.scales, self.unasked = counts.scales, counts.unasked
+
+        draws = LabelledDraws(opened)
+        self.draws, self.metric_labels, self.rules = (
+            draws.draws,
+            draws.metric_labels,
+            draws.rules,
+        )
 
         calls = JournaledCalls(opened, counts)
         self.calls, self.calls_of, self.call = calls.calls, calls.calls_of, calls.call

@@ -12,6 +12,7 @@ Versions of a run file:
 3  scale: the lowest and the highest score there can be, where scorers say so.
 4  remark: what people say of the run as a whole.
 5  detail and part, in place of result: what a trial's row says, and what results share, is kept once.
+6  draw, metric_label and rule: random draws of trials, and what people say of their metrics, by which rule.
 """
 
 from __future__ import annotations
@@ -151,6 +152,39 @@ RUN_MIGRATIONS = (
         detail      blob not null
     );
     create unique index detail_of_trial on detail (idx, take);
+    """,
+    """
+    -- Trials that were drawn at random for people to label, each with the probability size of places / population.
+    create table if not exists draw (
+        id          integer primary key autoincrement,
+        at          real not null,      -- seconds since 1970
+        seed        integer not null,
+        metrics     blob not null,      -- what is to be labelled of each, a JSON list of names
+        population  integer not null,   -- how many trials there were to draw from
+        places      blob not null       -- their places in the plan, a JSON list in the order of the draw
+    );
+
+    -- Whether a person finds that an output meets what a metric asks for. Only ever added to: the last one counts.
+    create table if not exists metric_label (
+        seq         integer primary key autoincrement,
+        at          real not null,      -- seconds since 1970
+        author      blob not null,
+        idx         integer not null,   -- the trial's place in the plan
+        metric      blob not null,      -- as JSON
+        verdict     text                -- pass or fail; null: what was said before is taken back
+    );
+    create trigger if not exists metric_label_is_never_rewritten before update on metric_label
+        begin select raise(abort, 'labels are never rewritten'); end;
+    create trigger if not exists metric_label_is_never_deleted before delete on metric_label
+        begin select raise(abort, 'labels are never deleted'); end;
+
+    -- The rule that people follow when they label a metric. Only ever added to: the last one of a metric counts.
+    create table if not exists rule (
+        seq         integer primary key autoincrement,
+        at          real not null,      -- seconds since 1970
+        metric      blob not null,      -- as JSON
+        rule        blob not null       -- as JSON
+    );
     """,
 )
 

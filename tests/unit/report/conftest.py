@@ -110,13 +110,13 @@ def make_run(tmp_path: Path) -> Iterator[Make]:
             "planned": len(trials),
             "case_count": cases,
             "repeats": 1,
+            "source": "",
             **meta,
         }
         journal = Journal.create(
             tmp_path / f"home{len(opened)}" / ".evenhand" / "runs",
             RunMeta(
                 f"{ID[:9]}{len(opened)}{ID[10:]}" if opened else ID,
-                source="",
                 fingerprint="f",
                 variants=tuple(variants),
                 created_at=time.time() - 2,

@@ -139,6 +139,7 @@ async def test_an_answer_can_be_used_in_the_eval(tmp_path):
         "judgement": json.loads(said(4, 3)),
         "judge": "scripted",
         "prompt": "SummaryJudge/3, custom-judge/1",
+        "instrument": whole.metadata["instrument"],
     }
 
 

@@ -21,7 +21,13 @@ async def test_a_verdict_is_kept_with_judge_prompt_version_and_raw_answer(trial)
     trial.judge.replies = [YES]
     score = await scorer().score("the output", trial)
     assert (score.value, score.passed, score.reason) == (0.9, True, "it is")
-    assert score.metadata == {"judge": "judge-1", "prompt": "llm-rubric/1", "reply": YES}
+    instrument = score.metadata["instrument"]
+    assert score.metadata == {
+        "judge": "judge-1",
+        "prompt": "llm-rubric/1",
+        "instrument": instrument,
+        "reply": YES,
+    }
     assert trial.roles == ["judge"]
 
 

@@ -38,6 +38,7 @@ async def test_verdict_reasoning_confidence_judge_and_prompt_are_kept(judged, pa
         "confidence": 0.9,
         "judge": "scripted",
         "prompt": "passes/1",
+        "instrument": outcome.metadata["instrument"],
     }
 
 

@@ -30,6 +30,7 @@ async def test_a_bound_decides(judged, score, state):
         "scale": [1, 5],
         "judge": "scripted",
         "prompt": "rating/1",
+        "instrument": outcome.metadata["instrument"],
     }
 
 

@@ -10,7 +10,13 @@ import msgspec
 
 from evenhand.store.runfile import RunFile
 
-_ADDED = {5: ("part", "detail"), 4: ("remark",), 3: ("scale",), 2: ("label",)}
+_ADDED = {
+    6: ("draw", "metric_label", "rule"),
+    5: ("part", "detail"),
+    4: ("remark",),
+    3: ("scale",),
+    2: ("label",),
+}
 
 
 def make_earlier(path: Path, version: int) -> None:

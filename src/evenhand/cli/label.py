@@ -1,0 +1,137 @@
+"""`evenhand label`: people label a random draw of what judges judged."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evenhand.cli.completing import complete_runs
+from evenhand.cli.numbers import Number
+from evenhand.cli.streams import tell
+from evenhand.core.ranges import Range
+
+if TYPE_CHECKING:
+    from evenhand.store.runfile import RunFile
+
+DRAW = Range(1, 1_000_000, whole=True)
+SEED = Range(0, 2**53, whole=True)
+
+
+@click.command(short_help="Label a random draw of what judges judged.")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.option("--draw", "size", type=Number(DRAW), metavar="N", help="Draw N trials at random.")
+@click.option(
+    "--seed", type=Number(SEED), metavar="N", help="The seed of the draw.  [default: a random one]"
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Label this metric; may be repeated.  [default: all that judges judged]",
+)
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what to label to this CSV file, with an empty `verdict` column.",
+)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Read verdicts from this CSV file.",
+)
+@click.option("--by", metavar="NAME", help="Who labels.  [default: your user name]")
+@click.option("--rule", metavar="TEXT", help="The written rule for a pass; needs one --metric.")
+def label(
+    run: str | None,
+    size: int | None,
+    seed: int | None,
+    metrics: tuple[str, ...],
+    to: Path | None,
+    source: Path | None,
+    by: str | None,
+    rule: str | None,
+) -> int:
+    """Label outputs of RUN as pass or fail, with the judge's verdict hidden. Default: the latest run.
+
+    Only labels of a random draw say what a judge is worth. In a terminal, outputs are shown one at a time; with --to
+    and --from, they are labelled in a spreadsheet. `evenhand calibrate` then compares the judges with the labels.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.report.labelling import draw, drawn_items, read_labels, write_items
+    from evenhand.report.words import count
+    from evenhand.store.catalogue import find
+    from evenhand.store.draws import add_metric_labels, set_rule
+    from evenhand.store.runfile import RunFile
+
+    if source is not None and (size is not None or to is not None):
+        raise UsageError(
+            "--from goes with neither --draw nor --to",
+            hint="Draw first, fill in the file, then read it: three commands.",
+        )
+    with RunFile.open(find(Path.cwd(), run)) as run_file:
+        if rule is not None:
+            set_rule(run_file.path, _one_metric(run_file, metrics), rule)
+        if source is not None:
+            labels = read_labels(run_file, source)
+            add_metric_labels(run_file.path, _name(by), labels)
+            tell(
+                f"{count(len(labels), 'label')} by {_name(by)}; next: evenhand calibrate {run or 'latest'}"
+            )
+            return 0
+        draws = [d for d in run_file.draws() if not metrics or set(metrics) & set(d.metrics)]
+        if size is not None:
+            draws = [draw(run_file, size, _seed(seed), metrics)]
+        elif to is not None and not draws:
+            raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")
+        if to is not None:
+            items = list(drawn_items(run_file, draws))
+            write_items(run_file, items, to)
+            tell(
+                f"{count(len(items), 'item')} to label written to {to}; fill in `verdict` with pass or fail, then: "
+                f"evenhand label {run or 'latest'} --from {to} --by NAME"
+            )
+            return 0
+        if rule is not None and size is None and not sys.stdin.isatty():
+            return 0
+    from evenhand.cli.labelling import label_in_terminal
+
+    return label_in_terminal(find(Path.cwd(), run), metrics, _name(by), size)
+
+
+def _seed(seed: int | None) -> int:
+    import secrets
+
+    return secrets.randbelow(2**31) if seed is None else int(seed)
+
+
+def _name(by: str | None) -> str:
+    if by:
+        return by
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "me"
+
+
+def _one_metric(run: RunFile, metrics: tuple[str, ...]) -> str:
+    """The metric that a rule is for.
+
+    Raises:
+        UsageError: None is named, and there are several.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.report.labelling import judged_places
+
+    _, names = judged_places(run, metrics)
+    if len(names) != 1:
+        raise UsageError(
+            "--rule: for which metric?", hint=f"Name one with --metric: {', '.join(names)}."
+        )
+    return names[0]

@@ -1,0 +1,257 @@
+"""The judged numbers of a run: as the judge has them, and corrected by a calibration that still holds.
+
+A run with labels of its own is corrected by these. Any other is corrected by the `calibration.json` beside its config,
+as long as everything that it is bound to is unchanged; else it says what has changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from evenhand.core.encoding import decode
+from evenhand.core.errors import UsageError
+from evenhand.core.run import RunMeta
+from evenhand.report.calibration import (
+    SCHEMA,
+    Calibration,
+    bound_to,
+    calibrations,
+    estimate_row,
+)
+from evenhand.report.judged import JudgedMetric, judgements
+from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
+from evenhand.stats.interval import wilson
+from evenhand.store.runfile import RunFile
+
+NAME = "calibration.json"
+Status = Literal["fresh", "stale", "missing"]
+
+
+class _Variant(msgspec.Struct):
+    prompt: str
+    model: str
+    both_pass: int
+    missed: int
+    excused: int
+    both_fail: int
+
+
+class _Judge(msgspec.Struct):
+    metric: str
+    model: str
+    verdict: str
+    variants: list[_Variant]
+    bound: dict[str, str]
+    labelled_at: float | None = None
+    corrected: dict[str, float] | None = None
+
+
+class _File(msgspec.Struct):
+    schema: str
+    judges: list[_Judge]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRate:
+    """The pass rate of a judged metric in one variant.
+
+    Attributes:
+        metric: The metric.
+        model: The judge, as its answers named it.
+        variant: The variant's index.
+        items: How many outputs it has a verdict on.
+        raw: As the judge has it, with its Wilson interval.
+        corrected: As people would have found it; None without a calibration that holds.
+        labels: How many labels that rests on.
+        labelled_at: When the last of them was given, seconds since 1970.
+        status: Whether there is a calibration, and whether it still holds.
+        changed: What has changed since it was made.
+    """
+
+    metric: str
+    model: str
+    variant: int
+    items: int
+    raw: Estimate
+    corrected: Estimate | None
+    labels: int
+    labelled_at: float | None
+    status: Status
+    changed: tuple[str, ...] = ()
+
+
+def place_of(meta: RunMeta) -> Path:
+    """Where the calibration of a run's judges is kept: beside its config, or in its folder."""
+    source = Path(meta.source) if meta.source else Path.cwd()
+    return (source if source.is_dir() or not source.suffix else source.parent) / NAME
+
+
+def write_calibration(calibration: Calibration, path: Path) -> None:
+    """Writes a calibration: sorted and indented, so that a change shows in a diff.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    text = json.dumps(calibration.document(), ensure_ascii=False, indent=1, sort_keys=True)
+    try:
+        path.write_text(text + "\n", "utf-8")
+    except (OSError, UnicodeEncodeError) as error:
+        raise UsageError(f"{path} cannot be written: {error}") from error
+
+
+def read_calibration(path: Path) -> dict[tuple[str, str], _Judge]:
+    """The judges of a calibration file, by metric and model; empty where there is no file.
+
+    Raises:
+        UsageError: It is none.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        found = msgspec.convert(decode(data), _File)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise UsageError(
+            f"{path} is not a calibration: {error}",
+            hint="Make it anew with `evenhand calibrate`, or restore it.",
+        ) from error
+    if found.schema != SCHEMA:
+        raise UsageError(
+            f"{path}: its schema is {found.schema!r}; this Evenhand reads {SCHEMA}",
+            hint="Make it anew with `evenhand calibrate`.",
+        )
+    return {(judge.metric, judge.model): judge for judge in found.judges}
+
+
+def judged_rates(run: RunFile) -> list[JudgedRate]:
+    """The pass rates of all judged metrics, variant by variant; empty where no judge was asked.
+
+    Of trials that were chosen by what came of them there are none: they are no draw of anything.
+
+    Raises:
+        UsageError: `calibration.json` is damaged.
+    """
+    if run.by_outcome or not (sum(run.judge_calls()) or "imported" in run.meta.settings):
+        return []
+    said = judgements(run)
+    own = (
+        {(judge.metric, judge.model): judge for judge in calibrations(run, said)}
+        if run.draws()
+        else {}
+    )
+    kept = read_calibration(place_of(run.meta)) if said.metrics else {}
+    rules = run.rules()
+    found: list[JudgedRate] = []
+    for key, metric in said.metrics.items():
+        judge = own.get(key)
+        file = kept.get(key)
+        if judge is not None and judge.verdicts.labels:
+            counts = {} if judge.corrected is None else judge.by_variant
+            found += _rates(metric, counts, judge.labelled_at, "fresh")
+        elif file is not None:
+            bound = bound_to(metric, said, rules.get(metric.metric, ""))
+            changed = _changed(file.bound, bound, with_rule=metric.metric in rules)
+            counts = {} if changed else _of_file(metric, file, run.meta)
+            found += _rates(
+                metric, counts, file.labelled_at, "stale" if changed else "fresh", changed
+            )
+        else:
+            found += _rates(metric, {}, None, "missing", _other_judge(metric, kept))
+    return found
+
+
+def unchecked(run: RunFile) -> list[JudgedRate]:
+    """The judged rates that no calibration corrects."""
+    return [rate for rate in judged_rates(run) if rate.corrected is None]
+
+
+def judged_rows(run: RunFile) -> list[dict[str, Any]]:
+    """The same in the keys of `evenhand.run/1`."""
+    variants = run.meta.variants
+    return [
+        {
+            "metric": rate.metric,
+            "model": rate.model,
+            "variant": {
+                "prompt": variants[rate.variant].prompt,
+                "model": variants[rate.variant].model,
+            },
+            "judged": rate.items,
+            "raw": estimate_row(rate.raw),
+            "corrected": estimate_row(rate.corrected),
+            "labels": rate.labels,
+            "labelled_at": rate.labelled_at,
+            "calibration": rate.status,
+            "changed": list(rate.changed),
+        }
+        for rate in judged_rates(run)
+    ]
+
+
+def _other_judge(metric: JudgedMetric, kept: Mapping[tuple[str, str], _Judge]) -> tuple[str, ...]:
+    """Another judge was calibrated under this metric."""
+    return ("judge model",) if any(name == metric.metric for name, _ in kept) else ()
+
+
+def _changed(
+    before: Mapping[str, str], now: Mapping[str, str], *, with_rule: bool
+) -> tuple[str, ...]:
+    """What a calibration is bound to and is otherwise now. A run without a rule of its own goes by the old one."""
+    return tuple(
+        name for name in now if before.get(name) != now[name] and (name != "rule" or with_rule)
+    )
+
+
+def _of_file(metric: JudgedMetric, judge: _Judge, meta: RunMeta) -> dict[int, Verdicts]:
+    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant."""
+    if judge.corrected is None:
+        return {}
+    counts = {(one.prompt, one.model): one for one in judge.variants}
+    found: dict[int, Verdicts] = {}
+    for variant in meta.variants:
+        one = counts.get((variant.prompt, variant.model))
+        items = [item for item in metric.items if item.variant == variant.index]
+        if one is not None and items:
+            passed = sum(item.passed for item in items)
+            found[variant.index] = Verdicts(
+                one.both_pass, one.missed, one.excused, one.both_fail, passed, len(items)
+            )
+    return found
+
+
+def _rates(
+    metric: JudgedMetric,
+    counts: Mapping[int, Verdicts],
+    labelled_at: float | None,
+    status: Status,
+    changed: tuple[str, ...] = (),
+) -> list[JudgedRate]:
+    found: list[JudgedRate] = []
+    for variant in sorted({item.variant for item in metric.items}):
+        items = [item for item in metric.items if item.variant == variant]
+        passed = sum(item.passed for item in items)
+        verdicts = counts.get(variant)
+        found.append(
+            JudgedRate(
+                metric.metric,
+                metric.model,
+                variant,
+                len(items),
+                Estimate(passed / len(items), *wilson(passed, len(items))),
+                None if verdicts is None else corrected_rate(verdicts),
+                0 if verdicts is None else verdicts.labels,
+                labelled_at,
+                status,
+                changed,
+            )
+        )
+    return found

@@ -1,0 +1,336 @@
+"""Whether a judge can be trusted: its verdicts beside those of people, and what its numbers come to once corrected.
+
+The rules, in one place:
+
+- *usable*: it tells good outputs from bad ones (the lower end of TPR + TNR − 1 is above .3), and its own pass rate lies
+  within the corrected interval.
+- *usable with labels*: it tells them apart (the lower end is above 0); read the corrected number, not its own.
+- *do not use*: it is no better than chance, or that is not shown. At TPR + TNR ≤ 1 there is no corrected number.
+- *no verdict*: there are fewer than 30 labels, or they are not a random draw of what was judged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evenhand.core.draw import Draw, MetricLabel
+from evenhand.core.encoding import digest
+from evenhand.core.variant import Variant
+from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements
+from evenhand.report.words import percent
+from evenhand.stats.agreement import ac1, alpha, kappa
+from evenhand.stats.correction import (
+    Estimate,
+    Verdicts,
+    corrected_rate,
+    drawn_at_random,
+    replaced_share,
+)
+from evenhand.stats.interval import clopper_pearson, wilson
+from evenhand.store.draws import standing_labels
+from evenhand.store.runfile import RunFile
+
+SCHEMA = "evenhand.calibration/1"
+FEWEST = 30
+"""Labels below which there is no verdict."""
+FEW = 50
+"""Labels below which a warning is given."""
+TELLS_APART = 0.3
+"""The lower end of TPR + TNR − 1 has to be above this for a judge's own number to be read."""
+UNLIKELY = 0.01
+"""Labels that a random draw would give so seldom are taken for none."""
+
+TrustVerdict = Literal["usable", "usable with labels", "do not use", "no verdict"]
+Bound = Mapping[str, str]
+"""What a calibration holds for, as digests by name: of another one it says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCalibration:
+    """One judge under one metric, beside people.
+
+    Attributes:
+        metric: The metric.
+        model: The judge, as its answers named it.
+        verdicts: Counts of its verdicts beside people's.
+        verdict: Whether it can be used; see the module.
+        why: The reason for the verdict, in words.
+        tpr: Of the outputs that people pass, the share that it passes; None where they pass none.
+        tnr: Of the outputs that people fail, the share that it fails; None where they fail none.
+        kappa: Agreement beyond chance; None where it is not defined.
+        ac1: The same by Gwet.
+        rho2: The share of labels that it replaces; None where it is not defined.
+        raw: Its own pass rate, with its Wilson interval.
+        corrected: The rate that people would have found; None where there is none.
+        random_p: How likely a random draw would be to look like the labels; None without labels.
+        people: Agreement beyond chance between people who labelled the same outputs; None with fewer than two.
+        unused: Labels that count for nothing here: outside a draw, or on which people are split.
+        labelled_at: When the last label was given, seconds since 1970; None without labels.
+        bound: What it holds for.
+        by_variant: The counts of each variant alone: error rates of one system say nothing of another's.
+    """
+
+    metric: str
+    model: str
+    verdicts: Verdicts
+    verdict: TrustVerdict
+    why: str
+    tpr: Estimate | None
+    tnr: Estimate | None
+    kappa: float | None
+    ac1: float | None
+    rho2: float | None
+    raw: Estimate
+    corrected: Estimate | None
+    random_p: float | None
+    people: float | None
+    unused: int
+    labelled_at: float | None
+    bound: Bound
+    by_variant: Mapping[int, Verdicts]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to keep in mind, a line each."""
+        found: list[str] = []
+        if FEWEST <= self.verdicts.labels < FEW:
+            found.append(f"{self.verdicts.labels} labels are few: {FEW} or more make this firm")
+        if self.unused:
+            found.append(f"{self.unused} labels are not used: outside a draw, or people are split")
+        return found
+
+    def row(self, variants: Sequence[Variant]) -> dict[str, Any]:
+        """It in the keys of `evenhand.calibration/1`."""
+        v = self.verdicts
+        return {
+            "metric": self.metric,
+            "model": self.model,
+            "labels": v.labels,
+            "verdict": self.verdict,
+            "why": self.why,
+            "tpr": estimate_row(self.tpr),
+            "tnr": estimate_row(self.tnr),
+            "kappa": self.kappa,
+            "ac1": self.ac1,
+            "rho2": self.rho2,
+            "raw": estimate_row(self.raw),
+            "corrected": estimate_row(self.corrected),
+            "random_draw": None
+            if self.random_p is None
+            else {"p": self.random_p, "ok": self.random_p >= UNLIKELY},
+            "people": self.people,
+            "warnings": self.warnings,
+            "variants": [
+                {
+                    "prompt": variants[index].prompt,
+                    "model": variants[index].model,
+                    **counts._asdict(),
+                }
+                for index, counts in sorted(self.by_variant.items())
+            ],
+            "labelled_at": self.labelled_at,
+            "bound": dict(self.bound),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The judges of a run beside people.
+
+    Attributes:
+        run: The run's id.
+        variants: Its variants.
+        judges: One for each judged metric and judge.
+        made_at: Seconds since 1970.
+    """
+
+    run: str
+    variants: Sequence[Variant]
+    judges: tuple[JudgeCalibration, ...]
+    made_at: float
+
+    def document(self) -> dict[str, Any]:
+        """It as `evenhand.calibration/1`."""
+        return {
+            "schema": SCHEMA,
+            "run": self.run,
+            "made_at": self.made_at,
+            "judges": [judge.row(self.variants) for judge in self.judges],
+        }
+
+
+def calibrate(run: RunFile) -> Calibration:
+    """Holds the judges of a run against the labels in it. Only labels of drawn trials count.
+
+    A trial that several people labelled has the verdict of most of them; where they are split it is left out.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    said = judgements(run)
+    return Calibration(
+        run.meta.id,
+        run.meta.variants,
+        tuple(calibrations(run, said)),
+        time.time(),
+    )
+
+
+def calibrations(run: RunFile, said: Judgements) -> list[JudgeCalibration]:
+    """The same for what was read of the run before."""
+    draws, labels, rules = run.draws(), standing_labels(run.metric_labels()), run.rules()
+    return [
+        _calibrated(metric, said, draws, labels, rules.get(metric.metric, ""))
+        for metric in said.metrics.values()
+    ]
+
+
+def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:
+    """A number and its interval, in the keys of documents."""
+    return None if estimate is None else estimate._asdict()
+
+
+def bound_to(metric: JudgedMetric, said: Judgements, rule: str) -> Bound:
+    """What a calibration of this judge holds for."""
+    members = metric.model.split("+")
+    return {
+        "judge model": metric.model,
+        "judge prompt": digest(*sorted(metric.instruments))[:16],
+        "judge settings": digest(*(said.settings.get(member, "") for member in members))[:16],
+        "criteria": digest(*sorted(metric.criteria))[:16],
+        "system": said.system,
+        "data": said.data,
+        "rule": digest(rule)[:16],
+    }
+
+
+def _calibrated(
+    metric: JudgedMetric,
+    said: Judgements,
+    draws: Sequence[Draw],
+    labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
+    rule: str,
+) -> JudgeCalibration:
+    of_items = {
+        item: labels[item.index, metric.metric]
+        for item in metric.items
+        if (item.index, metric.metric) in labels
+    }
+    counted = _counted(metric, draws, of_items)
+    verdicts = verdicts_of(metric.items, counted)
+    n = verdicts.labels
+    positives = verdicts.both_pass + verdicts.missed
+    negatives = verdicts.both_fail + verdicts.excused
+    tpr, tnr = _rate(verdicts.both_pass, positives), _rate(verdicts.both_fail, negatives)
+    labelled_passes = verdicts.both_pass + verdicts.excused
+    random_p = drawn_at_random((labelled_passes, n), (metric.passed, verdicts.items)) if n else None
+    worse = tpr is not None and tnr is not None and tpr.value + tnr.value <= 1
+    not_random = random_p is not None and random_p < UNLIKELY
+    corrected = None if worse or not_random else corrected_rate(verdicts)
+    raw = Estimate(metric.passed / max(1, verdicts.items), *wilson(metric.passed, verdicts.items))
+    verdict, why = _trust(verdicts, random_p, tpr, tnr, raw, corrected)
+    return JudgeCalibration(
+        metric.metric,
+        metric.model,
+        verdicts,
+        verdict,
+        why,
+        tpr,
+        tnr,
+        kappa(verdicts.pairs),
+        ac1(verdicts.pairs),
+        replaced_share(verdicts.pairs),
+        raw,
+        corrected,
+        random_p,
+        alpha(
+            [
+                [float(label.verdict == "pass") for label in each.values()]
+                for each in of_items.values()
+            ]
+        ),
+        sum(len(each) for item, each in of_items.items() if item not in counted),
+        max((label.at for item in counted for label in of_items[item].values()), default=None),
+        bound_to(metric, said, rule),
+        _by_variant(metric, counted),
+    )
+
+
+def _counted(
+    metric: JudgedMetric, draws: Sequence[Draw], of_items: Mapping[Item, Mapping[str, MetricLabel]]
+) -> dict[Item, bool]:
+    drawn = {place for draw in draws if metric.metric in draw.metrics for place in draw.places}
+    return {
+        item: majority
+        for item, of_item in of_items.items()
+        if item.index in drawn and (majority := _majority(of_item)) is not None
+    }
+
+
+def _majority(labels: Mapping[str, MetricLabel]) -> bool | None:
+    passes = sum(label.verdict == "pass" for label in labels.values())
+    return None if passes * 2 == len(labels) else passes * 2 > len(labels)
+
+
+def _by_variant(metric: JudgedMetric, people: Mapping[Item, bool]) -> dict[int, Verdicts]:
+    found: dict[int, Verdicts] = {}
+    for variant in sorted({item.variant for item in metric.items}):
+        items = [item for item in metric.items if item.variant == variant]
+        found[variant] = verdicts_of(items, {i: people[i] for i in items if i in people})
+    return found
+
+
+def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:
+    """The counts of a judge's verdicts on items, beside people's on some of them."""
+    counts = {(a, b): 0 for a in (True, False) for b in (True, False)}
+    for item, passed in people.items():
+        counts[passed, item.passed] += 1
+    return Verdicts(
+        counts[True, True],
+        counts[True, False],
+        counts[False, True],
+        counts[False, False],
+        sum(item.passed for item in items),
+        len(items),
+    )
+
+
+def _rate(successes: int, n: int) -> Estimate | None:
+    return Estimate(successes / n, *clopper_pearson(successes, n)) if n else None
+
+
+def _trust(
+    verdicts: Verdicts,
+    random_p: float | None,
+    tpr: Estimate | None,
+    tnr: Estimate | None,
+    raw: Estimate,
+    corrected: Estimate | None,
+) -> tuple[TrustVerdict, str]:
+    n = verdicts.labels
+    if not n:
+        return "no verdict", "nobody has labelled a random draw of what it judged"
+    if random_p is not None and random_p < UNLIKELY:
+        return "no verdict", (
+            "the labels are not a random draw of what was judged: a draw would look like this once in "
+            f"{1 / max(random_p, 1e-9):,.0f} times"
+        )
+    if n < FEWEST:
+        return "no verdict", f"{n} labels are too few: there must be {FEWEST} or more"
+    if tpr is None or tnr is None:
+        what = "passes" if tpr is None else "failures"
+        return "no verdict", f"people found no {what} among the labelled outputs"
+    apart = tpr.value + tnr.value - 1
+    # The two rates come from different outputs, so their errors add up as squares do (Newcombe's way).
+    low = apart - ((tpr.value - tpr.low) ** 2 + (tnr.value - tnr.low) ** 2) ** 0.5
+    misses = f"misses {percent(1 - tnr.value)} of real failures, fails {percent(1 - tpr.value)} of good outputs"
+    if apart <= 0:
+        return "do not use", f"no better than chance: {misses}"
+    if low <= 0:
+        return "do not use", f"not shown to be better than chance: {misses}"
+    if low > TELLS_APART and corrected and corrected.low <= raw.value <= corrected.high:
+        return "usable", misses
+    return "usable with labels", misses

@@ -1,0 +1,185 @@
+"""What judges said in a run, item by item, and what that depends on: their prompts, the system, the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
+from evenhand.store.runfile import RunFile
+
+ASKED = frozenset(
+    "messages input contents prompt system instructions systemInstruction system_instruction".split()
+)
+"""Keys of a request that hold what is asked; the others are settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A judge's verdict on one output.
+
+    Attributes:
+        index: The trial's place in the plan.
+        variant: The variant's index.
+        passed: Whether the judge passes it.
+    """
+
+    index: int
+    variant: int
+    passed: bool
+
+
+@dataclass(slots=True)
+class JudgedMetric:
+    """All that one judge said under one metric.
+
+    Attributes:
+        metric: The metric, or the expectation's name where it has none.
+        model: The judge, as its answers named it; members of a jury joined by `+`.
+        items: Its verdicts, in the plan's order.
+        errors: How many outputs it gave no verdict on.
+        instruments: Digests of what it was asked, apart from what it was to judge.
+        criteria: Digests of the expectations: their names and bounds.
+    """
+
+    metric: str
+    model: str
+    items: list[Item] = field(default_factory=list[Item])
+    errors: int = 0
+    instruments: set[str] = field(default_factory=set[str])
+    criteria: set[str] = field(default_factory=set[str])
+
+    @property
+    def passed(self) -> int:
+        """How many outputs it passes."""
+        return sum(item.passed for item in self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """What judges said in a run.
+
+    Attributes:
+        metrics: By metric and judge, in the order in which they were first met.
+        system: A digest of what was judged: prompts as sent, models as answered, settings.
+        data: A digest of the cases.
+        settings: For each judge, a digest of the settings that it was asked with.
+    """
+
+    metrics: Mapping[tuple[str, str], JudgedMetric]
+    system: str
+    data: str
+    settings: Mapping[str, str]
+
+    def names(self) -> list[str]:
+        """The judged metrics, each once."""
+        return list(dict.fromkeys(metric for metric, _ in self.metrics))
+
+
+def judge_of(outcome: Outcome) -> str:
+    """Who judged, as the answers named it; empty for an expectation that asks no judge."""
+    judge = outcome.metadata.get("judge")
+    if isinstance(judge, str):
+        return judge
+    members = outcome.metadata.get("jury")
+    if not isinstance(members, list):
+        return ""
+    names = [
+        str(cast("Mapping[str, object]", member).get("judge", ""))
+        for member in cast("list[object]", members)
+        if isinstance(member, Mapping)
+    ]
+    return "+".join(sorted({name for name in names if name}))
+
+
+def metric_of(outcome: Outcome) -> str:
+    """What a judged expectation is counted under."""
+    return outcome.metric or outcome.name
+
+
+def judgements(run: RunFile) -> Judgements:
+    """Reads what judges said. The whole run is read once; it is empty where no judge was asked.
+
+    Of two expectations of one trial under the same metric, both must pass.
+    """
+    metrics: dict[tuple[str, str], JudgedMetric] = {}
+    prompts: set[str] = set()
+    cases: set[str] = set()
+    by_metric: dict[str, str] = {}
+    in_error: list[str] = []
+    for trial in run.trials():
+        verdicts: dict[tuple[str, str], bool] = {}
+        for outcome in trial.outcomes:
+            model = judge_of(outcome)
+            if not model:
+                if outcome.outcome == "error":
+                    in_error.append(metric_of(outcome))
+                continue
+            key = metric_of(outcome), model
+            by_metric.setdefault(*key)
+            found = metrics.setdefault(key, JudgedMetric(*key))
+            found.instruments.add(_instrument(outcome))
+            found.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
+            if outcome.outcome in ("pass", "fail"):
+                verdicts[key] = verdicts.get(key, True) and outcome.outcome == "pass"
+        for key, passed in verdicts.items():
+            metrics[key].items.append(Item(trial.index, trial.variant, passed))
+        prompts.add(_system(trial))
+        cases.add(digest(encode([trial.case, trial.vars, trial.input, trial.expected])))
+    for metric in in_error:
+        if metric in by_metric:
+            metrics[metric, by_metric[metric]].errors += 1
+    subject, judges = _settings(run)
+    variants = [[variant.prompt, variant.model] for variant in run.meta.variants]
+    return Judgements(
+        metrics,
+        _digest_of([*prompts, *subject, encode(variants).decode("utf-8", "replace")]),
+        _digest_of(cases),
+        {model: _digest_of(settings) for model, settings in judges.items()},
+    )
+
+
+def _instrument(outcome: Outcome) -> str:
+    """What is known of the judge's prompt: a digest, or its version where the judge keeps no digest."""
+    members = outcome.metadata.get("jury")
+    each = (
+        [cast("Mapping[str, object]", m) for m in cast("list[object]", members)]
+        if isinstance(members, list)
+        else [outcome.metadata]
+    )
+    return digest(*(str(one.get("instrument") or one.get("prompt") or "") for one in each))
+
+
+def _system(trial: TrialResult) -> str:
+    return digest(trial.prompt, trial.answer.model)
+
+
+def _settings(run: RunFile) -> tuple[set[str], dict[str, set[str]]]:
+    """The different settings that subjects were asked with, and judges, by the model that answered."""
+    subject: set[str] = set()
+    judges: dict[str, set[str]] = {}
+    for call in run.calls():
+        end = call.end
+        if end is None or end.error:
+            continue
+        settings = digest(_without_question(call.start.identity))
+        if call.start.role == "judge":
+            judges.setdefault(end.model, set()).add(settings)
+        elif call.start.role == "subject":
+            subject.add(settings)
+    return subject, judges
+
+
+def _without_question(identity: bytes) -> bytes:
+    request = decode(identity)
+    body = cast("Mapping[str, Any]", request).get("body") if isinstance(request, dict) else None
+    if not isinstance(body, dict):
+        return b""
+    return encode({k: v for k, v in cast("Mapping[str, Any]", body).items() if k not in ASKED})
+
+
+def _digest_of(parts: Iterable[str]) -> str:
+    return digest(*sorted(set(parts)))[:16]

@@ -1,0 +1,127 @@
+"""Calibrations in words, for terminals and reports."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import time
+from collections.abc import Iterator, Sequence
+
+from evenhand.report.calibrated import JudgedRate, judged_rates
+from evenhand.report.calibration import Calibration, JudgeCalibration
+from evenhand.report.words import count, interval, percent, percents, safe
+from evenhand.stats.correction import Estimate
+from evenhand.stats.interval import z_of
+from evenhand.store.runfile import RunFile
+
+MORE = 40
+NOT_CHECKED = "not checked against people"
+
+
+def calibration_lines(calibration: Calibration) -> Iterator[str]:
+    """A block of lines for each judge."""
+    if not calibration.judges:
+        yield "no judge gave a verdict in this run"
+    for judge in calibration.judges:
+        v = judge.verdicts
+        yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
+        yield f"  {judge.verdict}: {judge.why}"
+        yield f"  labels     {v.labels} of {count(v.items, 'judged output')}"
+        yield f"  raw        {rate(judge.raw)}"
+        if judge.corrected is not None:
+            yield f"  corrected  {rate(judge.corrected)}"
+        yield f"  TPR        {_or_dash(judge.tpr)}   of the outputs that people pass, the judge passes so many"
+        yield f"  TNR        {_or_dash(judge.tnr)}   of the outputs that people fail, the judge fails so many"
+        yield f"  agreement  {_number(judge.kappa)} κ, {_number(judge.ac1)} AC1" + (
+            f"; people among each other {_number(judge.people)} α"
+            if judge.people is not None
+            else ""
+        )
+        if judge.rho2 is not None:
+            yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
+        if v.labels:
+            yield f"  {worth_line(judge)}"
+        for warning in judge.warnings:
+            yield f"  note: {warning}"
+        yield ""
+
+
+def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
+    """A line for each judged metric and variant: what people would have found, or that nobody has looked."""
+    rates = judged_rates(run)
+    if not rates:
+        return []
+    several = len({one.variant for one in rates}) > 1
+    wanted = run.meta.settings.get("calibrated")
+    left = sum(one.corrected is None for one in rates)
+    lines = ["  judged metrics"]
+    if left and wanted == "required":
+        lines = ["  judged metrics: calibration is required, so there is no verdict without it"]
+    elif left and wanted == "accepted":
+        lines = ["  judged metrics (accepted without calibration)"]
+    for one in rates:
+        of = f" · {safe(names[one.variant])}" if several else ""
+        lines += textwrap.wrap(
+            f"{safe(one.metric)}{of}: {_judged(one)}",
+            width,
+            initial_indent="    ",
+            subsequent_indent="      ",
+            break_on_hyphens=False,
+        )
+    return lines
+
+
+def _judged(one: JudgedRate) -> str:
+    if one.corrected is not None:
+        labels = f"{count(one.labels, 'label')}, {age(one.labelled_at)}"
+        return (
+            f"{rate(one.corrected)} corrected, {labels} · raw {rate(one.raw)} by {safe(one.model)}"
+        )
+    raw = f"{rate(one.raw)} by {safe(one.model)}"
+    if one.status == "stale":
+        return f"{raw} · calibration is stale: {', '.join(one.changed)} changed"
+    if one.status == "fresh":
+        return f"{raw} · labelled, and not corrected: see `evenhand calibrate`"
+    if one.changed:
+        return f"{raw} · {NOT_CHECKED}: the calibration is of another judge"
+    return f"{raw} · {NOT_CHECKED}"
+
+
+def rate(estimate: Estimate) -> str:
+    """A rate with its interval: `71 % [65–77]`."""
+    return f"{percents(estimate.value, estimate.value)} [{interval(estimate.low, estimate.high)}]"
+
+
+def worth_line(judge: JudgeCalibration) -> str:
+    """What the labels are worth so far, and what more of them would bring."""
+    v = judge.verdicts
+    if not v.labels:
+        return f"{safe(judge.metric)}: no labels yet"
+    now, later = half_width(judge, v.labels), half_width(judge, v.labels + MORE)
+    return f"{safe(judge.metric)}: {v.labels} labels give ±{percent(now)}; {MORE} more would bring ±{percent(later)}"
+
+
+def half_width(judge: JudgeCalibration, labels: int) -> float:
+    """About how far the corrected rate can be off with so many labels, from 0 to 1.
+
+    Source: the variance of PPI++ with its best λ, arXiv:2311.01453: σ²/n · (1 − ρ² · N/(n + N)).
+    """
+    v = judge.verdicts
+    people = (v.both_pass + v.missed + 1) / (v.labels + 2)  # never 0 or 1 on so few
+    others = max(0, v.items - labels)
+    left = 1 - (judge.rho2 or 0.0) * others / max(1, labels + others)
+    return z_of() * math.sqrt(people * (1 - people) / labels * left)
+
+
+def age(at: float | None) -> str:
+    """How long ago, in days: `today`, `12 days old`."""
+    days = 0 if at is None else int((time.time() - at) // 86_400)
+    return "today" if days < 1 else f"{count(days, 'day')} old"
+
+
+def _or_dash(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else rate(estimate)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

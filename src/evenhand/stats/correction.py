@@ -1,0 +1,304 @@
+"""What a judge's numbers come to once some of its verdicts have been checked by people.
+
+How this works: people label a random draw of what was judged. The labelled items say how many of those that the judge
+passed are passes, and how many of those that it failed; all items say how many it passed. The rate that people would
+have found is put together from the three. How far each can be off is a beta distribution, with
+Jeffreys' prior; their combination has no formula, and is summed up numerically.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from evenhand.stats.beta import beta_share
+from evenhand.stats.interval import CONFIDENCE, wilson, z_of
+
+_PRIOR = 0.5
+_REACH = 9.0  # in standard deviations: nothing that would show lies beyond
+_NODES = 48
+_TABLE = 192
+
+
+class Verdicts(NamedTuple):
+    """How a judge's verdicts and people's fall together, and what the judge said of all items.
+
+    Attributes:
+        both_pass: Labelled items that both pass.
+        missed: Labelled items that people pass and the judge fails.
+        excused: Labelled items that people fail and the judge passes.
+        both_fail: Labelled items that both fail.
+        passed: Of all judged items, how many the judge passes.
+        items: All judged items; as a rule the labelled ones are among them.
+    """
+
+    both_pass: int
+    missed: int
+    excused: int
+    both_fail: int
+    passed: int
+    items: int
+
+    @property
+    def labels(self) -> int:
+        """How many items are labelled."""
+        return self.both_pass + self.missed + self.excused + self.both_fail
+
+    @property
+    def pairs(self) -> list[tuple[float, float]]:
+        """The labelled items as (people's verdict, the judge's), 1 for a pass."""
+        return (
+            [(1.0, 1.0)] * self.both_pass
+            + [(1.0, 0.0)] * self.missed
+            + [(0.0, 1.0)] * self.excused
+            + [(0.0, 0.0)] * self.both_fail
+        )
+
+
+class Estimate(NamedTuple):
+    """A number with its interval, in its own unit."""
+
+    value: float
+    low: float
+    high: float
+
+
+def corrected_rate(verdicts: Verdicts, confidence: float = CONFIDENCE) -> Estimate | None:
+    """The pass rate that people would have found on all items, from 0 to 1, by Beta post-stratification.
+
+    It holds if the labelled items are a random draw of those that were judged. Where the judge tells so little that the
+    labels alone have a narrower interval, it is theirs.
+
+    Args:
+        verdicts: The counts.
+        confidence: Of the interval, two-sided.
+
+    Returns:
+        The median and the two quantiles; None without labels.
+
+    Source: the Bayesian form of the efficient estimator in Chen et al. (2026), arXiv:2601.05420, with Jeffreys' prior.
+
+    >>> [round(x, 4) for x in corrected_rate(Verdicts(40, 10, 5, 45, 525, 1000))]
+    [0.5518, 0.4777, 0.6219]
+    """
+    if not verdicts.labels:
+        return None
+    tail = (1 - confidence) / 2
+    below = _mixture(verdicts)
+    found = Estimate(*(_quantile(below, share) for share in (0.5, tail, 1 - tail)))
+    people = verdicts.both_pass + verdicts.missed
+    low, high = wilson(people, verdicts.labels, confidence)
+    if high - low < found.high - found.low:
+        return Estimate(people / verdicts.labels, low, high)
+    return found
+
+
+def corrected_mean(
+    labelled: Sequence[tuple[float, float]],
+    others: Sequence[float],
+    confidence: float = CONFIDENCE,
+) -> Estimate | None:
+    """The mean that people would have found on all items, by PPI++; in the scores' own unit.
+
+    Args:
+        labelled: For each labelled item, people's score and the judge's.
+        others: The judge's scores of the items without a label.
+        confidence: Of the interval, two-sided.
+
+    Returns:
+        None with fewer than two labels.
+
+    Source: Angelopoulos, Duchi and Zrnic (2023), arXiv:2311.01453, with λ between 0 and 1.
+
+    >>> corrected_mean([(3, 3), (4, 4), (2, 2), (5, 5)], [3, 4, 2, 5])[0]
+    3.5
+    """
+    n, more = len(labelled), len(others)
+    if n < 2:
+        return None
+    mean_label = math.fsum(label for label, _ in labelled) / n
+    if not more:
+        residuals, judged_part, weight = [label for label, _ in labelled], 0.0, 0.0
+    else:
+        own = [judged for _, judged in labelled]
+        mean_own = math.fsum(own) / n
+        together = (
+            math.fsum((label - mean_label) * (judged - mean_own) for label, judged in labelled) / n
+        )
+        spread = _variance([*own, *others])
+        weight = 0.0
+        if spread:
+            weight = min(1.0, max(0.0, together / ((1 + n / more) * spread)))
+        residuals = [label - weight * judged for label, judged in labelled]
+        judged_part = weight * math.fsum(others) / more
+    mean = judged_part + math.fsum(residuals) / n
+    error = math.sqrt(
+        _variance(residuals, 0) / n + (weight * weight * _variance(others, 0) / more if more else 0)
+    )
+    half = z_of(confidence) * error
+    return Estimate(mean, mean - half, mean + half)
+
+
+def replaced_share(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """ρ², from 0 to 1: the share of labels that the judge makes unnecessary for a number that is as precise.
+
+    Args:
+        pairs: For each labelled item, what people and what the judge say.
+
+    Returns:
+        None where either says the same of every item, or there are fewer than two.
+
+    Source: the variance of PPI++ with its best λ, arXiv:2311.01453, §3: σ²/n · (1 − ρ² · N/(n + N)).
+
+    >>> replaced_share([(1, 1), (0, 0), (1, 1)])
+    1.0
+    """
+    n = len(pairs)
+    if n < 2:
+        return None
+    first, second = (math.fsum(pair[i] for pair in pairs) / n for i in (0, 1))
+    together = math.fsum((a - first) * (b - second) for a, b in pairs)
+    spread = math.fsum((a - first) ** 2 for a, _ in pairs) * math.fsum(
+        (b - second) ** 2 for _, b in pairs
+    )
+    return together * together / spread if spread else None
+
+
+def drawn_at_random(labelled: tuple[int, int], all_items: tuple[int, int]) -> float:
+    """How likely a random draw is to hold a share of the judge's passes that is as far off as this: a p value.
+
+    Args:
+        labelled: Labelled items that the judge passes, and how many are labelled.
+        all_items: The same of all items, the labelled ones among them.
+
+    Returns:
+        The probability of all draws that are no likelier than this one; 1 where every item is labelled.
+
+    Source: the exact test of a draw without replacement (hypergeometric), two-sided by likelihood.
+
+    >>> round(drawn_at_random((65, 100), (465, 1000)), 6)
+    9.3e-05
+    """
+    passed, n = labelled
+    total_passed, total = all_items
+
+    def likelihood(k: int) -> float:
+        return _choices(total_passed, k) + _choices(total - total_passed, n - k)
+
+    own = likelihood(passed) + 1e-9
+    possible = range(max(0, n - (total - total_passed)), min(n, total_passed) + 1)
+    whole = _choices(total, n)
+    found = math.fsum(math.exp(x - whole) for x in map(likelihood, possible) if x <= own)
+    return min(1.0, found)
+
+
+def _choices(n: int, k: int) -> float:
+    """The logarithm of the number of ways to choose k of n."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _variance(values: Sequence[float], lost: int = 1) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / max(1, len(values) - lost)
+
+
+# The combination of the three, summed over a grid
+
+
+class _Beta:
+    """A beta distribution over an angle: x = sin² of it. There, its density has no poles, and is as wide everywhere.
+
+    Args:
+        a: At least ½.
+        b: At least ½.
+    """
+
+    def __init__(self, a: float, b: float) -> None:
+        self.a, self.b = a, b
+        self._log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + math.log(2)
+        middle = math.asin(math.sqrt(a / (a + b)))
+        half = _REACH / (2 * math.sqrt(a + b))
+        self.low, self.high = max(0.0, middle - half), min(math.pi / 2, middle + half)
+
+    def density(self, angle: float) -> float:
+        """The density by the angle."""
+        sine, cosine = math.sin(angle), math.cos(angle)
+        a, b = 2 * self.a - 1, 2 * self.b - 1
+        if (sine <= 0 and a > 0) or (cosine <= 0 and b > 0):
+            return 0.0
+        log = self._log_front
+        log += (a * math.log(sine) if a else 0.0) + (b * math.log(cosine) if b else 0.0)
+        return math.exp(log)
+
+    def nodes(self) -> list[tuple[float, float]]:
+        """Points and their weights: sums over them are as exact as the sums of a smooth, even density can be."""
+        step = (self.high - self.low) / _NODES
+        points: list[tuple[float, float]] = []
+        for i in range(_NODES + 1):
+            angle = self.low + i * step
+            weight = self.density(angle) * step * (0.5 if i in (0, _NODES) else 1)
+            if weight > 1e-14:
+                points.append((math.sin(angle) ** 2, weight))
+        total = math.fsum(weight for _, weight in points)
+        return [(x, weight / total) for x, weight in points]
+
+    def share_below(self) -> Callable[[float], float]:
+        """How much of it lies below a point, looked up in a table with the slope at each of its places."""
+        step = (self.high - self.low) / _TABLE
+        angles = [self.low + i * step for i in range(_TABLE + 1)]
+        shares = [beta_share(self.a, self.b, math.sin(angle) ** 2) for angle in angles]
+        slopes = [self.density(angle) * step for angle in angles]
+        low, high = math.sin(self.low) ** 2, math.sin(self.high) ** 2
+
+        def below(x: float) -> float:
+            if x <= low:
+                return 0.0
+            if x >= high:
+                return 1.0
+            place = (math.asin(math.sqrt(x)) - angles[0]) / step
+            i = min(int(place), _TABLE - 1)
+            t = place - i
+            start, end = shares[i], shares[i + 1]
+            # Hermite's cubic
+            return (
+                start
+                + t * slopes[i]
+                + t * t * (3 * (end - start) - 2 * slopes[i] - slopes[i + 1])
+                + t * t * t * (2 * (start - end) + slopes[i] + slopes[i + 1])
+            )
+
+        return below
+
+
+def _mixture(verdicts: Verdicts) -> Callable[[float], float]:
+    """How likely the rate is to lie below a point."""
+    passed = _Beta(verdicts.passed + _PRIOR, verdicts.items - verdicts.passed + _PRIOR).nodes()
+    right = _Beta(verdicts.both_pass + _PRIOR, verdicts.excused + _PRIOR).share_below()
+    missed = _Beta(verdicts.missed + _PRIOR, verdicts.both_fail + _PRIOR).nodes()
+
+    def below(rate: float) -> float:
+        return math.fsum(
+            weight * share * right((rate - (1 - w) * m) / w)
+            for w, weight in passed
+            for m, share in missed
+        )
+
+    return below
+
+
+def _quantile(below: Callable[[float], float], share: float) -> float:
+    """The point below which this share lies: the interval is cut where a straight line would cross it, or in half."""
+    low, high, at_low, at_high = 0.0, 1.0, 0.0, 1.0
+    for turn in range(60):
+        middle = low + (high - low) * (share - at_low) / (at_high - at_low)
+        if turn % 3 == 2 or not low < middle < high:
+            middle = (low + high) / 2
+        value = below(middle)
+        if abs(value - share) < 1e-11 or high - low < 1e-11:
+            return middle
+        if value < share:
+            low, at_low = middle, value
+        else:
+            high, at_high = middle, value
+    return (low + high) / 2

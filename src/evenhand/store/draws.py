@@ -1,0 +1,124 @@
+"""Draws in a run file, what people say of the drawn trials, and the rules that they follow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.draw import Draw, LabelledVerdict, MetricLabel
+from evenhand.core.encoding import decode, encode
+from evenhand.store.adding import added_to
+from evenhand.store.encoding import read_text, write_text
+from evenhand.store.opened import OpenRun, readable
+
+
+def add_draw(
+    path: Path, seed: int, metrics: Sequence[str], population: int, places: Sequence[int]
+) -> None:
+    """Keeps a draw in a run file, of whichever version.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    with added_to(path, "draws") as db:
+        db.execute(
+            "insert into draw (at, seed, metrics, population, places) values (?, ?, ?, ?, ?)",
+            (time.time(), seed, encode(list(metrics)), population, encode(list(places))),
+        )
+
+
+def add_metric_labels(
+    path: Path, author: str, labels: Sequence[tuple[int, str, LabelledVerdict | None]]
+) -> None:
+    """Adds what one person says: all of it or nothing.
+
+    Args:
+        labels: Each as (place in the plan, metric, verdict).
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    now = time.time()
+    with added_to(path, "labels") as db:
+        db.executemany(
+            "insert into metric_label (at, author, idx, metric, verdict) values (?, ?, ?, ?, ?)",
+            [
+                (now, write_text(author), index, encode(metric), verdict)
+                for index, metric, verdict in labels
+            ],
+        )
+
+
+def set_rule(path: Path, metric: str, rule: str) -> None:
+    """Keeps the rule that people follow when they label a metric, in place of an earlier one.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    with added_to(path, "rules") as db:
+        db.execute(
+            "insert into rule (at, metric, rule) values (?, ?, ?)",
+            (time.time(), encode(metric), encode(rule)),
+        )
+
+
+class LabelledDraws:
+    """Reads the draws of an open run file."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self._run = run
+
+    def draws(self) -> list[Draw]:
+        """The draws, in their order."""
+        return [
+            Draw(
+                number,
+                at,
+                seed,
+                tuple(cast("list[str]", decode(metrics))),
+                population,
+                tuple(cast("list[int]", decode(places))),
+            )
+            for number, at, seed, metrics, population, places in self._rows(
+                "draw", "select id, at, seed, metrics, population, places from draw order by id"
+            )
+        ]
+
+    def metric_labels(self) -> list[MetricLabel]:
+        """What people said, in the order in which they said it."""
+        return [
+            MetricLabel(at, read_text(author), index, cast("str", decode(metric)), verdict)
+            for at, author, index, metric, verdict in self._rows(
+                "metric_label",
+                "select at, author, idx, metric, verdict from metric_label order by seq",
+            )
+        ]
+
+    def rules(self) -> dict[str, str]:
+        """The rule that people follow, by metric."""
+        return {
+            cast("str", decode(metric)): cast("str", decode(rule))
+            for metric, rule in self._rows("rule", "select metric, rule from rule order by seq")
+        }
+
+    def _rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
+        with readable(self._run.path):
+            if not self._run.has_table(table):
+                return []  # of an earlier version
+            return self._run.db.execute(sql).fetchall()
+
+
+def standing_labels(
+    labels: Sequence[MetricLabel],
+) -> dict[tuple[int, str], dict[str, MetricLabel]]:
+    """What counts: for each trial and metric, the last of each person's labels that was not taken back."""
+    last: dict[tuple[int, str], dict[str, MetricLabel]] = {}
+    for label in labels:
+        of_item = last.setdefault((label.index, label.metric), {})
+        if label.verdict is None:
+            of_item.pop(label.author, None)
+        else:
+            of_item[label.author] = label
+    return {item: of_item for item, of_item in last.items() if of_item}

@@ -1,0 +1,415 @@
+"""From a draw to labels, a calibration, and corrected numbers that go stale."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.report.conftest import Make, make_run, result
+
+from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.run import AnswerDetails, CallEnd, CallStart, TrialResult
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
+from evenhand.report.calibrated import (
+    judged_rates,
+    judged_rows,
+    place_of,
+    read_calibration,
+    write_calibration,
+)
+from evenhand.report.calibration import calibrate
+from evenhand.report.labelling import draw, drawn_items, read_labels, write_items
+from evenhand.report.requirements import verdict_of
+from evenhand.report.trust_lines import calibration_lines, judged_lines
+from evenhand.store.draws import add_metric_labels, set_rule
+from evenhand.store.runfile import RunFile
+
+__all__ = ["make_run"]
+
+BODY = {"model": "judge-1", "temperature": 0, "messages": [{"role": "user", "content": "?"}]}
+ONE = (Variant(0, "p", "m"),)
+Verdict = Callable[[int], bool]
+
+
+def judged(
+    index: int, *, ok: bool, metric: str = "prose", variant: int = 0, instrument: str = "i"
+) -> TrialResult:
+    """A trial with one verdict of a judge."""
+    outcome = Outcome(
+        f"llm-rubric {metric}",
+        "pass" if ok else "fail",
+        float(ok),
+        metric=metric,
+        metadata={"judge": "judge-1", "prompt": "llm-rubric/1", "instrument": instrument},
+    )
+    return replace(
+        result(index, ok=ok, variant=variant, case=f"case {index}"),
+        outcomes=(outcome,),
+        vars={"q": f"question {index}"},
+        prompt=f"Q {index}",
+        output=f"=answer {index}",
+        answer=AnswerDetails(model="m-1"),
+    )
+
+
+def judge_call(body: dict[str, object] = BODY) -> tuple[CallStart, CallEnd]:
+    """What the judge was asked."""
+    identity = json.dumps({"body": body, "url": "http://there", "version": ""}).encode()
+    start = CallStart(0, "key", 0, "judge", "judge", identity, None)
+    return start, CallEnd(b"{}", "provider", 0.1, 1, 1, 0.0, "judge-1")
+
+
+async def a_run(
+    make: Make,
+    n: int = 200,
+    said: Verdict = lambda i: i % 10 < 7,
+    change: Callable[[TrialResult], TrialResult] = lambda trial: trial,
+    **more: object,
+) -> RunFile:
+    """A run of so many judged trials."""
+    trials = [change(judged(i, ok=said(i))) for i in range(n)]
+    body = more.pop("body", BODY)
+    return await make(
+        trials, more.pop("variants", ONE), planned=n, calls=[judge_call(body)], **more
+    )  # type: ignore[arg-type]
+
+
+def label(run: RunFile, people: Verdict, author: str = "ann", size: int = 60) -> RunFile:
+    """Draws, and labels what was drawn; the run as it is then."""
+    items = drawn_items(run, [draw(run, size, seed=1)])
+    labels = [(i.trial.index, i.metric, "pass" if people(i.trial.index) else "fail") for i in items]
+    add_metric_labels(run.path, author, labels)  # type: ignore[arg-type]
+    return RunFile.open(run.path)
+
+
+async def test_a_draw_is_uniform_repeatable_and_extended_by_trials_not_drawn(make_run: Make):
+    """The same seed is the same draw, kept once; every trial is drawn equally often; the rest can be drawn, no more."""
+    run = await a_run(make_run, 40)
+    first = draw(run, 10, seed=3)
+    with RunFile.open(run.path) as again:
+        assert draw(again, 10, seed=3) == first
+        second = draw(again, 10, seed=4)
+    assert not set(first.places) & set(second.places)
+    with RunFile.open(run.path) as again:
+        assert len(again.draws()) == 2
+        items = list(drawn_items(again, again.draws()))
+        assert {item.inclusion for item in items} == {0.5}
+        assert [item.trial.index for item in items] == [*first.places, *second.places]
+        assert len(draw(again, 99, seed=5).places) == 20
+    with RunFile.open(run.path) as again, pytest.raises(UsageError, match="drawn already"):
+        draw(again, 1, seed=6)
+
+
+async def test_a_run_without_a_judge_has_nothing_to_label(make_run: Make):
+    """And a metric that nobody judged is not drawn either; the nearest name is offered."""
+    plain = await make_run([result(0)], ONE)
+    with pytest.raises(UsageError, match="no judge gave a verdict"):
+        draw(plain, 1, seed=1)
+    assert judged_rates(plain) == []
+    assert judged_lines(plain, ["p"], 80) == []
+    run = await a_run(make_run, 3)
+    with pytest.raises(UsageError, match="'prosa'") as caught:
+        draw(run, 1, 1, ["prosa"])
+    assert "prose" in caught.value.hint
+
+
+async def test_a_draw_goes_to_a_file_and_its_labels_come_back(make_run: Make, tmp_path: Path):
+    """No cell is a formula, no verdict of the judge is in it, and rows that nobody filled in are left out."""
+    run = await a_run(make_run, 30)
+    path = tmp_path / "draw.csv"
+    write_items(run, list(drawn_items(run, [draw(run, 5, seed=1)])), path)
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    heads = "item case variant repeat metric input output inclusion verdict"
+    assert list(rows[0]) == heads.split()
+    assert all(row["output"].startswith("'=answer") and row["verdict"] == "" for row in rows)
+    assert {float(row["inclusion"]) for row in rows} == {5 / 30}
+    for row, verdict in zip(rows, ("pass", " FAIL ", "", "pass", "fail"), strict=True):
+        row["verdict"] = verdict
+    _write(path, rows)
+    labels = read_labels(run, path)
+    assert [verdict for *_, verdict in labels] == ["pass", "fail", "pass", "fail"]
+    assert {index for index, *_ in labels} <= {int(row["item"]) for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"verdict": "maybe"}, "the verdict is 'maybe'"),
+        ({"item": "999", "verdict": "pass"}, "no item '999'"),
+        ({"item": "x" * 99, "verdict": "pass"}, "no item"),
+        ({"metric": "tone", "verdict": "pass"}, "no judged metric 'tone'"),
+        ({"case": "of another run", "verdict": "pass"}, "has case"),
+        ({"repeat": "4", "verdict": "pass"}, "has repeat"),
+    ],
+)
+async def test_all_that_is_wrong_with_a_file_of_labels_is_said_with_its_line(
+    make_run: Make, tmp_path: Path, change: dict[str, str], problem: str
+):
+    """And the same item twice, with one verdict or with two; nothing is kept then."""
+    run = await a_run(make_run, 30)
+    path = tmp_path / "draw.csv"
+    write_items(run, list(drawn_items(run, [draw(run, 5, seed=1)])), path)
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows[1]["verdict"] = "pass"
+    _write(path, [{**rows[0], **change}, rows[1], rows[1], {**rows[1], "verdict": "fail"}])
+    with pytest.raises(ConfigError) as caught:
+        read_labels(run, path)
+    told = str(caught.value)
+    assert problem in told
+    assert "draw.csv:2" in told
+    assert "twice, with one verdict" in told
+    assert "twice, as pass and as fail" in told
+
+
+async def test_a_file_that_is_no_draw_is_refused(make_run: Make, tmp_path: Path):
+    """A table with other columns, a row with fewer, no file."""
+    run = await a_run(make_run, 3)
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match="no column item, metric, verdict"):
+        read_labels(run, other)
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_labels(run, tmp_path / "none.csv")
+    other.write_text("item,metric,verdict,more\n1,prose,pass\n")
+    with pytest.raises(ConfigError, match="number of columns"):
+        read_labels(run, other)
+
+
+async def test_a_good_judge_is_usable_and_its_rate_is_corrected(make_run: Make):
+    """It errs on one output in twelve: the numbers are those of the table, and the true rate is in the interval."""
+
+    def people(i: int) -> bool:
+        return (i % 10 < 7) is not (i % 12 == 5)
+
+    run = label(await a_run(make_run), people)
+    (judge,) = calibrate(run).judges
+    v = judge.verdicts
+    assert (v.labels, v.items, v.passed) == (60, 200, 140)
+    assert judge.tpr is not None
+    assert judge.tnr is not None
+    assert judge.corrected is not None
+    assert judge.tpr.value == v.both_pass / (v.both_pass + v.missed)
+    truth = sum(map(people, range(200))) / 200
+    assert judge.corrected.low <= truth <= judge.corrected.high
+    assert judge.verdict == "usable"
+    assert judge.random_p is not None
+    assert judge.random_p > 0.01
+    text = "\n".join(calibration_lines(calibrate(run)))
+    assert "usable: misses" in text
+    assert "corrected" in text
+
+
+async def test_a_judge_that_is_too_kind_is_usable_with_labels_only(make_run: Make):
+    """It passes everything that people pass, and half of what they fail: its own number is not to be read."""
+    run = label(await a_run(make_run), lambda i: i % 10 < 5)
+    (judge,) = calibrate(run).judges
+    assert judge.verdict == "usable with labels"
+    assert judge.corrected is not None
+    assert judge.corrected.high < 0.7
+
+
+@pytest.mark.parametrize(
+    "people", [lambda i: i % 10 >= 7, lambda i: i % 2 == 0], ids=["turned", "coin"]
+)
+async def test_a_judge_no_better_than_chance_is_not_to_be_used(make_run: Make, people: Verdict):
+    """One that is turned around has no corrected number at all."""
+    (judge,) = calibrate(label(await a_run(make_run), people, size=100)).judges
+    assert judge.verdict == "do not use"
+    assert judge.tpr is not None
+    assert judge.tnr is not None
+    if judge.tpr.value + judge.tnr.value <= 1:
+        assert judge.corrected is None
+
+
+async def test_there_is_no_verdict_without_labels_with_few_or_with_one_class(make_run: Make):
+    """Fewer than 30; fewer than 50 are warned of; people who pass everything."""
+    run = await a_run(make_run)
+    (none,) = calibrate(run).judges
+    assert (none.verdict, none.corrected, none.random_p) == ("no verdict", None, None)
+    (few,) = calibrate(label(run, lambda i: i % 10 < 7, size=29)).judges
+    assert few.verdict == "no verdict"
+    assert "29 labels are too few" in few.why
+    (warned,) = calibrate(label(await a_run(make_run), lambda i: i % 10 < 7, size=45)).judges
+    assert warned.verdict == "usable"
+    assert "45 labels are few" in warned.warnings[0]
+    (kind,) = calibrate(label(await a_run(make_run), lambda _: True)).judges
+    assert (kind.verdict, kind.tnr) == ("no verdict", None)
+    assert json.loads(json.dumps(kind.row(ONE)))["tnr"] is None
+
+
+async def test_labels_outside_a_draw_are_kept_and_never_used(make_run: Make):
+    """Whoever labels what looks wrong says nothing of the rest."""
+    run = await a_run(make_run)
+    add_metric_labels(run.path, "ann", [(i, "prose", "fail") for i in range(60)])
+    with RunFile.open(run.path) as again:
+        (judge,) = calibrate(again).judges
+    assert (judge.verdicts.labels, judge.unused, judge.verdict) == (0, 60, "no verdict")
+
+
+async def test_labels_that_are_no_random_draw_are_refused(make_run: Make):
+    """Of what was drawn only the judge's passes were labelled."""
+    run = await a_run(make_run)
+    places = draw(run, 120, seed=1).places
+    labels = [(i, "prose", "pass") for i in places if i % 10 < 7]
+    add_metric_labels(run.path, "ann", labels)  # type: ignore[arg-type]
+    with RunFile.open(run.path) as again:
+        (judge,) = calibrate(again).judges
+    assert judge.verdict == "no verdict"
+    assert "not a random draw" in judge.why
+    assert judge.corrected is None
+    assert judge.row(ONE)["random_draw"]["ok"] is False
+
+
+async def test_the_last_label_of_a_person_counts_and_where_people_are_split_none_does(
+    make_run: Make,
+):
+    """With two people there is an agreement between them; what was taken back is gone."""
+    run = label(await a_run(make_run), lambda i: i % 10 < 7)
+    first = run.draws()[0].places
+    said = [(i, "prose", "pass" if i % 3 else "fail") for i in first[:10]]
+    add_metric_labels(run.path, "bo", said)  # type: ignore[arg-type]
+    add_metric_labels(run.path, "ann", [(first[-1], "prose", None)])
+    with RunFile.open(run.path) as again:
+        (judge,) = calibrate(again).judges
+    split = sum((i % 10 < 7) is not (i % 3 > 0) for i in first[:10])
+    assert split
+    assert judge.verdicts.labels == 59 - split
+    assert judge.unused == 2 * split
+    assert judge.people is not None
+
+
+async def test_a_calibration_corrects_later_runs_until_what_it_is_bound_to_changes(
+    make_run: Make, tmp_path: Path
+):
+    """One character of the judge's prompt, its settings, the criteria, the system, the data, the rule: each is said."""
+    source = {"source": str(tmp_path / "promptfooconfig.yaml")}
+    run = label(await a_run(make_run, **source), lambda i: i % 10 < 6)
+    write_calibration(calibrate(run), place_of(run.meta))
+    assert read_calibration(tmp_path / "calibration.json")
+    again = await a_run(make_run, **source)
+    (rate,) = judged_rates(again)
+    assert (rate.status, rate.labels) == ("fresh", 60)
+    assert rate.corrected is not None
+    assert rate.corrected.value < rate.raw.value
+    assert "corrected, 60 labels, today" in judged_lines(again, ["p"], 200)[1]
+
+    def first(**fields: object) -> Callable[[TrialResult], TrialResult]:
+        return lambda trial: replace(trial, **fields) if trial.index == 0 else trial  # type: ignore[arg-type]
+
+    def first_outcome(**fields: object) -> Callable[[TrialResult], TrialResult]:
+        def change(trial: TrialResult) -> TrialResult:
+            if trial.index:
+                return trial
+            return replace(trial, outcomes=(replace(trial.outcomes[0], **fields),))  # type: ignore[arg-type]
+
+        return change
+
+    metadata = {"judge": "judge-1", "prompt": "llm-rubric/1", "instrument": "j"}
+    changes: list[tuple[str, dict[str, object]]] = [
+        ("judge prompt", {"change": first_outcome(metadata=metadata)}),
+        ("judge settings", {"body": {**BODY, "temperature": 1}}),
+        ("criteria", {"change": first_outcome(at_least=0.9)}),
+        ("criteria", {"change": first_outcome(name="llm-rubric prose.")}),
+        ("system", {"change": first(prompt="Q 0.")}),
+        ("system", {"change": first(answer=AnswerDetails(model="m-2"))}),
+        ("system", {"variants": (Variant(0, "p.", "m"),)}),
+        ("data", {"change": first(vars={"q": "question 0."})}),
+        ("data", {"change": first(expected="x")}),
+        ("data", {"n": 199}),
+    ]
+    for name, change in changes:
+        other = await a_run(make_run, **source, **change)  # type: ignore[arg-type]
+        (rate,) = judged_rates(other)
+        assert (rate.status, rate.corrected) == ("stale", None), name
+        assert name in rate.changed
+        assert "stale" in judged_lines(other, ["p"], 200)[1]
+    ruled = await a_run(make_run, **source)
+    set_rule(ruled.path, "prose", "no lists")
+    with RunFile.open(ruled.path) as read:
+        assert judged_rates(read)[0].changed == ("rule",)
+    renamed = {"judge": "judge-2", "prompt": "llm-rubric/1", "instrument": "i"}
+    other = await a_run(
+        make_run,
+        change=lambda t: replace(t, outcomes=(replace(t.outcomes[0], metadata=renamed),)),
+        **source,
+    )
+    (rate,) = judged_rates(other)
+    assert (rate.status, rate.changed) == ("missing", ("judge model",))
+
+
+async def test_each_variant_is_corrected_by_its_own_labels(make_run: Make, tmp_path: Path):
+    """A judge's errors on one system say nothing of those on another."""
+    two = (Variant(0, "p", "m"), Variant(1, "p", "n"))
+    source = {"source": str(tmp_path / "promptfooconfig.yaml")}
+
+    async def both() -> RunFile:
+        return await make_run(
+            [judged(i, ok=i % 10 < 7, variant=i % 2) for i in range(300)],
+            two,
+            planned=300,
+            calls=[judge_call()],
+            **source,
+        )
+
+    run = label(await both(), lambda i: i % 10 < (7 if i % 2 else 3), size=160)
+    own = judged_rates(run)
+    assert [rate.variant for rate in own] == [0, 1]
+    assert own[0].corrected is not None
+    assert own[1].corrected is not None
+    assert own[0].corrected.high < own[0].raw.value
+    assert own[1].corrected.low <= own[1].raw.value <= own[1].corrected.high
+    write_calibration(calibrate(run), place_of(run.meta))
+    later = judged_rates(await both())
+    assert [rate.corrected for rate in later] == [rate.corrected for rate in own]
+    assert judged_rows(run)[1]["variant"] == {"prompt": "p", "model": "n"}
+
+
+async def test_where_calibration_is_required_a_pass_without_one_is_undecided(
+    make_run: Make, tmp_path: Path
+):
+    """A failure stays one; accepted, it passes, and that is shown."""
+    source = {"source": str(tmp_path / "promptfooconfig.yaml"), "pass_rate": 0.5}
+    required = {"settings": {"calibrated": "required"}, **source}
+    run = await a_run(make_run, **required)
+    assert verdict_of(run) == "undecided"
+    assert "calibration is required" in judged_lines(run, ["p"], 200)[0]
+    assert verdict_of(await a_run(make_run, **{**required, "pass_rate": 0.9})) == "failed"
+    accepted = await a_run(make_run, **source, settings={"calibrated": "accepted"})
+    assert verdict_of(accepted) == "passed"
+    assert "accepted without calibration" in judged_lines(accepted, ["p"], 200)[0]
+    assert verdict_of(label(run, lambda i: i % 10 < 7)) == "passed"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema":"evenhand.calibration/2","judges":[]}', '{"schema":1}']
+)
+def test_a_damaged_calibration_is_refused_and_never_ignored(tmp_path: Path, text: str):
+    """A gate must not go by nothing."""
+    path = tmp_path / "calibration.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"calibration\.json"):
+        read_calibration(path)
+    assert read_calibration(tmp_path / "none.json") == {}
+
+
+async def test_a_draw_is_the_same_whatever_the_judge_said(make_run: Make):
+    """Seeded draws of trials that are judged: verdicts play no part. The seeds are 0 to 19."""
+    kind = await a_run(make_run, 60, said=lambda _: True)
+    strict = await a_run(make_run, 60, said=lambda _: False)
+    for seed in random.Random(1).sample(range(20), 3):
+        assert draw(kind, 10, seed).places == draw(strict, 10, seed).places
+
+
+def _write(path: Path, rows: list[dict[str, str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, rows[0].keys())
+        table.writeheader()
+        table.writerows(rows)

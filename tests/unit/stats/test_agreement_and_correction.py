@@ -1,0 +1,152 @@
+"""Agreement and corrected rates: the published vectors, the ends, and what the intervals promise."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from evenhand.stats.agreement import ac1, alpha, kappa, tau_b
+from evenhand.stats.correction import (
+    Verdicts,
+    corrected_mean,
+    corrected_rate,
+    drawn_at_random,
+    replaced_share,
+)
+from evenhand.stats.interval import wilson
+
+KRIPPENDORFF = (
+    (1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None),
+    (1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3),
+    (None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None),
+    (1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None),
+)
+"""Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", example C."""
+RATINGS = list(
+    zip((1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 3, 3), (1, 2, 3, 4, 4, 2, 2, 3, 5, 5, 2, 3), strict=True)
+)
+ARENA = {
+    "claude-qwen gpt-5.2": (78, 32, 116, 49),
+    "claude-qwen gpt-4o-mini": (28, 82, 34, 131),
+    "claude-gemini gpt-4o-mini": (11, 54, 33, 178),
+}
+"""Arena votes of 2025 (yiqunchen/debias-llm-as-a-judge, MIT): both pass, missed, excused, both fail."""
+
+
+def pairs(both: int, first: int, second: int, neither: int) -> list[tuple[float, float]]:
+    """A table of two verdicts, item by item."""
+    return [(1, 1)] * both + [(1, 0)] * first + [(0, 1)] * second + [(0, 0)] * neither
+
+
+def test_kappa_and_ac1_have_their_published_values():
+    """κ is small where nearly all items are of one kind, and AC1 is not."""
+    table = pairs(90, 5, 4, 1)
+    assert kappa(table) == pytest.approx(0.1346153846, abs=1e-9)
+    assert ac1(table) == pytest.approx(0.8995591764, abs=1e-9)
+    assert kappa(pairs(45, 15, 25, 15)) == pytest.approx(0.1304347826, abs=1e-9)
+
+
+def test_ratings_agree_as_the_reference_libraries_say():
+    """scikit-learn's weighted κ and SciPy's τ_b on a 1–5 scale."""
+    assert kappa(RATINGS) == pytest.approx(0.5789473684, abs=1e-9)
+    assert kappa(RATINGS, "linear") == pytest.approx(0.7647058824, abs=1e-9)
+    assert kappa(RATINGS, "quadratic") == pytest.approx(0.8947368421, abs=1e-9)
+    assert tau_b(RATINGS) == pytest.approx(0.8468812149, abs=1e-9)
+
+
+def test_alpha_has_its_published_values_with_gaps():
+    """Nominal .743, ordinal .815, interval .849."""
+    items = [[row[i] for row in KRIPPENDORFF if row[i] is not None] for i in range(12)]
+    assert alpha(items) == pytest.approx(0.7434210526, abs=1e-9)
+    assert alpha(items, "ordinal") == pytest.approx(0.8153875038, abs=1e-9)
+    assert alpha(items, "interval") == pytest.approx(0.8491071429, abs=1e-9)
+
+
+def test_agreement_is_not_defined_where_there_is_nothing_to_agree_on():
+    """No pairs, one value only, one person only; AC1 of one value is complete agreement."""
+    assert kappa([]) is ac1([]) is alpha([]) is alpha([[1], [2]]) is tau_b([(1, 2)]) is None
+    assert kappa([(1, 1)] * 5) is alpha([[1, 1]] * 5) is tau_b([(1, 1), (1, 2)]) is None
+    assert ac1([(1, 1)] * 5) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((40, 10, 5, 45, 525, 1000), (0.551776, 0.477742, 0.621907)),
+        ((11, 9, 7, 33, 78, 332), (0.309244, 0.210277, 0.425636)),
+        ((55, 5, 10, 30, 465, 1000), (0.471147, 0.399916, 0.554700)),
+        ((48, 0, 2, 0, 1000, 1000), (0.956548, 0.877629, 0.991364)),
+    ],
+)
+def test_corrected_rates_are_the_quantiles_of_the_mixture(counts, expected):
+    """By 20 million draws of the three beta distributions they are the same to 5e-5; twice the grid, to 1e-8."""
+    assert corrected_rate(Verdicts(*counts)) == pytest.approx(expected, abs=2e-6)
+
+
+def test_a_corrected_mean_is_that_of_ppi_plus_plus():
+    """ppi-python's value and interval, on verdicts and on scores."""
+    verdicts = Verdicts(40, 10, 5, 45, 525, 1000)
+    others = [1.0] * 480 + [0.0] * 420
+    assert corrected_mean(verdicts.pairs, others) == pytest.approx(
+        (0.5525789474, 0.4795835455, 0.6255743493), abs=1e-9
+    )
+    alone = corrected_mean([(3, 1), (4, 5), (5, 2)], [])
+    assert alone is not None
+    assert alone.value == pytest.approx(4)
+    assert corrected_mean([(1, 1)], [1, 2]) is None
+
+
+def test_without_labels_there_is_no_corrected_rate_and_all_labelled_is_what_people_say():
+    """And a judge that says the same of everything changes nothing."""
+    assert corrected_rate(Verdicts(0, 0, 0, 0, 5, 10)) is None
+    whole = corrected_rate(Verdicts(6, 2, 1, 11, 7, 20))
+    assert whole is not None
+    assert whole.value == pytest.approx(8 / 20, abs=0.02)
+    assert replaced_share([(1, 1), (0, 1)]) is None
+
+
+@pytest.mark.parametrize("name", ARENA)
+def test_corrected_intervals_cover_what_people_say_and_are_never_wider_than_theirs(name):
+    """50 labels of a few hundred: of 120 draws at least 90 % cover, where the judge's own interval covers in none."""
+    table = ARENA[name]
+    items = pairs(*table)
+    truth = (table[0] + table[1]) / len(items)
+    judge_passes = table[0] + table[2]
+    low, high = wilson(judge_passes, len(items))
+    assert not low <= truth <= high
+    rng = random.Random(5)  # the seed
+    covered = 0
+    for _ in range(120):
+        counts = Counter(rng.sample(items, 50))
+        verdicts = Verdicts(
+            *(counts[pair] for pair in ((1, 1), (1, 0), (0, 1), (0, 0))), judge_passes, len(items)
+        )
+        found = corrected_rate(verdicts)
+        assert found is not None
+        covered += found.low <= truth <= found.high
+        alone = wilson(verdicts.both_pass + verdicts.missed, 50)
+        assert found.high - found.low <= alone[1] - alone[0] + 1e-9
+    assert covered >= 108
+
+
+def test_labels_that_lean_to_the_judges_passes_are_found_out_and_random_ones_are_not():
+    """Odds of 3 : 1 towards a pass: nine of ten are found at 100 labels; of random draws, one in a hundred at most."""
+    rng = random.Random(11)  # the seed
+    passes, total, n = 465, 1000, 100
+    leaning = chance = 0
+    for _ in range(300):
+        drawn = 0
+        left_pass, left_fail = passes, total - passes
+        for _ in range(n):
+            if rng.random() < 3 * left_pass / (3 * left_pass + left_fail):
+                drawn, left_pass = drawn + 1, left_pass - 1
+            else:
+                left_fail -= 1
+        leaning += drawn_at_random((drawn, n), (passes, total)) < 0.01
+        even = sum(i < passes for i in rng.sample(range(total), n))
+        chance += drawn_at_random((even, n), (passes, total)) < 0.01
+    assert leaning >= 270
+    assert chance <= 8
+    assert drawn_at_random((5, 10), (5, 10)) == 1.0
