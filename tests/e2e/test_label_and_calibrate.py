@@ -1,0 +1,127 @@
+"""From a judged run to a gate, on the command line: draw, label, calibrate, required calibration."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evenhand.testing import FakeProvider, Rule, Script
+
+CONFIG = {
+    "prompts": ["Tell me of {{q}}"],
+    "providers": ["openai:chat:gpt-5-mini"],
+    "defaultTest": {
+        "options": {"provider": "openai:chat:gpt-5"},
+        "assert": [{"type": "llm-rubric", "value": "is kind", "metric": "kindness"}],
+    },
+    "tests": [{"vars": {"q": f"thing {i:02d}"}} for i in range(80)],
+}
+
+
+@pytest.fixture
+def provider() -> Iterator[FakeProvider]:
+    """The judge passes all but the answers on things that end in 7, 8 or 9."""
+    answers = [
+        Rule((f"Tell me of thing {i:02d}",), f"An answer on thing {i:02d}", model="gpt-5-mini")
+        for i in range(80)
+    ]
+    strict = Rule((r"An answer on thing \d[789]",), _says(False), model="gpt-5")
+    script = Script([strict, *answers, Rule(reply=_says(True), model="gpt-5")])
+    with FakeProvider(script) as fake:
+        yield fake
+
+
+def _says(passes: bool) -> str:
+    return json.dumps({"reason": "so", "pass": passes, "score": float(passes)})
+
+
+def test_a_run_is_labelled_calibrated_and_gated(provider: FakeProvider, tmp_path: Path):
+    """Required, it exits with 3 until there is a calibration, and again once the rubric has changed."""
+    config = tmp_path / "promptfooconfig.json"
+    config.write_text(json.dumps(CONFIG))
+
+    def evenhand(*args: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", "from evenhand.cli import main; main()", *args],
+            cwd=tmp_path,
+            env={**os.environ, **provider.env()},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    gated = ("run", ".", "--calibrated", "required", "--at-least", "0.5", "--no-progress")
+    assert "not checked against people" in evenhand(*gated, code=3)
+    evenhand("label", "latest", "--draw", "60", "--seed", "1", "--to", "draw.csv")
+    with (tmp_path / "draw.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 60
+    assert not any(word in json.dumps(rows).lower() for word in ("true", "reason", "score"))
+    for row in rows:
+        thing = int(row["output"].split()[-1])
+        row["verdict"] = "pass" if thing % 10 < 5 else "fail"  # the judge is too kind
+    with (tmp_path / "draw.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, rows[0].keys())
+        table.writeheader()
+        table.writerows(rows)
+    evenhand("label", "latest", "--from", "draw.csv", "--by", "ann", "--rule", "No scorn.")
+    document = json.loads(evenhand("calibrate", "latest", "--json"))
+    assert document["schema"] == "evenhand.calibration/1"
+    (judge,) = document["judges"]
+    assert (judge["metric"], judge["labels"], judge["verdict"]) == ("kindness", 60, "usable with labels")  # fmt: skip
+    assert judge["tpr"]["value"] == 1.0
+    assert judge["corrected"]["high"] < judge["raw"]["value"] == 0.7
+    assert judge["random_draw"]["ok"] is True
+    assert json.loads((tmp_path / "calibration.json").read_text()) == document
+    asked = len(provider.requests)
+    assert "corrected, 60 labels, today" in evenhand(*gated)
+    assert len(provider.requests) == asked, "all from the cache"
+    (rate,) = json.loads(evenhand("show", "--json"))["judged"]
+    assert (rate["calibration"], rate["labels"]) == ("fresh", 60)
+    assert rate["corrected"] == pytest.approx(judge["corrected"], abs=1e-9)
+    config.write_text(json.dumps(CONFIG).replace("is kind", "is kind!"))
+    assert "calibration is stale: judge prompt, criteria changed" in evenhand(*gated, code=3)
+    (tmp_path / "calibration.json").write_text("{")
+    evenhand("show", code=2)
+
+
+def test_labelling_without_a_terminal_says_how_to_do_it_in_a_file(
+    provider: FakeProvider, tmp_path: Path
+):
+    """Nothing waits for keys that nobody can press; --from goes with no --draw."""
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
+    env = {**os.environ, **provider.env()}
+
+    def evenhand(*args: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", "from evenhand.cli import main; main()", *args]
+        return subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    evenhand("run", ".", "--first", "3", "--no-progress")
+    done = evenhand("label", "latest")
+    assert done.returncode == 2
+    assert "--to draw.csv" in done.stderr
+    done = evenhand("label", "--draw", "2", "--from", "x.csv")
+    assert done.returncode == 2
+    assert "goes with neither" in done.stderr
+    done = evenhand("calibrate")
+    assert (done.returncode, "no verdict" in done.stdout) == (0, True)
+    assert not (tmp_path / "calibration.json").exists()
