@@ -30,8 +30,8 @@ class Bounded:
     threshold: float | None
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        found: Any = self.scorer.score(output, trial)
-        score: Any = await found if inspect.isawaitable(found) else found
+        result: Any = self.scorer.score(output, trial)
+        score: Any = await result if inspect.isawaitable(result) else result
         if not isinstance(score, Score):
             raise ScoreError(f"{self} gave {type(score).__name__}, not a Score")
         if score.value is None:
@@ -82,14 +82,14 @@ def kind_from(added: Plugin) -> Kind:
     Raises:
         UsageError: It cannot be imported, or is not a scorer.
     """
-    given = added.load()
-    if not callable(given) or (isinstance(given, type) and not hasattr(given, "score")):
+    loaded = added.load()
+    if not callable(loaded) or (isinstance(loaded, type) and not hasattr(loaded, "score")):
         raise added.broken("is neither a function of the output nor a class with a score()")
 
     def make(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         del cell
         try:
-            scorer = _scorer(given, added.name, value)
+            scorer = _scorer(loaded, added.name, value)
         except EvenhandError as error:
             raise ScoreError(error.message, hint=error.hint) from error
         except Exception as error:  # the package's own code
@@ -98,10 +98,12 @@ def kind_from(added: Plugin) -> Kind:
         return Bounded(scorer, assertion.threshold)
 
     try:
-        traits = traits_of(given if isinstance(given, type) else _function(given, added.name, None))
+        traits = traits_of(
+            loaded if isinstance(loaded, type) else _function(loaded, added.name, None)
+        )
     except UsageError as error:
         raise added.broken("cannot be used", error) from error
-    about = (inspect.getdoc(given) or "").partition("\n")[0]
+    about = (inspect.getdoc(loaded) or "").partition("\n")[0]
     return Kind(
         added.name,
         f"from the package {added.package}",
@@ -113,14 +115,14 @@ def kind_from(added: Plugin) -> Kind:
     )
 
 
-def _scorer(given: Callable[..., Any], name: str, value: Any) -> Scorer:
-    if isinstance(given, type):
-        return as_scorer(given(value) if inspect.signature(given).parameters else given())
-    return _function(given, name, value)
+def _scorer(target: Callable[..., Any], name: str, value: Any) -> Scorer:
+    if isinstance(target, type):
+        return as_scorer(target(value) if inspect.signature(target).parameters else target())
+    return _function(target, name, value)
 
 
-def _function(given: Callable[..., Any], name: str, value: Any) -> FunctionScorer:
-    function = functools.partial(given, value=value) if _takes_value(given) else given
+def _function(target: Callable[..., Any], name: str, value: Any) -> FunctionScorer:
+    function = functools.partial(target, value=value) if _takes_value(target) else target
     label = name if value is None else f"{name} {value!r}"
     return FunctionScorer(cast("Any", function), label)
 

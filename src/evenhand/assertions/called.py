@@ -23,12 +23,12 @@ GROUP = "tools"
 
 def _f1(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
-    given: Sequence[object] = ()
+    items: Sequence[object] = ()
     if isinstance(value, list):
-        given = cast("list[object]", value)
+        items = cast("list[object]", value)
     elif isinstance(value, str):
-        given = value.split(",")
-    names = frozenset(name for name in (printed(item).strip() for item in given) if name)
+        items = value.split(",")
+    names = frozenset(name for name in (printed(item).strip() for item in items) if name)
     if not names:
         raise ScoreError(
             f"the value of '{assertion.written}' is {value!r}, which names no tools",
@@ -58,8 +58,8 @@ def _declared(cell: Cell | None, key: str) -> Sequence[Mapping[str, Any]]:
     return _objects(cell.provider_config.get(key)) if cell is not None else ()
 
 
-def _objects(given: object) -> Sequence[Mapping[str, Any]]:
-    items = cast("list[object]", given) if isinstance(given, list) else []
+def _objects(value: object) -> Sequence[Mapping[str, Any]]:
+    items = cast("list[object]", value) if isinstance(value, list) else []
     return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
 
 
@@ -83,10 +83,10 @@ class _Wanted:
 
 def _skill(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     used = _skills(cell)
-    said = f"used {', '.join(used)}" if used else "no skill was used"
+    reason = f"used {', '.join(used)}" if used else "no skill was used"
     label = f"{assertion.written} {printed(value)}"
     if isinstance(value, Mapping):
-        return Answered(label, check(_used_often_enough(assertion, value, used), said))
+        return Answered(label, check(_used_often_enough(assertion, value, used), reason))
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     names = [item.strip() for item in items if isinstance(item, str) and item.strip()]
     if not names or len(names) < len(items):
@@ -95,15 +95,15 @@ def _skill(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
             hint="Write a name, a list of names, or {name or pattern: …, min: …, max: …}.",
         )
     if assertion.negated:
-        return Answered(label, check(not any(name in used for name in names), said))
-    return Answered(label, check(all(name in used for name in names), said))
+        return Answered(label, check(not any(name in used for name in names), reason))
+    return Answered(label, check(all(name in used for name in names), reason))
 
 
 def _used_often_enough(
     assertion: Assertion, value: Mapping[str, object], used: Sequence[str]
 ) -> bool:
     name, pattern = (
-        given.strip() if isinstance(given := value.get(key), str) else ""
+        text.strip() if isinstance(text := value.get(key), str) else ""
         for key in ("name", "pattern")
     )
     if not name and not pattern:
@@ -128,23 +128,23 @@ def _used_often_enough(
 def _count(assertion: Assertion, value: Mapping[str, object], key: str) -> int | None:
     if key not in value:
         return None
-    given = value[key]
+    number = value[key]
     if (
-        isinstance(given, (int, float))
-        and not isinstance(given, bool)
-        and given >= 0
-        and given % 1 == 0
+        isinstance(number, (int, float))
+        and not isinstance(number, bool)
+        and number >= 0
+        and number % 1 == 0
     ):
-        return int(given)
-    raise ScoreError(f"'{assertion.written}': {key} is {given!r}, not a number of times")
+        return int(number)
+    raise ScoreError(f"'{assertion.written}': {key} is {number!r}, not a number of times")
 
 
 def _skills(cell: Cell | None) -> Sequence[str]:
     """The names of the skills that the reply says were used, without those that failed."""
-    given = cell.reply.metadata.get("skillCalls") if cell is not None and cell.reply else None
+    calls = cell.reply.metadata.get("skillCalls") if cell is not None and cell.reply else None
     return [
         name
-        for entry in _objects(given)
+        for entry in _objects(calls)
         if isinstance(name := entry.get("name"), str) and entry.get("is_error") is not True
     ]
 

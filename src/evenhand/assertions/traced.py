@@ -26,9 +26,9 @@ def _count(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
             hint="Write {pattern: 'llm.*', max: 3}, say.",
         )
     least, most = (_number(assertion, settings, key) for key in ("min", "max"))
-    found = len(_matching(assertion, cell, pattern))
-    passed = (least is None or found >= least) and (most is None or found <= most)
-    return Answered(f"{assertion.type} {pattern}", check(passed, f"{found} spans match {pattern}"))
+    count = len(_matching(assertion, cell, pattern))
+    passed = (least is None or count >= least) and (most is None or count <= most)
+    return Answered(f"{assertion.type} {pattern}", check(passed, f"{count} spans match {pattern}"))
 
 
 def _duration(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -89,12 +89,12 @@ def _settings(value: object) -> Mapping[str, object]:
 
 
 def _number(assertion: Assertion, settings: Mapping[str, object], key: str) -> float | None:
-    given = settings.get(key)
-    if given is None:
+    number = settings.get(key)
+    if number is None:
         return None
-    if isinstance(given, (int, float)) and not isinstance(given, bool):
-        return given
-    raise ScoreError(f"'{assertion.written}': {key} is {given!r}, not a number")
+    if isinstance(number, (int, float)) and not isinstance(number, bool):
+        return number
+    raise ScoreError(f"'{assertion.written}': {key} is {number!r}, not a number")
 
 
 KINDS = (

@@ -245,12 +245,12 @@ class EvalSet:
 
     def names(self, *, judged: bool) -> frozenset[str]:
         """All that an eval of this set may ask for. `judged`: somebody is named to judge, by the set or elsewhere."""
-        given = {"case", "expect", "repeat", *self.over, *self.fixtures}
+        names = {"case", "expect", "repeat", *self.over, *self.fixtures}
         if self.model is not None:
-            given.add("model")
+            names.add("model")
         if judged:
-            given.add("judge")
-        return frozenset(given)
+            names.add("judge")
+        return frozenset(names)
 
     def with_model(self, model: str) -> EvalSet:
         """The same set, with this model for all that it names: the evals' model, and each value of the axis `model`."""

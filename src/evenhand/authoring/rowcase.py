@@ -23,24 +23,24 @@ def case_of(row: Case | Mapping[str, Any]) -> Case:
         return _kept(row)
     if not isinstance(row, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] (rows are users')
         raise UsageError(f"a case is {row!r}, not an object")
-    given = dict(row)
-    metadata = given.get("metadata") or {}
-    variables = {key: value for key, value in given.items() if key not in FIELDS}
-    more = given.get("vars") or {}
+    fields = dict(row)
+    metadata = fields.get("metadata") or {}
+    variables = {key: value for key, value in fields.items() if key not in FIELDS}
+    more = fields.get("vars") or {}
     for name, value in (("metadata", metadata), ("vars", more)):
         if not isinstance(value, Mapping):
             raise UsageError(f"{name} is {_shown(value)}, not an object")
     variables.update(more)
-    tags = given.get("tags") or ()
-    id_ = given.get("id")
+    tags = fields.get("tags") or ()
+    id_ = fields.get("id")
     named = id_ is not None and id_ != ""
-    description = given.get("description")
+    description = fields.get("description")
     case = Case(
-        id=str(id_) if named else _own_id(given),
+        id=str(id_) if named else _own_id(fields),
         vars=variables,
-        input=given.get("input"),
-        expected=given.get("expected"),
-        context=_texts("context", given.get("context")),
+        input=fields.get("input"),
+        expected=fields.get("expected"),
+        context=_texts("context", fields.get("context")),
         description=str((id_ if named else "") if description is None else description),
         tags=tuple(filter(None, (tag.strip() for tag in tags.split(","))))
         if isinstance(tags, str)
@@ -100,19 +100,19 @@ def row_of(case: Case) -> dict[str, Any]:
     return row | ({"vars": clashing} if clashing else {})
 
 
-def _texts(what: str, given: object) -> tuple[str, ...]:
+def _texts(what: str, value: object) -> tuple[str, ...]:
     """A list of texts; one text is a list of one, and nothing or an empty text a list of none.
 
     Raises:
         UsageError: It is something else.
     """
-    if given is None or given == "":
+    if value is None or value == "":
         return ()
-    if isinstance(given, str):
-        return (given,)
-    if not isinstance(given, Sequence):
-        raise UsageError(f"{what} is {_shown(given)}, not a list of texts")
-    items = cast("Sequence[object]", given)
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Sequence):
+        raise UsageError(f"{what} is {_shown(value)}, not a list of texts")
+    items = cast("Sequence[object]", value)
     for item in items:
         if not isinstance(item, str):
             raise UsageError(f"{what} has {_shown(item)} in it, not a text")

@@ -57,9 +57,9 @@ def problems_beside(file: Path, names: Mapping[str, Any], line: int) -> Iterator
 def _unprovided(tree: ast.Module, file: Path, names: Mapping[str, Any]) -> Iterator[Problem]:
     """What evals and fixtures ask for and nobody provides, for the sets of which it is known what they provide."""
     functions = [one for one in tree.body if isinstance(one, _FUNCTIONS)]
-    for called, given in _sets(tree, names).items():
+    for called, provided in _sets(tree, names).items():
         fixtures = {one.name for one in functions if _added(one, called, "fixture")}
-        there = given | fixtures
+        there = provided | fixtures
         for one in functions:
             if _added(one, called, "eval") or one.name in fixtures:
                 line = one.decorator_list[0].lineno
@@ -68,25 +68,23 @@ def _unprovided(tree: ast.Module, file: Path, names: Mapping[str, Any]) -> Itera
 
 def _sets(tree: ast.Module, names: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     """What sets provide beside fixtures, by the name that the file has for them; a judge may be named elsewhere."""
-    found = {
-        name: one.names(judged=True) for name, one in names.items() if isinstance(one, EvalSet)
-    }
+    sets = {name: one.names(judged=True) for name, one in names.items() if isinstance(one, EvalSet)}
     for statement in tree.body:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
         call, target = statement.value, statement.targets[0]
         if not isinstance(target, ast.Name) or ast.unparse(call.func).split(".")[-1] != "EvalSet":
             continue
-        said = {keyword.arg: keyword.value for keyword in call.keywords}
-        over = said.get("over", ast.Dict([], []))
-        if None in said or not isinstance(over, ast.Dict):
+        arguments = {keyword.arg: keyword.value for keyword in call.keywords}
+        over = arguments.get("over", ast.Dict([], []))
+        if None in arguments or not isinstance(over, ast.Dict):
             continue
         axes = {key.value for key in over.keys if isinstance(key, ast.Constant)}
         if len(axes) == len(over.keys):
-            model = {"model"} if "model" in said else set[str]()
-            given = {"case", "expect", "repeat", "judge", *map(str, axes), *model}
-            found.setdefault(target.id, frozenset(given))
-    return found
+            model = {"model"} if "model" in arguments else set[str]()
+            provided = {"case", "expect", "repeat", "judge", *map(str, axes), *model}
+            sets.setdefault(target.id, frozenset(provided))
+    return sets
 
 
 def _added(function: ast.FunctionDef | ast.AsyncFunctionDef, called: str, what: str) -> bool:
@@ -105,19 +103,19 @@ def _adds(decorator: ast.expr, what: str, called: str = "") -> bool:
     )
 
 
-def _parameters(given: ast.arguments) -> Iterator[inspect.Parameter]:
+def _parameters(arguments: ast.arguments) -> Iterator[inspect.Parameter]:
     """The parameters of a function, those that take any number left out."""
     missing = inspect.Parameter.empty
-    placed = [*given.posonlyargs, *given.args]
+    placed = [*arguments.posonlyargs, *arguments.args]
     for place, arg in enumerate(placed):
-        by_place = place < len(given.posonlyargs)
+        by_place = place < len(arguments.posonlyargs)
         kind = (
             inspect.Parameter.POSITIONAL_ONLY
             if by_place
             else inspect.Parameter.POSITIONAL_OR_KEYWORD
         )
-        has_default = place >= len(placed) - len(given.defaults)
+        has_default = place >= len(placed) - len(arguments.defaults)
         yield inspect.Parameter(arg.arg, kind, default=None if has_default else missing)
-    for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+    for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         kind = inspect.Parameter.KEYWORD_ONLY
         yield inspect.Parameter(arg.arg, kind, default=missing if default is None else None)

@@ -198,18 +198,18 @@ class Asked:
         from evenhand.authoring.plan import plan_of
 
         refuse(self._given(), EVALS)
-        found = find(self.paths)
+        discovered = find(self.paths)
         return plan_of(
-            found.sets,
+            discovered.sets,
             selection,
             env=os.environ,
             names=self.names,
             tag=self.tag,
-            lines=found.lines,
+            lines=discovered.lines,
             source=str(self.folder),
             strict=self.strict,
             model=self.model,
-            broken=found.problems,
+            broken=discovered.problems,
         )
 
     def _configs(self, selection: Selection, *, prepare: bool) -> Plan:

@@ -24,9 +24,9 @@ def prompts_meant(paths: Sequence[str]) -> tuple[Library, list[str]] | None:
         path = Path(text)
         if path.is_dir() and any(path.glob(f"{_CONFIG}*")):
             return None
-        found = prompts_at(path) if path.exists() else None
-        if found is None or (library is not None and found[0] != library):
+        prompts = prompts_at(path) if path.exists() else None
+        if prompts is None or (library is not None and prompts[0] != library):
             return None
-        library = found[0]
-        ids.update(dict.fromkeys(found[1]))
+        library = prompts[0]
+        ids.update(dict.fromkeys(prompts[1]))
     return (library, list(ids)) if library is not None else None

@@ -45,7 +45,7 @@ def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
         if (status is None or row.status == status) and (not tag or tag in row.tags)
     ]
     if as_json:
-        say(document_of([row.told() for row in rows]))
+        say(document_of([row.document() for row in rows]))
     else:
         for line in table(rows):
             say_wrapped(plain(line), "    ")
@@ -59,11 +59,11 @@ def show(id_: str, *, as_json: bool) -> int:
     """Show a prompt: its metadata, its usage with medians, its latest evidence, and what the next status wants."""
     from evenhand.registry.listing import described, description_lines
 
-    said = described(prompt_named(id_))
+    description = described(prompt_named(id_))
     if as_json:
-        say(document_of(said))
+        say(document_of(description))
     else:
-        for line in description_lines(said):
+        for line in description_lines(description):
             say_wrapped(plain(line), "    ")
     return PASSED
 
@@ -112,7 +112,7 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
     from evenhand.report.words import count
     from evenhand.store.catalogue import home_for
 
-    found = [
+    looks = [
         one
         for library, names in prompts_meant(ids).items()
         for one in look(
@@ -121,11 +121,11 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
             KeptRuns(home_for(library.root)) if evidence else None,
         )
     ]
-    bad = [one for one in found if one.problems or (check and one.stale)]
+    bad = [one for one in looks if one.problems or (check and one.stale)]
     if as_json:
-        say(document_of([_told(one) for one in found]))
+        say(document_of([_told(one) for one in looks]))
     else:
-        for one in found:
+        for one in looks:
             if not quiet or one.problems or one.warnings:
                 say(f"{'FAIL' if one in bad else 'PASS'} {one.id}")
                 if one.audit is not None:
@@ -134,8 +134,8 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
                     for problem in problems:
                         text = str(problem).replace("\n", "\n  ")
                         say_wrapped(plain(f"  {kind}{text}"), "    ")
-        warned = sum(len(one.warnings) for one in found)
-        say(f"{count(len(found), 'prompt')}, {len(bad)} with problems, {count(warned, 'warning')}")
+        warned = sum(len(one.warnings) for one in looks)
+        say(f"{count(len(looks), 'prompt')}, {len(bad)} with problems, {count(warned, 'warning')}")
     return FAILED if bad else PASSED
 
 

@@ -68,9 +68,9 @@ def render(
 
     if and_send:
         return context.invoke(send, id_=id_, case=case, pairs=pairs, var_file=var_file)
-    given = _rendered(id_, case, pairs, var_file)
-    say(given.text)
-    log_dry(given)
+    prompt = _rendered(id_, case, pairs, var_file)
+    say(prompt.text)
+    log_dry(prompt)
     return PASSED
 
 
@@ -114,16 +114,16 @@ def send(
     from evenhand.registry.sending import as_json as document
     from evenhand.registry.sending import send as send_it
 
-    given = _rendered(id_, case, pairs, var_file)
-    chosen = model_id(model) if model else sent_to(given.prompt)
+    rendering = _rendered(id_, case, pairs, var_file)
+    chosen = model_id(model) if model else sent_to(rendering.prompt)
     if not chosen:
         raise UsageError(f"{id_} names no model", hint="Write model: in meta.yml, or use --model.")
-    folder = given.prompt.path
+    folder = rendering.prompt.path
     if not (folder / "offline.jsonl").is_file():
-        folder = given.prompt.library.root
+        folder = rendering.prompt.library.root
     with offline_answers(folder) if offline else contextlib.nullcontext():
         sent = send_it(
-            given,
+            rendering,
             chosen,
             env=os.environ,
             timeout_s=time_limit,
@@ -144,11 +144,11 @@ def _rendered(id_: str, case: str, pairs: tuple[str, ...], var_file: Path | None
     from evenhand.documents.findings import Findings
     from evenhand.registry.sending import rendered, variables
 
-    found, findings = prompt_named(id_), Findings()
-    inputs = found.example(case, findings) if case else {}
+    prompt, findings = prompt_named(id_), Findings()
+    inputs = prompt.example(case, findings) if case else {}
     if findings.problems:
         raise findings.error()
-    given = rendered(found, case, inputs, variables(pairs, var_file))
-    for note in given.notes:
+    rendering = rendered(prompt, case, inputs, variables(pairs, var_file))
+    for note in rendering.notes:
         tell(plain(note))
-    return given
+    return rendering

@@ -37,10 +37,10 @@ def prompt_named(id_: str) -> PromptFolder:
 
     library, findings = library_here(), Findings()
     library.folder(id_)
-    found = read_prompt(library, id_, findings)
+    prompt = read_prompt(library, id_, findings)
     if findings.problems:
         raise findings.error()
-    return found
+    return prompt
 
 
 def prompts_meant(texts: tuple[str, ...]) -> dict[Library, list[str] | None]:
@@ -52,7 +52,7 @@ def prompts_meant(texts: tuple[str, ...]) -> dict[Library, list[str] | None]:
 
     if not texts:
         return {library_here(): None}
-    found: dict[Library, list[str] | None] = {}
+    ids: dict[Library, list[str] | None] = {}
     for text in texts:
         if os.sep not in text:
             library, id_ = library_here(), text
@@ -62,12 +62,12 @@ def prompts_meant(texts: tuple[str, ...]) -> dict[Library, list[str] | None]:
             library = library_of(path)
             inside = path.relative_to(library.root).parts
             id_ = inside[1] if inside[:1] == (PROMPTS,) and len(inside) > 1 else ""
-        names = found.setdefault(library, [])
+        names = ids.setdefault(library, [])
         if id_ not in library.ids():
-            found[library] = None
+            ids[library] = None
         elif names is not None and id_ not in names:
             names.append(id_)
-    return found
+    return ids
 
 
 def document_of(value: Any) -> str:

@@ -58,18 +58,18 @@ _INSTEAD = {
 """What to do instead, where an option says nothing. One that stands below none of these works for all three."""
 
 
-def refuse(given: Mapping[str, object], these: str) -> None:
+def refuse(selection: Mapping[str, object], these: str) -> None:
     """Refuses what was given and says nothing of what is run.
 
     Args:
-        given: The options of `_INSTEAD`, with what was given; empty for what was not.
+        selection: The options of `_INSTEAD`, with what was given; empty for what was not.
         these: What is run: `CONFIGS`, `PROMPTS` or `EVALS`.
 
     Raises:
         UsageError: All such options, and what to do instead.
     """
     instead = _INSTEAD[these]
-    wrong = [option for option, value in given.items() if value and option in instead]
+    wrong = [option for option, value in selection.items() if value and option in instead]
     if not wrong:
         return
     meant: dict[str, list[str]] = {}

@@ -94,7 +94,7 @@ def run(
     definitions: str | None,
     at_least: float | None,
     model: str,
-    **said: Any,
+    **options: Any,
 ) -> int:
     """Run a folder's prompts × models × tests, its eval sets, or its prompt directories.
 
@@ -108,13 +108,13 @@ def run(
     from evenhand.core.errors import NothingSelected
     from evenhand.engine.door import Settings
 
-    session = Session.of(said)
+    session = Session.of(options)
     if retry_errors or resumed:
         from evenhand.cli.resume import gone_on, redone
 
         return (redone if retry_errors else gone_on)(resumed or None, session)
     asked = replace(
-        asked_for(paths, said),
+        asked_for(paths, options),
         offline=offline,
         strict=strict,
         definitions=definitions or "",

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 def rename(run: str, title: str) -> int:
     """Rename RUN (an id, the start of one, or a file) to TITLE. An empty TITLE restores the original one."""
     path = _found(run)
-    said = _said(path, title=title)
-    tell(f"{path.stem} is called {said.title}" if said.title else f"{path.stem} has its own title")
+    remarks = _said(path, title=title)
+    tell(
+        f"{path.stem} is called {remarks.title}"
+        if remarks.title
+        else f"{path.stem} has its own title"
+    )
     return 0
 
 
@@ -34,8 +38,8 @@ def tag(run: str, tags: tuple[str, ...], remove: bool) -> int:
     known = _remarks(path).tags
     rest = [each for each in known if tags and each not in tags]
     after = rest if remove else [*known, *tags]
-    said = _said(path, tags=after) if remove or tags else _remarks(path)
-    for each in said.tags:
+    remarks = _said(path, tags=after) if remove or tags else _remarks(path)
+    for each in remarks.tags:
         click.echo(each)
     return 0
 
@@ -51,9 +55,9 @@ def note(run: str, text: str | None) -> int:
     from evenhand.report.words import safe
 
     path = _found(run)
-    said = _remarks(path) if text is None else _said(path, note=text)
-    if said.note:
-        click.echo("\n".join(safe(line) for line in said.note.splitlines()))
+    remarks = _remarks(path) if text is None else _said(path, note=text)
+    if remarks.note:
+        click.echo("\n".join(safe(line) for line in remarks.note.splitlines()))
     return 0
 
 
@@ -108,7 +112,7 @@ def _remarks(path: Path) -> Remarks:
         return run_file.remarks
 
 
-def _said(path: Path, **said: object) -> Remarks:
+def _said(path: Path, **changes: object) -> Remarks:
     from evenhand.store.remarks import remark
 
-    return remark(path, said)
+    return remark(path, changes)

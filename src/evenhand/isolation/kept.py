@@ -44,27 +44,27 @@ def one_trial(waits: Callable[[], bool]) -> Iterator[None]:
 @contextmanager
 def kept() -> Iterator[MadeOnce]:
     """What is kept here; outside of a trial, a copy for this block, which tasks beside it do not see."""
-    found = _kept.get()
-    if found is not None and found.trial:
-        yield found
+    outer = _kept.get()
+    if outer is not None and outer.trial:
+        yield outer
         return
-    _kept.set(here := MadeOnce(found or {}))
+    _kept.set(here := MadeOnce(outer or {}))
     try:
         yield here
     finally:
-        _kept.set(found)
+        _kept.set(outer)
 
 
 def peek(key: object) -> Any:
     """What is kept for this, or None."""
-    found = _kept.get()
-    return found.get(key) if found else None
+    held = _kept.get()
+    return held.get(key) if held else None
 
 
 def holder() -> object:
     """Who holds what is taken here: the trial; outside of one, somebody new."""
-    found = _kept.get()
-    return found if found is not None and found.trial else object()
+    held = _kept.get()
+    return held if held is not None and held.trial else object()
 
 
 def must_be_alone() -> bool:
@@ -73,8 +73,8 @@ def must_be_alone() -> bool:
     An async function that calls a plain driver keeps the loop waiting. If that waits for a lock that another trial
     holds, the other one never gets to let it go.
     """
-    found = _kept.get()
-    return found is not None and found.waits()
+    held = _kept.get()
+    return held is not None and held.waits()
 
 
 @contextmanager

@@ -152,17 +152,17 @@ _TOO_LONG = "it took too long"
 _SPENT = ("InternalError: out of memory", "null")
 
 
-def _told(said: str) -> CodeError:
+def _told(text: str) -> CodeError:
     """An exception of the engine's, which says what was thrown and then where."""
-    message, _, stack = said.strip().partition("\n")
+    message, _, stack = text.strip().partition("\n")
     if message == "InternalError: interrupted":
         return OutOfLimits(_TOO_LONG)
     if message in _SPENT:
         return OutOfLimits(f"it took more than {MEMORY_BYTES // 2**20} MB of memory")
-    return told(message, stack)
+    return code_error(message, stack)
 
 
-def told(message: str, stack: str) -> CodeError:
+def code_error(message: str, stack: str) -> CodeError:
     """What went wrong in a user's code, and where."""
     if message.startswith("Export: "):
         return CodeError(message.removeprefix("Export: "))

@@ -72,9 +72,9 @@ class Nunjucks:
             try:
                 render = self._world("template", json.dumps(template))
             except self._failure as error:
-                said = _said(str(error))
+                message = _said(str(error))
                 raise TemplateError(
-                    said,
+                    message,
                     hint="Set text that only looks like a tag between {% raw %} and {% endraw %}.",
                 ) from None
 

@@ -52,7 +52,7 @@ def combined(
     """
     base = documents[0].file.parent
     whole = Combined(documents[0].file, documents[0].value)
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     descriptions: list[str] = []
     for document, value in zip(documents, values, strict=True):
         folder = document.file.parent
@@ -60,29 +60,29 @@ def combined(
             "Mapping[str, Any]", value if folder == base else _moved(value, folder, base, ())
         )
         for key, item in moved.items():
-            name = "providers" if key == "targets" and "providers" in found else key
+            name = "providers" if key == "targets" and "providers" in merged else key
             if name in _LISTS:
-                _extend(found, name, item, document, whole)
+                _extend(merged, name, item, document, whole)
                 continue
             whole.origins[name,] = (document, (name,))
             if name == "description":
                 descriptions.append(str(item))
             elif name == "defaultTest" and isinstance(item, Mapping):
-                found[name] = _test(found.get(name), cast("Mapping[str, Any]", item))
+                merged[name] = _test(merged.get(name), cast("Mapping[str, Any]", item))
             elif name in _MAPPINGS and isinstance(item, Mapping):
-                found[name] = {**_mapping(found.get(name)), **cast("Mapping[str, Any]", item)}
+                merged[name] = {**_mapping(merged.get(name)), **cast("Mapping[str, Any]", item)}
             elif name == "sharing":
-                found[name] = item and found.get(name, True)
+                merged[name] = item and merged.get(name, True)
             else:
-                found[name] = item
+                merged[name] = item
     if descriptions:
-        found["description"] = ", ".join(descriptions)
-    whole.value = {key: found[key] for key in found}
-    return whole, found
+        merged["description"] = ", ".join(descriptions)
+    whole.value = {key: merged[key] for key in merged}
+    return whole, merged
 
 
 def _extend(
-    found: dict[str, Any], name: str, item: object, document: Document, whole: Combined
+    merged: dict[str, Any], name: str, item: object, document: Document, whole: Combined
 ) -> None:
     if name == "prompts" and isinstance(item, Mapping):
         item = [
@@ -90,7 +90,7 @@ def _extend(
         ]
     listed = isinstance(item, list)
     items = cast("list[object]", item) if listed else [item]
-    there = cast("list[object]", found.setdefault(name, []))
+    there = cast("list[object]", merged.setdefault(name, []))
     for i, one in enumerate(items):
         if one is None or (name in _ONCE and one in there):
             continue

@@ -78,11 +78,11 @@ class TextPrompt:
         begins = ("[", "-") if raw.lstrip().startswith("{%") else ("[",)
 
         def text(variables: Mapping[str, Any], filled: Mapping[str, Any]) -> Prompt:
-            said = render(filled)
+            content = render(filled)
             # Only what is written as a chat is read as one; a text that merely begins with a variable is no YAML.
-            chat = start in ("[", "-") or (start == "{" and said.lstrip()[:1] in begins)
-            messages = parse_prompt(said) if chat else (Message("user", said),)
-            return Prompt(messages, said, config, variables, label, template=raw)
+            chat = start in ("[", "-") or (start == "{" and content.lstrip()[:1] in begins)
+            messages = parse_prompt(content) if chat else (Message("user", content),)
+            return Prompt(messages, content, config, variables, label, template=raw)
 
         return text
 

@@ -92,5 +92,5 @@ def scoring_problems(reference: object, base: Path) -> list[tuple[str, str]]:
 
 def _default(path: str, base: Path) -> str:
     """The function of a Python file, where none is named."""
-    found = (name for name in NAMES if not file_problems(f"file://{path}", base, name))
-    return next(found, NAMES[0])
+    names = (name for name in NAMES if not file_problems(f"file://{path}", base, name))
+    return next(names, NAMES[0])

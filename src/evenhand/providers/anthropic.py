@@ -125,11 +125,11 @@ _REFUSED = RARE | {
 def _structured(
     schema: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[str, object] | None:
-    given: object = settings.get("output_config") or {}
-    if not isinstance(given, Mapping) or "format" in given:
+    configured: object = settings.get("output_config") or {}
+    if not isinstance(configured, Mapping) or "format" in configured:
         return None
     form = {"type": "json_schema", "schema": fitted(schema, _REFUSED)}
-    return "output_config", {**cast("Mapping[str, Any]", given), "format": form}
+    return "output_config", {**cast("Mapping[str, Any]", configured), "format": form}
 
 
 class _Written(msgspec.Struct):

@@ -19,12 +19,12 @@ def plainly_filled(template: str, variables: Mapping[str, Any]) -> str:
         return template
 
     def value(match: re.Match[str]) -> str:
-        found: object = variables
+        item: object = variables
         for part in match[1].split("."):
-            rows = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
-            found = rows.get(part)
-        if match[2] or isinstance(found, (Mapping, list)):
-            return json.dumps(found, ensure_ascii=False)
-        return "" if found is None else str(found)
+            rows = cast("Mapping[str, object]", item) if isinstance(item, Mapping) else {}
+            item = rows.get(part)
+        if match[2] or isinstance(item, (Mapping, list)):
+            return json.dumps(item, ensure_ascii=False)
+        return "" if item is None else str(item)
 
     return _TAG.sub(value, template)

@@ -219,19 +219,19 @@ def _no_text(content: object) -> NoAnswer:
 
 def _tools(message: _Message) -> tuple[ToolCall, ...]:
     """The tools asked for; none where not even one of them is named."""
-    found: list[ToolCall] = []
+    calls: list[ToolCall] = []
     for tool in message.tool_calls or ():
         if tool.function is not None:
             arguments = _arguments(tool.function.arguments)
-            found.append(ToolCall(tool.function.name or "", arguments, tool.id or ""))
+            calls.append(ToolCall(tool.function.name or "", arguments, tool.id or ""))
         elif tool.custom is not None:
-            given = {"input": tool.custom.input}
-            found.append(ToolCall(tool.custom.name or "", given, tool.id or ""))
+            custom = {"input": tool.custom.input}
+            calls.append(ToolCall(tool.custom.name or "", custom, tool.id or ""))
     if message.function_call is not None:
-        found.append(
+        calls.append(
             ToolCall(message.function_call.name or "", _arguments(message.function_call.arguments))
         )
-    return tuple(found) if any(tool.name for tool in found) else ()
+    return tuple(calls) if any(tool.name for tool in calls) else ()
 
 
 def _arguments(value: object) -> Mapping[str, Any] | None:

@@ -81,8 +81,8 @@ def _format(wanted: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
-    answer, found = looked_up(body, lambda answer: answer["output"], "output")
-    if not isinstance(found, list):
+    answer, listing = looked_up(body, lambda answer: answer["output"], "output")
+    if not isinstance(listing, list):
         raise BadReply(f"the reply holds no output: {answer!r:.300}", billed=None)
     reason = ended(answer)
     items = said_in(answer, reason)

@@ -18,8 +18,8 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
         output: The output in it.
         text: The output as text, where it is neither text nor to be written as JSON.
     """
-    usage, given = mapping(row.get("tokenUsage")), row.get("metadata")
-    metadata = mapping(given) if isinstance(given, dict) or not given else {"metadata": given}
+    usage, extra = mapping(row.get("tokenUsage")), row.get("metadata")
+    metadata = mapping(extra) if isinstance(extra, dict) or not extra else {"metadata": extra}
     if row.get("guardrails"):
         metadata = {**metadata, "guardrails": row["guardrails"]}
     if text is None:
@@ -38,11 +38,11 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
 
 def _numbers(value: object) -> tuple[float, ...] | None:
     """A list of numbers; None for anything else."""
-    given = cast("list[object]", value) if isinstance(value, list) else []
-    found = tuple(
-        float(one) for one in given if isinstance(one, (int, float)) and not isinstance(one, bool)
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    numbers = tuple(
+        float(one) for one in items if isinstance(one, (int, float)) and not isinstance(one, bool)
     )
-    return found if found and len(found) == len(given) else None
+    return numbers if numbers and len(numbers) == len(items) else None
 
 
 def _dollars(value: object) -> float | None:

@@ -88,10 +88,10 @@ class Credentials:
         if answer.status != 200:
             raise fault(answer, host=host, key_hint="Look at auth in the provider's config.")
         try:
-            found = mapping(decode(answer.body))
+            grant = mapping(decode(answer.body))
         except ValueError:
-            found = {}
-        token, lasts = found.get("access_token"), found.get("expires_in")
+            grant = {}
+        token, lasts = grant.get("access_token"), grant.get("expires_in")
         if not isinstance(token, str) or not token:
             raise AuthError(f"{host} gave no access_token", hint="Look at auth.tokenUrl.")
         known.learn([token])

@@ -56,10 +56,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Makes a test for each case, and looks at the arguments of `repeats`."""
     cases = metafunc.definition.get_closest_marker("cases")
     if cases is not None:
-        found = _dataset(metafunc, cases)
+        dataset = _dataset(metafunc, cases)
         if "case" not in metafunc.fixturenames:
             _refuse(metafunc, "has the marker 'cases', and no parameter 'case'")
-        metafunc.parametrize("case", list(found), ids=[case.id for case in found])
+        metafunc.parametrize("case", list(dataset), ids=[case.id for case in dataset])
     repeats = metafunc.definition.get_closest_marker("repeats")
     if repeats is not None:
         from evenhand.pytest_plugin.repeats import asked
@@ -76,12 +76,12 @@ def _dataset(metafunc: pytest.Metafunc, mark: pytest.Mark) -> Dataset:
 
     if len(mark.args) != 1 or mark.kwargs:
         _refuse(metafunc, "cases takes one argument: a file, a Dataset, or a list of rows")
-    given = mark.args[0]
+    source = mark.args[0]
     try:
-        if isinstance(given, (str, os.PathLike)):
+        if isinstance(source, (str, os.PathLike)):
             folder = metafunc.definition.path.parent
-            return Dataset.read(folder / cast("str | os.PathLike[str]", given))
-        return given if isinstance(given, Dataset) else Dataset(given)
+            return Dataset.read(folder / cast("str | os.PathLike[str]", source))
+        return source if isinstance(source, Dataset) else Dataset(source)
     except UsageError as error:
         _refuse(metafunc, str(error))
 
@@ -212,14 +212,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             _settle(item, trial, body_failed=True)
         refusal = _refusal(error) if trial is not None else ""
         if refusal:
-            told: dict[str, Any] = {
+            settled: dict[str, Any] = {
                 "run": str(item.config.stash[SITTING].path),
                 "states": [],
                 "calls": 0,
                 "cached": 0,
             }
-            told = item.stash.get(TOLD, told)
-            item.stash[TOLD] = {**told, "undecided": "fail" not in told["states"]}
+            settled = item.stash.get(TOLD, settled)
+            item.stash[TOLD] = {**settled, "undecided": "fail" not in settled["states"]}
             raise pytest.fail.Exception(refusal, pytrace=False) from None
         if (
             trial is not None and trial.places and (getattr(error, "slug", "") == "judge")
@@ -273,8 +273,8 @@ def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -
     if section:
         item.add_report_section("call", "expectations", "\n".join(section))
     if failing:
-        said = [summary(result), *listed.missed, *listed.errors]
-        pytest.fail("\n".join(said), pytrace=False)
+        message = [summary(result), *listed.missed, *listed.errors]
+        pytest.fail("\n".join(message), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -283,18 +283,18 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Puts what was settled on the report, where it goes from a worker to whoever prints."""
     report = yield
-    told = item.stash.get(TOLD, None) if call.when == "call" else None
-    if told is not None:
+    settled = item.stash.get(TOLD, None) if call.when == "call" else None
+    if settled is not None:
         del item.stash[TOLD]
-        report.__dict__["evenhand"] = told
+        report.__dict__["evenhand"] = settled
     return report
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
     """A test without a verdict is an error."""
-    told = getattr(report, "evenhand", None)
-    if told and told["undecided"] and report.when == "call" and report.failed:
+    settled = getattr(report, "evenhand", None)
+    if settled and settled["undecided"] and report.when == "call" and report.failed:
         return "error", "E", "ERROR"
     return None
 
@@ -314,17 +314,17 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Says what the expectations came to, and where to look at them again."""
     for line in terminalreporter.config.stash.get(LATE, ()):
         terminalreporter.write_line(f"evenhand: after the test had ended: {line}", red=True)
-    told: list[dict[str, Any]] = [
+    settled: list[dict[str, Any]] = [
         report.evenhand
         for reports in terminalreporter.stats.values()
         for report in reports
         if hasattr(report, "evenhand")
     ]
-    if not told or terminalreporter.config.get_verbosity() < 0:
+    if not settled or terminalreporter.config.get_verbosity() < 0:
         return
     from evenhand.pytest_plugin.telling import closing
 
-    terminalreporter.write_line(closing(told))
+    terminalreporter.write_line(closing(settled))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

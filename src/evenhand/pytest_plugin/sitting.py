@@ -277,9 +277,9 @@ class Sitting:
 
     def late(self, trial: LiveTrial | None = None) -> list[str]:
         """What came to light about a test, or any, after it had been settled; each is told once."""
-        told = [pair for pair in self._late if trial is None or pair[0] is trial]
-        self._late = [pair for pair in self._late if pair not in told]
-        return [f"{one.step.case}: {problem.message}\n  {problem.hint}" for one, problem in told]
+        reports = [pair for pair in self._late if trial is None or pair[0] is trial]
+        self._late = [pair for pair in self._late if pair not in reports]
+        return [f"{one.step.case}: {problem.message}\n  {problem.hint}" for one, problem in reports]
 
     def close(self, *, interrupted: bool = False) -> None:
         """Ends the run and lets go of everything."""

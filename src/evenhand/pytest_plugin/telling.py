@@ -36,31 +36,31 @@ class Lines:
 
 def lines(result: TrialResult, places: Sequence[str]) -> Lines:
     """What became of each expectation, with the line of the test that says it."""
-    told = Lines([], [], [], [])
+    listed = Lines([], [], [], [])
     for outcome, place in zip_longest(result.outcomes, places[: len(result.outcomes)]):
         where = f"{place}  " if place else ""
         line = f"{_MARKS[outcome.outcome]} {where}{_said(outcome)}"
-        told.all.append(line)
+        listed.all.append(line)
         if outcome.outcome == "fail" and outcome.weight > 0:
-            told.missed.append(line)
+            listed.missed.append(line)
         elif outcome.outcome == "error":
-            told.errors.append(line)
+            listed.errors.append(line)
         else:
-            told.others.append(line)
+            listed.others.append(line)
     if result.error is not None and not result.outcomes:
         line = f"! {result.error.slug}: {safe(result.error.message)}"
         line += f" ({safe(result.error.where)})" if result.error.where else ""
-        told.all.append(line)
-        told.errors.append(line)
-    return told
+        listed.all.append(line)
+        listed.errors.append(line)
+    return listed
 
 
 def _said(outcome: Outcome) -> str:
-    said = safe(outcome.name)
+    text = safe(outcome.name)
     if outcome.error:
-        said += f": {outcome.error}"
-    said = f"{said}: {safe(outcome.reason)}" if outcome.reason else said
-    return f"{said}\n    {safe(outcome.hint)}" if outcome.hint else said
+        text += f": {outcome.error}"
+    text = f"{text}: {safe(outcome.reason)}" if outcome.reason else text
+    return f"{text}\n    {safe(outcome.hint)}" if outcome.hint else text
 
 
 def summary(result: TrialResult) -> str:
@@ -76,19 +76,19 @@ def summary(result: TrialResult) -> str:
     return f"{missed} {of} missed{more}"
 
 
-def closing(told: Sequence[Mapping[str, Any]]) -> str:
+def closing(settled: Sequence[Mapping[str, Any]]) -> str:
     """One line for the session: what was expected and met, what was asked, and what to type next."""
-    states = [state for one in told for state in one["states"]]
+    states = [state for one in settled for state in one["states"]]
     parts = [f"{count(len(states), 'expectation')}: {states.count('pass')} met"]
     for state, word in (("fail", "missed"), ("error", "in error")):
         if states.count(state):
             parts[0] += f", {states.count(state)} {word}"
-    calls = sum(one["calls"] for one in told)
+    calls = sum(one["calls"] for one in settled)
     if calls:
-        cached = sum(one["cached"] for one in told)
+        cached = sum(one["cached"] for one in settled)
         asked = count(calls, "model call")
         parts.append(f"{asked}, {cached} replayed" if cached else asked)
-    runs = list(dict.fromkeys(one["run"] for one in told))
+    runs = list(dict.fromkeys(one["run"] for one in settled))
     here = Path.cwd()
     parts.append(", ".join(f"evenhand show {quote(called(here, Path(run)))}" for run in runs))
     return "evenhand: " + " · ".join(parts)

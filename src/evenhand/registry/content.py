@@ -85,10 +85,10 @@ def _cases(prompt: PromptFolder, suite: EvalFile | None, loaded: set[Path]) -> s
     parts: list[bytes | str] = [data]
     files = set(loaded)
     if any(word in data for word in _PLAIN):
-        found = suite or read_eval(prompt, Findings(), with_inputs=False)
-        files |= {file for file in found.files if file.is_file()} if found else set()
-        if found and found.triggering:
-            parts.append(encode(list(found.triggering.others)))
+        eval_file = suite or read_eval(prompt, Findings(), with_inputs=False)
+        files |= {file for file in eval_file.files if file.is_file()} if eval_file else set()
+        if eval_file and eval_file.triggering:
+            parts.append(encode(list(eval_file.triggering.others)))
     parts += _files(files, prompt.library.root)
     if b"triggering" in data:
         meta = prompt.meta
@@ -98,10 +98,10 @@ def _cases(prompt: PromptFolder, suite: EvalFile | None, loaded: set[Path]) -> s
 
 def _files(paths: Iterable[Path], root: Path) -> list[bytes | str]:
     """Names and contents, in the order of the names."""
-    found: list[bytes | str] = []
+    parts: list[bytes | str] = []
     for path in sorted(paths):
-        found += [os.path.relpath(path, root), _bytes(path)]
-    return found
+        parts += [os.path.relpath(path, root), _bytes(path)]
+    return parts
 
 
 def _bytes(path: Path) -> bytes:

@@ -66,23 +66,23 @@ def uses(evidence: Evidence, *, verified_only: bool) -> Uses:
     Args:
         verified_only: Whether only those count that verify.sh has verified.
     """
-    found, texts = Uses(), set[object]()
+    counted, texts = Uses(), set[object]()
     for row in latest_of_runs(evidence.usage.rows):
         if row.get("sent") is not True:
             continue
-        found.sent += 1
+        counted.sent += 1
         why = _not_a_use(row, evidence, verified_only=verified_only)
         text = row.get("text_hash")
         if not why and text in texts and not evidence.constant:
             why = "of a text that counts already"
         why = why or _not_its_run(row, evidence)
-        found.reasons[id(row)] = why
+        counted.reasons[id(row)] = why
         if why:
-            found.left_out[why] = found.left_out.get(why, 0) + 1
+            counted.left_out[why] = counted.left_out.get(why, 0) + 1
         else:
-            found.rows.append(row)
+            counted.rows.append(row)
             texts.add(text)
-    return found
+    return counted
 
 
 def _not_a_use(row: Row, evidence: Evidence, *, verified_only: bool) -> str:
@@ -130,19 +130,19 @@ def not_an_eval(row: Row, evidence: Evidence) -> list[str]:
         "with another model": row.get("model") != evidence.own_model,
         f"answered by {', '.join(map(str, others))}, and the prompt is sent to {evidence.model}": others,
     }
-    found = [reason for reason, holds in reasons.items() if holds]
-    if found:
-        return found
-    found = [*_other_judge(row, evidence)]
+    objections = [reason for reason, holds in reasons.items() if holds]
+    if objections:
+        return objections
+    objections = [*_other_judge(row, evidence)]
     places = row.get("addresses")
     if not isinstance(places, Mapping):
-        found.append("from before rows said where they were sent (not known)")
+        objections.append("from before rows said where they were sent (not known)")
     else:
         for model, where in cast("Mapping[str, object]", places).items():
             for place in cast("list[object]", where) if isinstance(where, list) else [where]:
-                found.append(_elsewhere(model, place, evidence.asks.addresses))
-    found.append(_not_its_run(row, evidence))
-    return [why for why in dict.fromkeys(found) if why]
+                objections.append(_elsewhere(model, place, evidence.asks.addresses))
+    objections.append(_not_its_run(row, evidence))
+    return [why for why in dict.fromkeys(objections) if why]
 
 
 def _other_judge(row: Row, evidence: Evidence) -> Iterable[str]:
@@ -189,10 +189,10 @@ def _not_its_run(row: Row, evidence: Evidence) -> str:
 
 def latest_of_runs(rows: Iterable[Row]) -> list[Row]:
     """The rows, of each run only the last: a run that is gone on with is one run, and a copy of a row is none."""
-    found: dict[object, Row] = {}
+    latest: dict[object, Row] = {}
     for place, row in enumerate(rows):
         run = row.get("run")
         key = run if isinstance(run, str) else place
-        found.pop(key, None)  # its place is that of the last one
-        found[key] = row
-    return list(found.values())
+        latest.pop(key, None)  # its place is that of the last one
+        latest[key] = row
+    return list(latest.values())

@@ -26,11 +26,13 @@ class Has:
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         text = text_of(output)
-        found = [w for w in self.wanted if w in text]
+        present = [w for w in self.wanted if w in text]
         if self.op == "not_contains":
-            return check(not found, f"has {quoted(found[0])}" if found else "has none of it")
+            return check(not present, f"has {quoted(present[0])}" if present else "has none of it")
         if self.op == "contains_any":
-            return check(bool(found), f"has {quoted(found[0])}" if found else "has none of them")
+            return check(
+                bool(present), f"has {quoted(present[0])}" if present else "has none of them"
+            )
         missing = [w for w in self.wanted if w not in text]
         return check(not missing, f"misses {quoted(', '.join(missing))}" if missing else "has it")
 
@@ -48,14 +50,14 @@ class Finds:
     async def score(self, output: Any, trial: Trial) -> Score:
         text = text_of(output)
         if needs_care(self.pattern, text):
-            found = await trial.call(search_apart, self.pattern, text, re.UNICODE, name=str(self))
-            if isinstance(found, str):
-                raise ScoreError(f"{self} {found}", hint="Write it without a repeat in a repeat.")
+            span = await trial.call(search_apart, self.pattern, text, re.UNICODE, name=str(self))
+            if isinstance(span, str):
+                raise ScoreError(f"{self} {span}", hint="Write it without a repeat in a repeat.")
         else:
             match = re.search(self.pattern, text)
-            found = match and match.span()
-        why = f"finds {quoted(text[found[0] : found[1]])}" if found else "finds nothing"
-        return check((found is not None) is (self.op == "matches"), why)
+            span = match and match.span()
+        why = f"finds {quoted(text[span[0] : span[1]])}" if span else "finds nothing"
+        return check((span is not None) is (self.op == "matches"), why)
 
     def __str__(self) -> str:
         return f"{self.op} {quoted(self.pattern)}"
@@ -116,8 +118,12 @@ class Verified:
             file.write_text(text_of(output), "utf-8", "surrogatepass", newline="")
             env = {**hook_env(self.prompt, self.case, self.values), "EVA_OUTPUT_FILE": str(file)}
             ran = await run_hook(self.path, env, self.limit_s)
-        said = (ran.complaint or ran.said).strip()[-1000:]
-        return check(not ran.code, f"exit {ran.code}" + (f": {said}" if said else ""), said=said)
+        complaint = (ran.complaint or ran.output).strip()[-1000:]
+        return check(
+            not ran.code,
+            f"exit {ran.code}" + (f": {complaint}" if complaint else ""),
+            said=complaint,
+        )
 
     def __str__(self) -> str:
         return self.path.name

@@ -50,22 +50,22 @@ def reached(starts: Iterable[Path], folder: Path, root: Path) -> set[Path]:
         root: The repository's.
     """
     first = [path for path in starts if path.is_file()]
-    found: set[Path] = set()
+    files: set[Path] = set()
     waiting = list(first)
-    while waiting and len(found) < MOST:
+    while waiting and len(files) < MOST:
         for path in _named_in(waiting.pop(), folder, root):
-            if path not in found and path not in first:
-                found.add(path)
+            if path not in files and path not in first:
+                files.add(path)
                 waiting.append(path)
-    return found
+    return files
 
 
 def reached_by_id(model: str, folder: Path, root: Path) -> set[Path]:
     """The files that a model's id names, `python:answers.py:call_api` say, and those that they load."""
     if not model.startswith(("python:", "exec:", "file:")) and not _SCRIPT.search(model):
         return set()
-    found = {path for word in _words(model) for path in _meant(word, (root,), root)}
-    return found | reached(found, folder, root)
+    files = {path for word in _words(model) for path in _meant(word, (root,), root)}
+    return files | reached(files, folder, root)
 
 
 def beside(folder: Path) -> Iterator[Path]:

@@ -88,10 +88,12 @@ def build(library: Library, out: Path) -> list[str]:
                 hint="Name another folder: evenhand prompt site --out FOLDER",
             )
     changed = sum(write(path, source) for path, source in pages.items())
-    told = [f"{shown_path(out)}: {count(len(pages), 'page')}, {changed} written"]
+    messages = [f"{shown_path(out)}: {count(len(pages), 'page')}, {changed} written"]
     gone = sorted(set((out / PAGES).glob("*.html")) - pages.keys())
-    told += [f"{shown_path(path)} is of no prompt any more, and was left there" for path in gone]
-    return told
+    messages += [
+        f"{shown_path(path)} is of no prompt any more, and was left there" for path in gone
+    ]
+    return messages
 
 
 def _shown(library: Library, id: str) -> _Shown:  # noqa: A002 (as users write it)

@@ -14,10 +14,10 @@ SOURCES = "Give it: in the case's inputs, with --var NAME=VALUE, or from guard.s
 
 def merged(*layers: Mapping[str, object]) -> dict[str, object]:
     """One mapping of several, the later ones over the earlier."""
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for layer in layers:
-        found.update(layer)
-    return found
+        values.update(layer)
+    return values
 
 
 def vars_hash(values: Mapping[str, object]) -> str:

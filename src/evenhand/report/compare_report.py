@@ -22,15 +22,15 @@ COLORS = {"better": "#1a7f37", "worse": "#cf222e", "undecided": "#9a6700"}
 
 def lines(comparison: ComparedRuns) -> list[str]:
     """The comparison as text: each metric's line, and what there is to know of it below, indented."""
-    found: list[str] = []
+    text: list[str] = []
     for result in comparison.results:
-        found.append(
+        text.append(
             f"{headline(result, comparison)}: {result.verdict}{because(result, comparison)}"
         )
-        found += [f"  {line}" for line in _below(result)]
+        text += [f"  {line}" for line in _below(result)]
     if len(comparison.results) > 1:
-        found.append(f"p-values are corrected for {len(comparison.results)} comparisons (Holm)")
-    return found + list(comparison.notes)
+        text.append(f"p-values are corrected for {len(comparison.results)} comparisons (Holm)")
+    return text + list(comparison.notes)
 
 
 def headline(result: Compared, comparison: ComparedRuns) -> str:
@@ -62,9 +62,9 @@ def amount(result: Compared, value: float) -> str:
     return text if text.strip("+-0.") else text[1:]  # nothing has no sign
 
 
-def difference(result: Compared, found: OpenNumber) -> str:
+def difference(result: Compared, ends: OpenNumber) -> str:
     """A difference as `amount` writes it, or the two between which errors leave it: `-3 to +7`."""
-    least, most = (amount(result, end) for end in found)
+    least, most = (amount(result, end) for end in ends)
     return least if least == most else f"{least} to {most}"
 
 
@@ -155,14 +155,14 @@ def _below(result: Compared) -> Iterator[str]:
         if names:
             yield f"left out: {count(len(names), 'case')} {what}: {_list(names)}"
     if result.trials_in_error:
-        told = f"{count(result.trials_in_error, 'trial')} in error may have come out either way"
+        note = f"{count(result.trials_in_error, 'trial')} in error may have come out either way"
         if result.unsettled:
             what = f"which leaves {count(len(result.unsettled), 'case')} open"
-            told += f", {what}: {_list(result.unsettled)}"
-        yield told
+            note += f", {what}: {_list(result.unsettled)}"
+        yield note
     if result.judges is not None:
-        told = (", ".join(side) or "nobody" for side in result.judges)
-        yield "! not judged alike: {} in the first, {} in the second".format(*told)
+        note = (", ".join(side) or "nobody" for side in result.judges)
+        yield "! not judged alike: {} in the first, {} in the second".format(*note)
 
 
 def _better(result: Compared, change: CaseChange) -> bool:
@@ -170,12 +170,12 @@ def _better(result: Compared, change: CaseChange) -> bool:
     return (change.difference_range.least > 0) != result.lower
 
 
-def level(result: Compared, found: OpenNumber) -> str:
+def level(result: Compared, ends: OpenNumber) -> str:
     """A mean of one side, or the two between which errors leave it."""
-    if result.data.rates and not (_narrow(result) and found.least > 0 and found.most < 1):
-        return percents(*found)
+    if result.data.rates and not (_narrow(result) and ends.least > 0 and ends.most < 1):
+        return percents(*ends)
     tell = "{:.1f} %".format if result.data.rates else "{:,.4g}".format
-    least, most = (tell(end * 100 if result.data.rates else end) for end in found)
+    least, most = (tell(end * 100 if result.data.rates else end) for end in ends)
     return most if least == most else f"{least.removesuffix(' %')}–{most}"
 
 
@@ -264,8 +264,10 @@ def html(comparison: ComparedRuns) -> str:
         parts.append(f'<tr><th style="text-align:left">{_text(_metric(result))}</th>')
         parts += [f"<td>{_text(cell)}</td>" for cell in cells]
         parts.append(f"<td>{_colored(result.verdict)}</td></tr>")
-    told = _text("\n".join(lines(comparison)))
-    return "".join(parts) + f'</tbody></table><pre style="white-space:pre-wrap">{told}</pre></div>'
+    details = _text("\n".join(lines(comparison)))
+    return (
+        "".join(parts) + f'</tbody></table><pre style="white-space:pre-wrap">{details}</pre></div>'
+    )
 
 
 def _colored(word: str) -> str:

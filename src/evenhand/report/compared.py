@@ -17,10 +17,10 @@ _GRAVEST: tuple[Word, ...] = (
 )
 
 
-def ends(name: str, found: OpenNumber | None) -> dict[str, float | None]:
+def ends(name: str, number: OpenNumber | None) -> dict[str, float | None]:
     """A number and the two ends between which errors leave it, by name; the number is None where the ends differ."""
-    least, most = found or (None, None)
-    return {name: found and found.value, f"{name}_least": least, f"{name}_most": most}
+    least, most = number or (None, None)
+    return {name: number and number.value, f"{name}_least": least, f"{name}_most": most}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,5 +168,5 @@ class ComparedRuns:
     @property
     def verdict(self) -> Word:
         """The gravest of its results': worse, else undecided, else no detectable difference, non-inferior or better."""
-        found = {result.verdict for result in self.results}
-        return next(word for word in _GRAVEST if word in found)
+        verdicts = {result.verdict for result in self.results}
+        return next(word for word in _GRAVEST if word in verdicts)

@@ -188,8 +188,8 @@ def _head(run: RunFile) -> dict[str, Any]:
         **({"metrics": summary_rows(run)} if described(run) else {}),
         "slices": slice_rows(run),
         "classification": classification_rows(run),
-        "triggers": [_found_row(run, found) for found in found_by_triggers(run)],
-        "preferences": [_preferred_row(run, found) for found in preferences(run)],
+        "triggers": [_found_row(run, result) for result in found_by_triggers(run)],
+        "preferences": [_preferred_row(run, result) for result in preferences(run)],
         "empty_answers": run.empty_answers()[0],
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),
@@ -231,21 +231,21 @@ def _rate_row(
     }
 
 
-def _found_row(run: RunFile, found: Found) -> dict[str, Any]:
-    variant = run.meta.variants[found.variant]
+def _found_row(run: RunFile, rates: Found) -> dict[str, Any]:
+    variant = run.meta.variants[rates.variant]
     return {
         "variant": {"prompt": variant.prompt, "model": variant.model},
-        "precision": found.precision.document(),
-        "recall": found.recall.document(),
+        "precision": rates.precision.document(),
+        "recall": rates.recall.document(),
     }
 
 
-def _preferred_row(run: RunFile, found: Preferences) -> dict[str, Any]:
-    variant = run.meta.variants[found.variant]
-    sides = {"won": found.won, "lost": found.lost, "tied": found.tied}
+def _preferred_row(run: RunFile, counts: Preferences) -> dict[str, Any]:
+    variant = run.meta.variants[counts.variant]
+    sides = {"won": counts.won, "lost": counts.lost, "tied": counts.tied}
     return {
         "variant": {"prompt": variant.prompt, "model": variant.model},
-        "name": found.name,
+        "name": counts.name,
         **{word: {"count": side.hits, **side.document()} for word, side in sides.items()},
     }
 

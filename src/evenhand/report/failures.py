@@ -34,11 +34,11 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         for trial in _trials(run, places):
             groups.setdefault(_why(trial), []).append(trial)
         most = SHOWN - shown if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - shown)
-        told = list(groups.items())[:most]
-        for why, trials in told:
+        listed = list(groups.items())[:most]
+        for why, trials in listed:
             lines += _told("fail", _where(grid, trials), why, width, ink)
-        shown += len(told)
-        left += totals[variant].failed - sum(len(trials) for _, trials in told)
+        shown += len(listed)
+        left += totals[variant].failed - sum(len(trials) for _, trials in listed)
     for variant in whole[:SHOWN]:
         for trial in _trials(run, grid.failed[variant][:1]):
             where = f"all {totals[variant].failed:,}"
@@ -112,10 +112,10 @@ def _why(trial: TrialResult) -> str:
     return text + (f" (and {len(counted) - 1} more)" if len(counted) > 1 else "")
 
 
-def _scores(found: tuple[float, float] | None) -> str:
-    if found is None or found == (0, 0):
+def _scores(ends: tuple[float, float] | None) -> str:
+    if ends is None or ends == (0, 0):
         return ""
-    low, high = number(found[0]), number(found[1])
+    low, high = number(ends[0]), number(ends[1])
     return f"score {low}, " if low == high else f"scores {low} to {high}, "
 
 

@@ -120,23 +120,23 @@ class Seen:
     keys: set[str] = field(default_factory=set[str])
 
 
-def side_of(given: Given, open_files: ExitStack) -> Side:
+def side_of(source: Given, open_files: ExitStack) -> Side:
     """What somebody means. Files that are opened for it are put on the stack.
 
     Raises:
         UsageError: There is no such run or column.
         StoreError: Its file cannot be read.
     """
-    if isinstance(given, Column):
-        return Side(given.run, given.index)
-    if isinstance(given, RunFile):
-        return Side(given)
-    if isinstance(given, Path):
-        ref, column = str(given.absolute()), ""
-    elif isinstance(given, str):
-        ref, _, column = given.partition(":")
+    if isinstance(source, Column):
+        return Side(source.run, source.index)
+    if isinstance(source, RunFile):
+        return Side(source)
+    if isinstance(source, Path):
+        ref, column = str(source.absolute()), ""
+    elif isinstance(source, str):
+        ref, _, column = source.partition(":")
     else:
-        return Side(given.file)
+        return Side(source.file)
     run = open_files.enter_context(RunFile.open(find(Path.cwd(), ref or None)))
     return Side(run, column_index(run, column) if column else None)
 
@@ -150,9 +150,9 @@ def column_index(run: RunFile, name: str) -> int:
     variants = run.meta.variants
     names = column_names(variants)
     for known in (names, [v.prompt for v in variants], [v.model for v in variants]):
-        found = [i for i, each in enumerate(known) if each == name]
-        if len(found) == 1:
-            return found[0]
+        matches = [i for i, each in enumerate(known) if each == name]
+        if len(matches) == 1:
+            return matches[0]
     if name.isdigit() and 0 < int(name) <= len(names):
         return int(name) - 1
     hint = did_you_mean(name, names, f"There are: {', '.join(names[:LISTED])}.")
@@ -198,10 +198,10 @@ def _columns(side: Side) -> list[Variant]:
 def _unique(
     variants: Sequence[Variant], key: Callable[[Variant], tuple[str, ...]]
 ) -> dict[tuple[str, ...], Variant]:
-    found: dict[tuple[str, ...], list[Variant]] = {}
+    by_key: dict[tuple[str, ...], list[Variant]] = {}
     for variant in variants:
-        found.setdefault(key(variant), []).append(variant)
-    return {name: them[0] for name, them in found.items() if len(them) == 1}
+        by_key.setdefault(key(variant), []).append(variant)
+    return {name: them[0] for name, them in by_key.items() if len(them) == 1}
 
 
 def read(
@@ -232,29 +232,29 @@ def read(
     }
     broken: list[tuple[int, str, Collection[str]]] = []
     for trial in run.trials():
-        found = seen.get(trial.variant)
-        if found is None:
+        side = seen.get(trial.variant)
+        if side is None:
             continue
         asked = _asked(trial.outcomes)
-        found.labels.update(dict.fromkeys((*trial.named_scores, *asked)))
+        side.labels.update(dict.fromkeys((*trial.named_scores, *asked)))
         every = (PASSED, *trial.named_scores, *_named(trial.outcomes))
         if not wanted and trial.outcome == "error":
             broken.append((trial.variant, trial.case, every))
         for metric in wanted or dict.fromkeys(every):
             value = _value(trial, metric, asked.get(metric, ()))
             if value is not None:
-                cases = found.metrics.setdefault(metric, {})
+                cases = side.metrics.setdefault(metric, {})
                 values = cases.get(trial.case)
                 if values is None:
                     values = cases[trial.case] = Values()
                 _count(values, value)
             for outcome in trial.outcomes if metric == PASSED else asked.get(metric, ()):
-                _note(found, metric, outcome)
-        found.names.setdefault(trial.case, trial.description or trial.case)
+                _note(side, metric, outcome)
+        side.names.setdefault(trial.case, trial.description or trial.case)
         if cluster:
-            found.keys.update(trial.metadata)
+            side.keys.update(trial.metadata)
             if trial.metadata.get(cluster) is not None:
-                found.clusters.setdefault(trial.case, encode(trial.metadata[cluster]))
+                side.clusters.setdefault(trial.case, encode(trial.metadata[cluster]))
     for column, case, measured in broken:  # what else the column measures is in error, too
         for metric, cases in seen[column].metrics.items():
             if metric not in measured:
@@ -275,11 +275,11 @@ def _counted(run: RunFile) -> frozenset[str]:
 
 def _asked(outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:
     """The expectations by their metric, and by their label."""
-    found: dict[str, list[Outcome]] = {}
+    by_name: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         for name in {outcome.metric, outcome.name} - {""}:
-            found.setdefault(name, []).append(outcome)
-    return found
+            by_name.setdefault(name, []).append(outcome)
+    return by_name
 
 
 def _named(outcomes: Sequence[Outcome]) -> list[str]:
@@ -319,8 +319,8 @@ def _note(seen: Seen, metric: str, outcome: Outcome) -> None:
     judge = outcome.metadata.get("judge")
     if judge is not None:
         version = outcome.metadata.get("prompt")
-        told = f"{judge} ({version})" if version is not None else str(judge)
-        seen.judges.setdefault(metric, set()).add(clip(safe(told), 80))
+        label = f"{judge} ({version})" if version is not None else str(judge)
+        seen.judges.setdefault(metric, set()).add(clip(safe(label), 80))
     if metric != PASSED:
         bounds = seen.bounded.setdefault(metric, set())
         if outcome.at_least is not None:

@@ -101,8 +101,8 @@ class Vocabulary:
             return
         for value, (at, end) in zip(term.values, term.spans, strict=True):
             if len(known or ()) < _MOST and not _is_there(value, known or (), term.field):
-                said = _SAID.get(term.field, f"no case's {term.key} is '{{}}'")
-                yield QueryProblem(at, end, said.format(value), _hint(value, known or ()))
+                wording = _SAID.get(term.field, f"no case's {term.key} is '{{}}'")
+                yield QueryProblem(at, end, wording.format(value), _hint(value, known or ()))
 
 
 def _keys(term: Term) -> list[str]:

@@ -249,13 +249,13 @@ def _graded(
     if threshold is not None and value < threshold - _EPSILON:
         passed, why = False, f"score {value:g}, wanted at least {threshold:g}: {why}"
     named: dict[str, float] = {}
-    for key, given in _mapping(fields.get("namedScores")).items():
-        number = _scalar(given)
+    for key, raw in _mapping(fields.get("namedScores")).items():
+        number = _scalar(raw)
         if isinstance(number, bool):
             number = float(number)
         if not isinstance(number, float):
             raise CodeError(
-                f"{name} returned the named score {key!r}: {given!r}, which is not a number",
+                f"{name} returned the named score {key!r}: {raw!r}, which is not a number",
                 hint=_SHAPE,
             )
         named[str(key)] = _finite(number, f"a named score {key!r}", name)
@@ -267,21 +267,21 @@ def _graded(
     return Score(value, passed is not negated, why, metadata, named, scale=scale)
 
 
-def _scale(given: object, score: float, name: str) -> Scale | None:
+def _scale(scale: object, score: float, name: str) -> Scale | None:
     """What a function says of the lowest and the highest score there can be.
 
     Raises:
         CodeError: It is no such pair, or the score is not between the two.
     """
-    if given is None:
+    if scale is None:
         return None
-    ends = [_scalar(end) for end in cast("list[object]", given)] if _is_list(given) else []
+    ends = [_scalar(end) for end in cast("list[object]", scale)] if _is_list(scale) else []
     match ends:
         case [float(low), float(high)] if -math.inf < low < high < math.inf:
             pass
         case _:
             raise CodeError(
-                f"{name} returned 'scale': {given!r}, which is not a lowest and a highest score",
+                f"{name} returned 'scale': {scale!r}, which is not a lowest and a highest score",
                 hint="Return a list of two numbers, such as 'scale': [1, 5].",
             )
     if not low <= score <= high:
@@ -330,7 +330,7 @@ def _component(part: object) -> dict[str, object]:
 def _fields(result: object) -> Mapping[str, object] | None:
     """The fields of a dict, or of an object that has `pass_`, `score` and `reason`; None for anything else."""
     if isinstance(result, Mapping):
-        given = cast("Mapping[str, object]", result)
+        fields = cast("Mapping[str, object]", result)
     elif hasattr(result, "score") and (hasattr(result, "pass_") or hasattr(result, "passed")):
         names = (
             "pass_",
@@ -342,11 +342,11 @@ def _fields(result: object) -> Mapping[str, object] | None:
             "metadata",
             "scale",
         )
-        given = {name: getattr(result, name) for name in names if hasattr(result, name)}
-        given = {"pass" if name == "passed" else name: value for name, value in given.items()}
+        fields = {name: getattr(result, name) for name in names if hasattr(result, name)}
+        fields = {"pass" if name == "passed" else name: value for name, value in fields.items()}
     else:
         return None
-    return {_CAMEL.get(name, name): value for name, value in given.items()}
+    return {_CAMEL.get(name, name): value for name, value in fields.items()}
 
 
 def _from_text(text: str, name: str) -> object:

@@ -47,7 +47,7 @@ def objects_in(text: str) -> Iterator[Mapping[str, object]]:
     An object that is cut off at the end of the text is closed. One that says the same key twice, with different values,
     is none.
     """
-    return (found.value for found in _found_in(text, strict=False, closing=True))
+    return (parsed.value for parsed in _found_in(text, strict=False, closing=True))
 
 
 def whole_objects(text: str, *, strict: bool = False) -> Iterator[FoundObject]:
@@ -66,8 +66,8 @@ def _found_in(text: str, *, strict: bool, closing: bool) -> Iterator[FoundObject
     effort = EFFORT
     at = text.find("{")
     while at >= 0:
-        found = _plain(text, at, strict)
-        if found is None:
+        parsed = _plain(text, at, strict)
+        if parsed is None:
             end, depth = _end_of_object(text, at)
             effort -= end - at + _TRY
             if effort < 0:
@@ -77,14 +77,14 @@ def _found_in(text: str, *, strict: bool, closing: bool) -> Iterator[FoundObject
             if not depth or closing:
                 value = _lenient(text[at:end] + "}" * depth, strict)
                 if value is not None:
-                    found = FoundObject(value, at, end)
-            if found is None and strict and _OPENS.match(text, at):
+                    parsed = FoundObject(value, at, end)
+            if parsed is None and strict and _OPENS.match(text, at):
                 raise UnreadableError("is cut off" if depth else "cannot be read")
-        if found is None:
+        if parsed is None:
             at = text.find("{", at + 1)
             continue
-        yield found
-        at = text.find("{", found.end)
+        yield parsed
+        at = text.find("{", parsed.end)
 
 
 def _plain(text: str, at: int, strict: bool) -> FoundObject | None:
@@ -151,13 +151,13 @@ def _depth(piece: str) -> int:
 
 
 def _unique(pairs: list[tuple[Any, Any]], *, strict: bool = False) -> dict[str, object]:
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for key, value in pairs:
         name = key if isinstance(key, str) else json.dumps(key)
-        if name in found and (strict or found[name] != value):
+        if name in fields and (strict or fields[name] != value):
             raise UnreadableError(f"says {name!r} twice")
-        found[name] = value
-    return found
+        fields[name] = value
+    return fields
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=str, strict=False)

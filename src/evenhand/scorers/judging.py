@@ -131,8 +131,8 @@ async def asked(
         return reply, _read(reply, read)
     except JudgeError as error:
         again = f"That answer cannot be used: {error.message}. Answer again {form}{keys}."
-        said = Message("assistant", reply.text or "(nothing)")
-        messages = (*prompt.messages, said, Message("user", again))
+        first_answer = Message("assistant", reply.text or "(nothing)")
+        messages = (*prompt.messages, first_answer, Message("user", again))
         # Judges that take no conversation are given all of it as one text.
         text = conversation(messages).text
         reply = await model.generate(replace(prompt, messages=messages, text=text, schema=None))
@@ -189,21 +189,21 @@ def kept(
         texts: What was judged. Where it speaks to the judge, that is kept as `suspect`: the verdict stands, and is
             worth a look.
     """
-    found: dict[str, Any] = {"judge": reply.model or model.name, "prompt": version}
+    details: dict[str, Any] = {"judge": reply.model or model.name, "prompt": version}
     if confidence is not None:
-        found["confidence"] = confidence
+        details["confidence"] = confidence
         if confidence < unsure_below:
-            found["warning"] = f"low confidence: {confidence:g}"
+            details["warning"] = f"low confidence: {confidence:g}"
     suspect = suspect_in(*texts)
     if suspect:
-        found["suspect"] = suspect
-    return found
+        details["suspect"] = suspect
+    return details
 
 
 def suspect_in(*texts: str) -> str:
     """The first words in what is judged that speak to the judge; empty for none."""
-    found = next(filter(None, map(_TO_THE_JUDGE.search, texts)), None)
-    return found[0] if found else ""
+    match = next(filter(None, map(_TO_THE_JUDGE.search, texts)), None)
+    return match[0] if match else ""
 
 
 async def side_by_side(questions: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

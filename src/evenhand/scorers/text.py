@@ -140,10 +140,10 @@ class ContainsAny:
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         text = text_of(output).lower() if self.ignore_case else text_of(output)
-        found = [w for w in self.wanted if (w.lower() if self.ignore_case else w) in text]
+        present = [w for w in self.wanted if (w.lower() if self.ignore_case else w) in text]
         return (
-            check(True, f"contains {quoted(found[0])}")
-            if found
+            check(True, f"contains {quoted(present[0])}")
+            if present
             else check(False, f"contains none of {_listed(self.wanted)}")
         )
 
@@ -218,13 +218,13 @@ class Matches:
         return _matched(match.span() if match else None, text)
 
     async def _apart(self, pattern: str, text: str, trial: Trial) -> Score:
-        found = await trial.call(search_apart, pattern, text, name=str(self))
-        if isinstance(found, str):
+        span = await trial.call(search_apart, pattern, text, name=str(self))
+        if isinstance(span, str):
             raise ScoreError(
-                f"{self} {found}",
+                f"{self} {span}",
                 hint="A repeat inside a repeat can take forever: write the pattern without one, e.g. a+ for (a+)+.",
             )
-        return _matched(found, text)
+        return _matched(span, text)
 
     def __str__(self) -> str:
         return f"regex {quoted(self.pattern)}"

@@ -17,7 +17,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.given import need_list, need_text
-from evenhand.scorers.invocations import Invocation, invocations, named, said, shown
+from evenhand.scorers.invocations import Invocation, arguments_text, invocations, named, shown
 from evenhand.scorers.text import quoted, same
 
 Arguments = Mapping[str, Any] | Callable[[Mapping[str, Any]], object]
@@ -102,7 +102,9 @@ class CallsTool:
             return self.name
         if not isinstance(self.arguments, Mapping):
             return f"{self.name} with {named(self.arguments)}"
-        return f"{self.name} with {'exactly ' if self.exact else ''}{said(self.arguments)}"
+        return (
+            f"{self.name} with {'exactly ' if self.exact else ''}{arguments_text(self.arguments)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +161,18 @@ class CallsTools:
         return f"calls {' and '.join(listed)}" + ("" if self.order == "subset" else ", no others")
 
 
-def _fits(wanted: Mapping[str, Any], given: Mapping[str, Any], exact: bool) -> bool:
-    if exact and wanted.keys() != given.keys():
+def _fits(wanted: Mapping[str, Any], actual: Mapping[str, Any], exact: bool) -> bool:
+    if exact and wanted.keys() != actual.keys():
         return False
-    return all(key in given and _agrees(wanted[key], given[key], exact) for key in wanted)
+    return all(key in actual and _agrees(wanted[key], actual[key], exact) for key in wanted)
 
 
-def _agrees(wanted: object, given: object, exact: bool) -> bool:
+def _agrees(wanted: object, actual: object, exact: bool) -> bool:
     if callable(wanted):
-        return bool(wanted(given))
-    if isinstance(wanted, Mapping) and isinstance(given, Mapping):
-        return _fits(cast("Mapping[str, Any]", wanted), cast("Mapping[str, Any]", given), exact)
-    return same(wanted, given)
+        return bool(wanted(actual))
+    if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
+        return _fits(cast("Mapping[str, Any]", wanted), cast("Mapping[str, Any]", actual), exact)
+    return same(wanted, actual)
 
 
 def _paired(fits: Sequence[Sequence[bool]]) -> bool:

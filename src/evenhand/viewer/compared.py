@@ -32,29 +32,29 @@ def comparison(run: RunFile, baseline: RunFile) -> ComparisonShape:
         UsageError: They cannot be compared.
         StoreError: One of them cannot be read.
     """
-    found = compare(baseline, run)
+    compared = compare(baseline, run)
     pairs, _ = matched(Side(baseline), Side(run))
     command = f"evenhand compare {short_id(baseline.meta.id)} {short_id(run.meta.id)}"
-    metrics = list(dict.fromkeys(result.metric for result in found.results))
+    metrics = list(dict.fromkeys(result.metric for result in compared.results))
     return ComparisonShape(
         baseline=summary_of(baseline, baseline.totals()),
         pairs=pairs,
         questions=[
             *(
-                _question(found.of(metric), metric, f"{command} --metric {shlex.quote(metric)}")
+                _question(compared.of(metric), metric, f"{command} --metric {shlex.quote(metric)}")
                 for metric in metrics
             ),
-            _question(found, "", command),
+            _question(compared, "", command),
         ],
     )
 
 
-def _question(found: Comparison, metric: str, command: str) -> Question:
-    rows = [_row(result, found) for result in found.results]
-    return Question(metric=metric, command=command, results=rows, lines=lines(found))
+def _question(whole: Comparison, metric: str, command: str) -> Question:
+    rows = [_row(result, whole) for result in whole.results]
+    return Question(metric=metric, command=command, results=rows, lines=lines(whole))
 
 
-def _row(result: Compared, found: Comparison) -> ComparedRow:
+def _row(result: Compared, whole: Comparison) -> ComparedRow:
     words = None
     if result.first_range and result.second_range and result.difference_range:
         words = ComparedWords(
@@ -72,7 +72,7 @@ def _row(result: Compared, found: Comparison) -> ComparedRow:
         before=result.columns[0],
         after=result.columns[1],
         verdict=result.verdict,
-        because=because(result, found).removeprefix(" (").removesuffix(")"),
+        because=because(result, whole).removeprefix(" (").removesuffix(")"),
         n=result.n,
         **ends("first", result.first_range),
         **ends("second", result.second_range),
@@ -99,17 +99,17 @@ async def compared_elsewhere(run: Path, baseline: Path) -> bytes:
     command = (sys.executable, "-P", "-m", "evenhand.viewer.compared", str(run), str(baseline))
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
-        said, _ = await process.communicate()
+        output, _ = await process.communicate()
     finally:
         if process.returncode is None:  # whoever asked has gone
             process.kill()
             await process.wait()
     if process.returncode == 0:
-        return said
+        return output
     if process.returncode not in _REFUSALS:
         raise StoreError(f"the process that compared the runs ended with {process.returncode}")
-    told = cast("dict[str, str]", decode(said))
-    raise _REFUSALS[process.returncode](told["message"], hint=told["hint"])
+    refusal = cast("dict[str, str]", decode(output))
+    raise _REFUSALS[process.returncode](refusal["message"], hint=refusal["hint"])
 
 
 def main(run: str, baseline: str) -> int:
@@ -122,11 +122,11 @@ def main(run: str, baseline: str) -> int:
     code = 0
     try:
         with RunFile.open(Path(run)) as after, RunFile.open(Path(baseline)) as before:
-            said = encode(comparison(after, before), ordered=False)
+            output = encode(comparison(after, before), ordered=False)
     except (UsageError, StoreError) as error:
         code = next(code for code, kind in _REFUSALS.items() if isinstance(error, kind))
-        said = encode({"message": error.message, "hint": error.hint})
-    sys.stdout.buffer.write(said)
+        output = encode({"message": error.message, "hint": error.hint})
+    sys.stdout.buffer.write(output)
     return code
 
 

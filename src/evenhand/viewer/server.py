@@ -186,24 +186,24 @@ class PageServer:
     async def _cell(self, request: web.Request) -> web.Response:
         index = _place(request.match_info["index"])
 
-        def found(run: RunFile) -> Mapping[str, Any]:
+        def read_cell(run: RunFile) -> Mapping[str, Any]:
             trial = run.trial(index)
             if trial is None:
                 raise NoSuchRun(f"the run has no trial {index}", hint="It may not be settled yet.")
             return cell(run, trial, BODY)
 
-        return await self._told(request, found)
+        return await self._told(request, read_cell)
 
     async def _call(self, request: web.Request) -> web.Response:
         index, number = (_place(request.match_info[name]) for name in ("index", "number"))
 
-        def found(run: RunFile) -> Call:
+        def read_call(run: RunFile) -> Call:
             made = call(run, index, number)
             if made is None:
                 raise NoSuchRun(f"trial {index} has no call {number}")
             return made
 
-        return await self._told(request, found)
+        return await self._told(request, read_call)
 
     async def _search(self, request: web.Request) -> web.Response:
         path, wanted = self._path(request), await _object(request, "a search")
@@ -261,8 +261,8 @@ class PageServer:
             await asyncio.to_thread(made.folder.cleanup)
 
     async def _remark(self, request: web.Request) -> web.Response:
-        path, said = self._path(request), await _object(request, "a remark")
-        return await _in_thread(lambda: asdict(remark(path, said)))
+        path, changes = self._path(request), await _object(request, "a remark")
+        return await _in_thread(lambda: asdict(remark(path, changes)))
 
     async def _delete(self, request: web.Request) -> web.Response:
         """Deletes a run whose whole id is said once more: nobody deletes what they did not name."""

@@ -31,30 +31,30 @@ def asked_by(*asked: Provenance | None, definitions: str = OURS) -> dict[str, st
     Words in what was judged that speak to the judge are kept as `suspect`: the number stands, and is worth a look.
     """
     there = [one for one in asked if one is not None]
-    found = {} if definitions == OURS else {"definitions": definitions}
+    details = {} if definitions == OURS else {"definitions": definitions}
     if there:
-        found["judge"] = ", ".join(dict.fromkeys(one.judge for one in there))
-        found["prompt"] = ", ".join(dict.fromkeys(one.prompt for one in there))
+        details["judge"] = ", ".join(dict.fromkeys(one.judge for one in there))
+        details["prompt"] = ", ".join(dict.fromkeys(one.prompt for one in there))
     suspect = next((one.suspect for one in there if one.suspect), "")
     if suspect:
-        found["suspect"] = suspect
-    return found
+        details["suspect"] = suspect
+    return details
 
 
 def checked_total(support: Support) -> dict[str, float]:
     """The judge's own total, where it gave one that is not what its verdicts come to."""
-    said, n = support.said, len(support.claims)
-    if said is None or not n or abs(said - support.count("supported") / n) <= DISAGREES:
+    share, n = support.judge_share, len(support.claims)
+    if share is None or not n or abs(share - support.count("supported") / n) <= DISAGREES:
         return {}
-    return {"judge_total": said}
+    return {"judge_total": share}
 
 
 def these(support: Support, stand: str, most: int = 3) -> str:
     """The first claims that stand so, in quotes."""
-    found = [
+    claims = [
         claim
         for claim, verdict in zip(support.claims, support.verdicts, strict=True)
         if verdict.stand == stand
     ]
-    shown = "; ".join(f"“{claim[:120]}”" for claim in found[:most])
-    return shown + (f" and {len(found) - most} more" if len(found) > most else "")
+    shown = "; ".join(f"“{claim[:120]}”" for claim in claims[:most])
+    return shown + (f" and {len(claims) - most} more" if len(claims) > most else "")

@@ -81,9 +81,9 @@ class EntityRecall(AsksJudge):
             folded = [folded_text(passage) for passage in passages]
             missing = [e.name for e in entities if not any(stands_in(e, text) for text in folded)]
         n = len(entities)
-        said = f"{n - len(missing)} of {n} entities of the reference stand in the contexts"
-        said += f"; not: {', '.join(missing[:5])}" if missing else ""
-        return proportion(n - len(missing), n, said, missing=missing, **kept)
+        reason = f"{n - len(missing)} of {n} entities of the reference stand in the contexts"
+        reason += f"; not: {', '.join(missing[:5])}" if missing else ""
+        return proportion(n - len(missing), n, reason, missing=missing, **kept)
 
     def __str__(self) -> str:
         return self.metric

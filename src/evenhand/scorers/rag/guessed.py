@@ -30,9 +30,9 @@ async def guessed_relevance(
     """
     guesses, asked = await analysis.texts("guesses", answer, lambda model: _guessed(model, answer))
     texts = [guess for guess, _ in guesses]
-    name, (wanted, *found) = await embeddings(embedder, analysis.trial, [question, *texts])
+    name, (wanted, *others) = await embeddings(embedder, analysis.trial, [question, *texts])
     evaded = all(noncommittal for _, noncommittal in guesses)
-    value = 0.0 if evaded and whose == "ragas" else fmean(cosine(wanted, one) for one in found)
+    value = 0.0 if evaded and whose == "ragas" else fmean(cosine(wanted, one) for one in others)
     kept = {
         "questions": texts,
         "noncommittal": evaded,
@@ -54,6 +54,6 @@ async def _guessed(model: Model, answer: str) -> tuple[tuple[tuple[str, bool], .
         del wanted  # all are asked for again: each is to differ from the others
         return judge_prompt(_PROMPT, {"answer": answer})[1]
 
-    found = await itemised(model, [Section("questions", "question", _IDS, read, _ITEMS)], ask)
-    said = found.found["questions"]
-    return tuple(said[i] for i in _IDS), Provenance(found.model, template(_PROMPT)[0])
+    result = await itemised(model, [Section("questions", "question", _IDS, read, _ITEMS)], ask)
+    guesses = result.verdicts["questions"]
+    return tuple(guesses[i] for i in _IDS), Provenance(result.model, template(_PROMPT)[0])

@@ -45,13 +45,13 @@ class Itemised:
     """What a judge said, by list and by id.
 
     Attributes:
-        found: By key of the list, then by id.
+        verdicts: By key of the list, then by id.
         model: Who answered.
         more: What else the answer said beside its lists, of the first answer.
         calls: How many answers it took.
     """
 
-    found: dict[str, dict[int, Any]]
+    verdicts: dict[str, dict[int, Any]]
     model: str = ""
     more: dict[str, object] = field(default_factory=dict[str, object])
     calls: int = 1
@@ -84,11 +84,13 @@ async def itemised(
         reply, (value, whys) = await _asked(model, left, wanted, ask, beside or {})
         result.model = result.model or reply.model or model.name
         for section in left:
-            result.found[section.key] |= value[section.key]
+            result.verdicts[section.key] |= value[section.key]
         if attempt == 1:
             result.more = value["more"]
         result.calls = attempt
-        wanted = {s.key: tuple(i for i in s.ids if i not in result.found[s.key]) for s in sections}
+        wanted = {
+            s.key: tuple(i for i in s.ids if i not in result.verdicts[s.key]) for s in sections
+        }
         if not any(wanted.values()):
             return result
     missing = "; ".join(
@@ -96,10 +98,10 @@ async def itemised(
         for section in sections
         if wanted[section.key]
     )
-    said = next(iter(whys), "")
+    why = next(iter(whys), "")
     raise JudgeError(
         f"the judge was asked twice, and gave no usable verdict on {missing}"
-        + (f": {said}" if said else ""),
+        + (f": {why}" if why else ""),
         hint="`evenhand retry --no-cache` asks again; or ask another judge.",
     )
 
@@ -116,10 +118,12 @@ async def _asked(
     def read(text: str) -> tuple[dict[str, Any], list[str]]:
         value = the_object(text, keys)
         whys: list[str] = []
-        found: dict[str, Any] = {"more": {k: v for k, v in value.items() if k not in keys}}
+        verdicts: dict[str, Any] = {"more": {k: v for k, v in value.items() if k not in keys}}
         for section in sections:
-            found[section.key] = _items(section, wanted[section.key], value.get(section.key), whys)
-        return found, whys
+            verdicts[section.key] = _items(
+                section, wanted[section.key], value.get(section.key), whys
+            )
+        return verdicts, whys
 
     listed = " and ".join(
         f'"{s.key}", a list with one object for each {s.what}, its number as "id"' for s in sections
@@ -129,11 +133,11 @@ async def _asked(
     )
 
 
-def _items(section: Section, ids: Sequence[int], given: object, whys: list[str]) -> dict[int, Any]:
-    found: dict[int, Any] = {}
+def _items(section: Section, ids: Sequence[int], listed: object, whys: list[str]) -> dict[int, Any]:
+    verdicts: dict[int, Any] = {}
     doubtful: set[int] = set()
     known, strange = frozenset(ids), False
-    for item in _flat(given):
+    for item in _flat(listed):
         number = _number(item.get("id"))
         if number is None or number not in known:
             strange = True
@@ -144,28 +148,28 @@ def _items(section: Section, ids: Sequence[int], given: object, whys: list[str])
             whys.append(f"{section.what} {number}: {error.message}")
             doubtful.add(number)
             continue
-        if number in found and found[number] != verdict:
+        if number in verdicts and verdicts[number] != verdict:
             whys.append(f"{section.what} {number} has two verdicts that differ")
             doubtful.add(number)
-        found[number] = verdict
-    found = {i: verdict for i, verdict in found.items() if i not in doubtful}
-    if strange and any(i not in found and i not in doubtful for i in ids):
+        verdicts[number] = verdict
+    verdicts = {i: verdict for i, verdict in verdicts.items() if i not in doubtful}
+    if strange and any(i not in verdicts and i not in doubtful for i in ids):
         whys.append(f"its numbers are not those of the {section.what}s")
         return {}
-    return found
+    return verdicts
 
 
-def _flat(given: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
+def _flat(value: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
     """The objects in a list, and in lists in it; and those that are values of an object keyed by id."""
-    if isinstance(given, Mapping):
-        if "id" in given:
-            yield given
+    if isinstance(value, Mapping):
+        if "id" in value:
+            yield value
         else:
-            for key, item in given.items():
+            for key, item in value.items():
                 if isinstance(item, Mapping):
                     yield {"id": key, **item}
-    elif isinstance(given, (list, tuple)) and depth < 8:
-        for item in given:
+    elif isinstance(value, (list, tuple)) and depth < 8:
+        for item in value:
             yield from _flat(item, depth + 1)
 
 
@@ -185,16 +189,16 @@ def one_of(value: object, words: Sequence[str], what: str) -> str:
     Raises:
         JudgeError: It says none of them.
     """
-    said = str(value).strip().lower().replace(" ", "_").replace("-", "_")
-    if said not in words:
+    word = str(value).strip().lower().replace(" ", "_").replace("-", "_")
+    if word not in words:
         raise JudgeError(f"its {what} is {value_shown(value)}, not one of: {', '.join(words)}")
-    return said
+    return word
 
 
 def said_in(item: Mapping[str, object], key: str = "reasoning") -> str:
     """The words under this key; empty for none."""
-    said = item.get(key)
-    return said.strip() if isinstance(said, str) else ""
+    words = item.get(key)
+    return words.strip() if isinstance(words, str) else ""
 
 
 def strict_object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:

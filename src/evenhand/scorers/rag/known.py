@@ -23,10 +23,10 @@ Claims = Sequence[str | Mapping[str, Any]] | None
 
 
 async def known_claims(
-    given: object, question: str, reference: str, analysis: Analysis
+    own: object, question: str, reference: str, analysis: Analysis
 ) -> tuple[tuple[Claim, ...], Provenance | None]:
     """The claims of the reference, and who found them; none of them where there is no reference."""
-    fixed = _fixed(given, REFERENCE_CLAIMS, analysis.trial)
+    fixed = _fixed(own, REFERENCE_CLAIMS, analysis.trial)
     if fixed is not None:
         return claims_in(fixed), None
     if not reference:
@@ -36,10 +36,10 @@ async def known_claims(
 
 
 async def known_entities(
-    given: object, question: str, reference: str, analysis: Analysis
+    own: object, question: str, reference: str, analysis: Analysis
 ) -> tuple[tuple[Entity, ...], Provenance | None]:
     """The entities of the reference, and who found them; none of them where there is no reference."""
-    fixed = _fixed(given, ENTITIES, analysis.trial)
+    fixed = _fixed(own, ENTITIES, analysis.trial)
     if fixed is not None:
         return entities_in(fixed), None
     if not reference:
@@ -48,5 +48,5 @@ async def known_entities(
     return facts.entities or (), facts.asked
 
 
-def _fixed(given: object, key: str, trial: Trial) -> object:
-    return stored(trial, key) if given is None else given
+def _fixed(own: object, key: str, trial: Trial) -> object:
+    return stored(trial, key) if own is None else own

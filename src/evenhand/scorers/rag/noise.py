@@ -97,15 +97,15 @@ class NoiseSensitivity(AsksJudge):
             if agreed.verdicts[i].stand != "supported" and behind and from_useful:
                 wrong.append(claim)
         n = len(agreed.verdicts)
-        said = f"{len(wrong)} of {n} claims are wrong and come from {self.passages} passages"
-        said += f": {'; '.join(f'“{claim[:120]}”' for claim in wrong[:3])}" if wrong else ""
+        reason = f"{len(wrong)} of {n} claims are wrong and come from {self.passages} passages"
+        reason += f": {'; '.join(f'“{claim[:120]}”' for claim in wrong[:3])}" if wrong else ""
         asked = asked_by(
             found_by,
             agreed.statements.asked,
             agreed.support.asked,
             definitions=definitions_for(self.metric, self.definitions),
         )
-        return proportion(len(wrong), n, said, wrong=wrong, useful=sorted(useful), **asked)
+        return proportion(len(wrong), n, reason, wrong=wrong, useful=sorted(useful), **asked)
 
     def __str__(self) -> str:
         return self.metric if self.passages == "relevant" else f"{self.metric}:{self.passages}"
