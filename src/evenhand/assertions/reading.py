@@ -370,32 +370,32 @@ def problems(assertion: Assertion) -> list[Lack]:
     kind, value = kind_of(assertion.type), assertion.value
     lacking = lacks(assertion)
     tolerated = nobody_to_ask(assertion) if assertion.refused else []
-    shortcomings: list[Lack] = [lack for lack in lacking if lack not in tolerated]
+    faults: list[Lack] = [lack for lack in lacking if lack not in tolerated]
     written = [assertion.metric]
     if kind.tags:
         written += [v for v in (value, *items_of(value)) if isinstance(v, str)]
-    shortcomings += [(wrong, "") for wrong in map(assertion.templates.problem, written) if wrong]
+    faults += [(wrong, "") for wrong in map(assertion.templates.problem, written) if wrong]
     wrong = (
         unfillable(assertion.rubric_prompt, assertion.templates)
         if assertion.rubric_prompt
         else None
     )
     if wrong:
-        shortcomings.append((f"rubricPrompt: {wrong}", ""))
+        faults.append((f"rubricPrompt: {wrong}", ""))
     if not lacking:
         try:
             fixed_scorer(assertion)
         except EvenhandError as error:
-            shortcomings.append((error.message, error.hint))
-        shortcomings += kind.check(assertion)
+            faults.append((error.message, error.hint))
+        faults += kind.check(assertion)
     for code in (assertion.transform, assertion.context_transform):
         if code:
-            shortcomings += transform_problems(code, assertion.base)
+            faults += transform_problems(code, assertion.base)
     if isinstance(value, str) and value.startswith("file://") and not has_tags(value):
         if is_ruby(value):
-            shortcomings += (
+            faults += (
                 () if kind.name == "ruby" else ruby_problems(assertion)
             )  # its check said so
         else:
-            shortcomings += file_problems(value, assertion.base, "get_assert")
-    return shortcomings
+            faults += file_problems(value, assertion.base, "get_assert")
+    return faults

@@ -87,7 +87,7 @@ class Dataset(Sequence[Case]):
     @cached_property
     def fingerprint(self) -> str:
         """A hash of all that the cases say, in their order."""
-        return digest_of(encode(_said(case)) for case in self._cases)
+        return digest_of(encode(_content(case)) for case in self._cases)
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each case, as it would be written: `pandas.DataFrame(dataset.rows())`."""
@@ -176,7 +176,7 @@ def _held(file: Path) -> list[Case]:
     return cases
 
 
-def _said(case: Case) -> dict[str, Any]:
+def _content(case: Case) -> dict[str, Any]:
     return {
         "id": case.id,
         "description": case.description,

@@ -155,7 +155,7 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 (a user's file may raise anything)
-        wrong = _told(file, error)
+        wrong = _import_problems(file, error)
         wrong += problems_beside(file, vars(module), _line_in(file, error))
     if wrong:
         del sys.modules[name]
@@ -173,7 +173,7 @@ def _unknown(file: Path, named: Sequence[NamedModel]) -> Iterator[Problem]:
             yield Problem(str(file), model.line, 0, error.message, error.hint)
 
 
-def _told(file: Path, error: BaseException) -> list[Problem]:
+def _import_problems(file: Path, error: BaseException) -> list[Problem]:
     """What is wrong with a file that raised this while it was imported."""
     line = _line_in(file, error)
     if isinstance(error, ConfigError):  # of another file, with lines of its own

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.bounds import misspelt, off_scale, wants_none, wrongly_bounded
-from evenhand.authoring.evalset import GIVEN, Eval, EvalSet
+from evenhand.authoring.evalset import RESERVED, Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
@@ -104,7 +104,7 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
         fixtures[name] = [
             *unprovided(there, name, inspect.signature(function).parameters.values(), *place)
         ]
-        if name in evals.over or name in GIVEN:
+        if name in evals.over or name in RESERVED:
             what = f"a fixture cannot be called '{name}', which evals are given already"
             whole.append(Problem(*place, 0, what, "Rename it."))
         circle = _circle(name, evals.fixtures)

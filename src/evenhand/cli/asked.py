@@ -168,7 +168,7 @@ class Asked:
             return self._registry(*prompts, selection)
         return self._configs(selection, prepare=prepare)
 
-    def _given(self) -> dict[str, object]:
+    def _specific_options(self) -> dict[str, object]:
         """The options that not all evaluations have a use for, as they were given."""
         over = self.over
         return {
@@ -197,7 +197,7 @@ class Asked:
         from evenhand.authoring.discovery import find
         from evenhand.authoring.plan import plan_of
 
-        refuse(self._given(), EVALS)
+        refuse(self._specific_options(), EVALS)
         discovered = find(self.paths)
         return plan_of(
             discovered.sets,
@@ -215,7 +215,7 @@ class Asked:
     def _configs(self, selection: Selection, *, prepare: bool) -> Plan:
         from evenhand.promptfoo.load import load
 
-        refuse(self._given(), CONFIGS)
+        refuse(self._specific_options(), CONFIGS)
         chosen = Chosen(selection, self.over, self.strict_prompts, prepare=prepare)
         plan = load([Path(path) for path in self.paths], chosen)
         if self.strict and plan.hints:
@@ -231,7 +231,7 @@ class Asked:
     def _registry(self, library: Library, ids: list[str], selection: Selection) -> Plan:
         from evenhand.registry.plan import load
 
-        refuse(self._given(), PROMPTS)
+        refuse(self._specific_options(), PROMPTS)
         plan = load(
             library,
             ids,

@@ -46,14 +46,14 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     shown = "" if paths in ((), (".",)) else shlex.join(paths)
     for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)
-    for line in _told(plan.differences()):
+    for line in _difference_lines(plan.differences()):
         tell(line)
     for line in estimate_lines(plan, estimates, shown, precedent):
         click.echo(line)
     return 0
 
 
-def _told(sentences: Sequence[str]) -> Iterator[str]:
+def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:
     import textwrap
 
     if sentences:

@@ -208,7 +208,7 @@ def enrich(
         max_cost_usd=max_cost,
     )
     prepared.data.write(to)
-    return _told(prepared, to, f"{prepared.asked:,} were asked about")
+    return _report(prepared, to, f"{prepared.asked:,} were asked about")
 
 
 @dataset.command()
@@ -253,7 +253,7 @@ def generate(
         _complain(prepared)
         raise UsageError(f"no pair could be used; {to} was not written")
     prepared.data.write(to)
-    return _told(prepared, to, f"{prepared.dropped:,} left out as doubles or without their words")
+    return _report(prepared, to, f"{prepared.dropped:,} left out as doubles or without their words")
 
 
 def _read(file: Path, *, stream: bool = False) -> Dataset:
@@ -262,7 +262,7 @@ def _read(file: Path, *, stream: bool = False) -> Dataset:
     return Dataset.read(file.absolute(), stream=stream and file.suffix.lower() in _STREAMED)
 
 
-def _told(prepared: Prepared, to: Path, what: str) -> int:
+def _report(prepared: Prepared, to: Path, what: str) -> int:
     from evenhand.report.words import count, money
 
     cost = "cost not known" if prepared.cost_usd is None else money(prepared.cost_usd)

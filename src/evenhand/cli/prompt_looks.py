@@ -123,7 +123,7 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
     ]
     bad = [one for one in looks if one.problems or (check and one.stale)]
     if as_json:
-        say(document_of([_told(one) for one in looks]))
+        say(document_of([_row(one) for one in looks]))
     else:
         for one in looks:
             if not quiet or one.problems or one.warnings:
@@ -139,7 +139,7 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
     return FAILED if bad else PASSED
 
 
-def _told(one: Looked) -> dict[str, Any]:
+def _row(one: Looked) -> dict[str, Any]:
     def rows(problems: Any) -> list[dict[str, Any]]:
         return [
             {"file": p.file, "line": p.line, "column": p.column, "what": p.what, "hint": p.hint}

@@ -258,7 +258,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         ),
         failing=failing,
         over=Overrides(
-            prompts=tuple(_found(text) for text in options["prompts"]),
+            prompts=tuple(_prompt_source(text) for text in options["prompts"]),
             providers=options["providers"],
             tests=_file(options["tests"]),
             variables=_pairs("--var", options["var"])[0],
@@ -312,7 +312,7 @@ def _file(name: str) -> str:
     return os.path.abspath(name.removeprefix("file://"))  # noqa: PTH100 (a name may have a function or a sheet after it)
 
 
-def _found(text: str) -> str:
+def _prompt_source(text: str) -> str:
     """A prompt: a file where one stands, or else text."""
     name = text.removeprefix("file://")
     path = name.rpartition(":")[0] if ".py:" in name else name

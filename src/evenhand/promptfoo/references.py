@@ -92,7 +92,7 @@ class References:
             self._findings.problem(
                 Place(self._document.file),
                 f"$ref: '{target}' leads back to itself: "
-                + " → ".join(_told(file, part, self._document.file) for file, part in round_),
+                + " → ".join(_reference(file, part, self._document.file) for file, part in round_),
                 "Write out what is meant in one of them.",
             )
             return None
@@ -105,7 +105,7 @@ class References:
         return target_value
 
 
-def _told(file: Path, path: str, home: Path) -> str:
+def _reference(file: Path, path: str, home: Path) -> str:
     return f"{'' if file == home else file.name}#{path}"
 
 

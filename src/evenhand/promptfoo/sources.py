@@ -177,12 +177,12 @@ def given_outputs(config: Config, findings: Findings, files: set[Path]) -> list[
             variables["tags"] = ", ".join(map(str, cast("list[object]", tags)))
         # What a model said is data, whatever it looks like.
         value = {"vars": variables, "assert": asserts.value}
-        tests.append(WrittenTest(value, _Given(outputs, i, asserts), data=True))
+        tests.append(WrittenTest(value, _OutputPlaces(outputs, i, asserts), data=True))
     return [_Rows(tests, path)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _OutputPlaces:
     """Where the parts of a test stand whose assertions are in a file of their own."""
 
     outputs: Document

@@ -28,7 +28,7 @@ TRIAL: pytest.StashKey[TestTrial] = pytest.StashKey()
 EXPECT: pytest.StashKey[Expect] = pytest.StashKey()
 REPEAT: pytest.StashKey[int] = pytest.StashKey()
 LATE: pytest.StashKey[list[str]] = pytest.StashKey()
-TOLD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+REPORTED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -218,13 +218,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
                 "calls": 0,
                 "cached": 0,
             }
-            settled = item.stash.get(TOLD, settled)
-            item.stash[TOLD] = {**settled, "undecided": "fail" not in settled["states"]}
+            settled = item.stash.get(REPORTED, settled)
+            item.stash[REPORTED] = {**settled, "undecided": "fail" not in settled["states"]}
             raise pytest.fail.Exception(refusal, pytrace=False) from None
         if (
             trial is not None and trial.places and (getattr(error, "slug", "") == "judge")
         ):  # `expect.now` had no answer to give: no verdict
-            item.stash[TOLD]["undecided"] = "fail" not in item.stash[TOLD]["states"]
+            item.stash[REPORTED]["undecided"] = "fail" not in item.stash[REPORTED]["states"]
         raise
     trial = item.stash.get(TRIAL, None)
     if trial is None:
@@ -261,7 +261,7 @@ def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -
     sitting = item.config.stash[SITTING]
     result = sitting.settle(trial)
     failing = result.outcome in ("fail", "error") and not body_failed
-    item.stash[TOLD] = {
+    item.stash[REPORTED] = {
         "run": str(sitting.path),
         "undecided": failing and result.outcome == "error",
         "states": [o.outcome for o in result.outcomes] or ["error"] * len(trial.places),
@@ -283,9 +283,9 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Puts what was settled on the report, where it goes from a worker to whoever prints."""
     report = yield
-    settled = item.stash.get(TOLD, None) if call.when == "call" else None
+    settled = item.stash.get(REPORTED, None) if call.when == "call" else None
     if settled is not None:
-        del item.stash[TOLD]
+        del item.stash[REPORTED]
         report.__dict__["evenhand"] = settled
     return report
 

@@ -39,7 +39,7 @@ def lines(result: TrialResult, places: Sequence[str]) -> Lines:
     listed = Lines([], [], [], [])
     for outcome, place in zip_longest(result.outcomes, places[: len(result.outcomes)]):
         where = f"{place}  " if place else ""
-        line = f"{_MARKS[outcome.outcome]} {where}{_said(outcome)}"
+        line = f"{_MARKS[outcome.outcome]} {where}{_outcome_text(outcome)}"
         listed.all.append(line)
         if outcome.outcome == "fail" and outcome.weight > 0:
             listed.missed.append(line)
@@ -55,7 +55,7 @@ def lines(result: TrialResult, places: Sequence[str]) -> Lines:
     return listed
 
 
-def _said(outcome: Outcome) -> str:
+def _outcome_text(outcome: Outcome) -> str:
     text = safe(outcome.name)
     if outcome.error:
         text += f": {outcome.error}"

@@ -166,8 +166,8 @@ class _EvalFileReader:
         self._document = document
         self._inputs_read: dict[str, dict[str, object]] = {}
         self._findings = findings
-        self._said = cast("Mapping[str, Any]", document.value)
-        self._defaults = self._mapping(self._said, "defaults")
+        self._top = cast("Mapping[str, Any]", document.value)
+        self._defaults = self._mapping(self._top, "defaults")
         tokens = self._defaults.get("tokens", "words")
         if tokens not in ("words", "tokens"):
             self._problem(("defaults", "tokens"), f"tokens is {tokens!r}", "Write words or tokens.")
@@ -189,10 +189,10 @@ class _EvalFileReader:
 
     def read(self) -> EvalFile:
         """All of it."""
-        self._known(self._said, _TOP)
+        self._known(self._top, _TOP)
         self._known(self._defaults, _DEFAULTS, "defaults")
         triggering = self._triggering()
-        if triggering is None and "cases" not in self._said and "triggering" not in self._said:
+        if triggering is None and "cases" not in self._top and "triggering" not in self._top:
             self._problem((), "has neither cases nor triggering", "Write cases: with a name each.")
         defaults = self._defaults
         share = self._number(defaults, "pass_rate", (0, 1), ("defaults",))
@@ -209,7 +209,7 @@ class _EvalFileReader:
         )
 
     def _cases(self) -> list[EvalCase]:
-        listed = self._said.get("cases")
+        listed = self._top.get("cases")
         if listed is None:
             return []
         if not isinstance(listed, list):
@@ -329,9 +329,9 @@ class _EvalFileReader:
         return inputs
 
     def _triggering(self) -> Triggering | None:
-        if self._said.get("triggering") is None:
+        if self._top.get("triggering") is None:
             return None
-        fields = self._mapping(self._said, "triggering")
+        fields = self._mapping(self._top, "triggering")
         self._known(fields, _TRIGGERING, "triggering")
         queries: dict[str, bool] = {}
         for key, wanted in (("should_match", True), ("should_not_match", False)):

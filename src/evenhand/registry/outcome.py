@@ -16,7 +16,7 @@ from evenhand.registry.content import Content
 from evenhand.registry.evidence import EVALS, Row, append, now, number
 from evenhand.registry.prompt import PromptFolder
 from evenhand.report.rates import share_row
-from evenhand.report.triggers import Found, found_by_triggers
+from evenhand.report.triggers import TriggerRates, trigger_rates
 from evenhand.stats.tallies import Tally, counted, rate_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.sealing import digest_of
@@ -110,7 +110,7 @@ class _PromptCounts:
     asked_at: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     answered: dict[str, None] = field(default_factory=dict[str, None])
     reasons: dict[str, str] = field(default_factory=dict[str, str])
-    triggers: Found | None = None
+    triggers: TriggerRates | None = None
 
     def add(self, trial: TrialResult) -> None:
         name = trial.description or trial.case
@@ -164,7 +164,7 @@ def rows_of(run: RunFile) -> list[tuple[PromptRequest, dict[str, Any]]]:
     for call in run.calls():
         if call.start.trial in variant_of:
             of[variant_of[call.start.trial]].add_call(call)
-    for rates in found_by_triggers(run):
+    for rates in trigger_rates(run):
         of[rates.variant].triggers = rates
     bound = {"run": run.meta.id, "run_digest": digest_of(run)}
     return [(one, {**_row(one, seen[one.id]), **bound}) for one in known]
@@ -184,7 +184,7 @@ def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
         messages.append("no evidence is kept of this run: an earlier version of Evenhand began it")
     for asked, row in rows:
         folder = prompts[asked.id].path
-        line = _told(asked, row, folder)
+        line = _evidence_line(asked, row, folder)
         try:
             append(folder / EVALS, {"ts": now(), **row, "evenhand": __version__})
         except StoreError as error:  # the run itself is kept: it is no reason to show nothing of it
@@ -263,7 +263,7 @@ def _rate(row: Row, name: str) -> str:
     return "unknown" if least is None or most is None else f"{least:.2f}–{most:.2f}"
 
 
-def _told(asked: PromptRequest, row: dict[str, Any], folder: Path) -> str:
+def _evidence_line(asked: PromptRequest, row: dict[str, Any], folder: Path) -> str:
     line = f"{asked.id}: {row['passed']} of {row['total']} cases passed"
     line = " · ".join([line, *trigger_words(row)])
     why = [

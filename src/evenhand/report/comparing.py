@@ -21,7 +21,7 @@ from evenhand.report.sides import (
     LISTED,
     LOWER,
     PASSED,
-    Given,
+    RunSource,
     Seen,
     Side,
     Values,
@@ -80,8 +80,8 @@ class Comparison(ComparedRuns):
 
 
 def compare(
-    a: Given,
-    b: Given,
+    a: RunSource,
+    b: RunSource,
     *,
     metric: str | Sequence[str] = (),
     margin: float | None = None,

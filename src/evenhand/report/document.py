@@ -35,7 +35,7 @@ from evenhand.report.rates import (
 from evenhand.report.requirements import requirement_rows, verdict_of
 from evenhand.report.slices import slice_rows
 from evenhand.report.summaries import described, summary_rows
-from evenhand.report.triggers import Found, found_by_triggers
+from evenhand.report.triggers import TriggerRates, trigger_rates
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
@@ -188,7 +188,7 @@ def _head(run: RunFile) -> dict[str, Any]:
         **({"metrics": summary_rows(run)} if described(run) else {}),
         "slices": slice_rows(run),
         "classification": classification_rows(run),
-        "triggers": [_found_row(run, result) for result in found_by_triggers(run)],
+        "triggers": [_trigger_row(run, result) for result in trigger_rates(run)],
         "preferences": [_preferred_row(run, result) for result in preferences(run)],
         "empty_answers": run.empty_answers()[0],
         "low_confidence": low_confidence(run)[0],
@@ -231,7 +231,7 @@ def _rate_row(
     }
 
 
-def _found_row(run: RunFile, rates: Found) -> dict[str, Any]:
+def _trigger_row(run: RunFile, rates: TriggerRates) -> dict[str, Any]:
     variant = run.meta.variants[rates.variant]
     return {
         "variant": {"prompt": variant.prompt, "model": variant.model},

@@ -36,7 +36,7 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         most = SHOWN - shown if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - shown)
         listed = list(groups.items())[:most]
         for why, trials in listed:
-            lines += _told("fail", _where(grid, trials), why, width, ink)
+            lines += _entry_lines("fail", _where(grid, trials), why, width, ink)
         shown += len(listed)
         left += totals[variant].failed - sum(len(trials) for _, trials in listed)
     for variant in whole[:SHOWN]:
@@ -45,7 +45,7 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
             if len(grid.names) > 1:
                 where = f"{grid.names[variant]} · {where}"
             scores = _scores(grid.scores[variant])
-            lines += _told("fail", where, f"{scores}e.g. {_why(trial)}", width, ink)
+            lines += _entry_lines("fail", where, f"{scores}e.g. {_why(trial)}", width, ink)
     left += sum(totals[variant].failed for variant in whole[SHOWN:])
     if left:
         lines.append(ink(f"    … and {count(left, 'more failure')}", "dim"))
@@ -88,7 +88,7 @@ def _errors(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
             where = (
                 f"{count(len(trials), 'trial')}{' or more' if every > read else ''}, first {where}"
             )
-        lines += _told("error", where, f"{slug}: {safe(message)}", width, ink)
+        lines += _entry_lines("error", where, f"{slug}: {safe(message)}", width, ink)
         if advice:
             lines += _indented(safe(advice), width, most=2)
     left = every - sum(len(trials) for _, trials in biggest[:GROUPS])
@@ -119,7 +119,7 @@ def _scores(ends: tuple[float, float] | None) -> str:
     return f"score {low}, " if low == high else f"scores {low} to {high}, "
 
 
-def _told(state: str, where: str, why: str, width: int, ink: Ink) -> list[str]:
+def _entry_lines(state: str, where: str, why: str, width: int, ink: Ink) -> list[str]:
     """Where and why in one line, or, where that is too long, the reason under it."""
     head = f"  {ink.mark(state)} "
     if columns(where) + columns(why) + 7 <= width:

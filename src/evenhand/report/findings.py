@@ -10,7 +10,7 @@ from evenhand.report.grid import Grid
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.preferences import preferences
 from evenhand.report.rates import repeats
-from evenhand.report.triggers import found_by_triggers
+from evenhand.report.triggers import trigger_rates
 from evenhand.report.words import clip, count, interval, money, near, percents, safe, tokens
 from evenhand.stats.tallies import Share
 from evenhand.store.counted import CaseTally, ModelUsage, added
@@ -47,7 +47,7 @@ def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str
     """
     if run.by_outcome:
         return _unsure(run, grid, marked)
-    triggers = found_by_triggers(run, marked.triggers if marked else None)
+    triggers = trigger_rates(run, marked.triggers if marked else None)
     lines = [f"{grid.names[one.variant]}: {one}" for one in triggers]
     preferred = preferences(run, marked.judged if marked else None)
     lines += [f"{grid.names[one.variant]}: {one}" for one in preferred]

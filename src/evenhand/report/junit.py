@@ -81,7 +81,7 @@ def _testcase(trial: TrialResult, column: str, *, repeated: bool) -> str:
 def _inside(trial: TrialResult) -> Iterator[str]:
     if trial.outcome == "fail":
         first = next((o for o in trial.outcomes if o.outcome == "fail"), None)
-        message = _said(first) if first else trial.reason
+        message = _outcome_text(first) if first else trial.reason
         yield f"      <failure message={_attribute(message)}>{_details(trial)}</failure>\n"
     elif trial.outcome == "error":
         slug = trial.error.slug if trial.error else "error"
@@ -97,7 +97,7 @@ def _inside(trial: TrialResult) -> Iterator[str]:
 
 
 def _details(trial: TrialResult) -> str:
-    lines = [f"{o.outcome}: {_said(o)}" for o in trial.outcomes]
+    lines = [f"{o.outcome}: {_outcome_text(o)}" for o in trial.outcomes]
     if trial.error and trial.error.where:
         lines.append(trial.error.where)
     if isinstance(trial.output, str) and trial.output:
@@ -105,7 +105,7 @@ def _details(trial: TrialResult) -> str:
     return _text("\n".join(lines))
 
 
-def _said(outcome: Outcome) -> str:
+def _outcome_text(outcome: Outcome) -> str:
     score = ""
     if outcome.score is not None and outcome.score not in (0, 1):
         score = f" ({number(outcome.score)})"

@@ -19,7 +19,9 @@ UNSURE = "low confidence"
 
 _WORDS = {"error": "error", "not_applicable": "not applicable"}
 _OF_JUDGES = ("judge", "prompt", "confidence")
-_SAID = frozenset({*_OF_JUDGES, "warning", "suspect", "reasoning", "passed", "score", "components"})
+_SHOWN_ELSEWHERE = frozenset(
+    {*_OF_JUDGES, "warning", "suspect", "reasoning", "passed", "score", "components"}
+)
 
 
 def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") -> list[str]:
@@ -153,7 +155,9 @@ def _components(outcome: Outcome, width: int, ink: Ink, indent: str) -> Iterator
 def _kept(outcome: Outcome) -> Iterator[tuple[str, object]]:
     """What the user and the scorer attached, without what stands elsewhere already; what is nested in several lines."""
     for name, value in outcome.metadata.items():
-        if name in _SAID and (name != "reasoning" or not value or str(value) in outcome.reason):
+        if name in _SHOWN_ELSEWHERE and (
+            name != "reasoning" or not value or str(value) in outcome.reason
+        ):
             continue
         if isinstance(value, Mapping):
             yield from value.items()

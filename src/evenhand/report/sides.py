@@ -44,7 +44,7 @@ class HoldsRunFile(Protocol):
     def file(self) -> RunFile: ...
 
 
-Given = RunFile | HoldsRunFile | Column | str | Path
+RunSource = RunFile | HoldsRunFile | Column | str | Path
 """A run, its file, a column of one, a file, or a text: `RUN`, `RUN:COLUMN`, and `:COLUMN` of the latest run."""
 
 
@@ -120,7 +120,7 @@ class Seen:
     keys: set[str] = field(default_factory=set[str])
 
 
-def side_of(source: Given, open_files: ExitStack) -> Side:
+def side_of(source: RunSource, open_files: ExitStack) -> Side:
     """What somebody means. Files that are opened for it are put on the stack.
 
     Raises:

@@ -47,7 +47,7 @@ def objects_in(text: str) -> Iterator[Mapping[str, object]]:
     An object that is cut off at the end of the text is closed. One that says the same key twice, with different values,
     is none.
     """
-    return (parsed.value for parsed in _found_in(text, strict=False, closing=True))
+    return (parsed.value for parsed in _objects_in(text, strict=False, closing=True))
 
 
 def whole_objects(text: str, *, strict: bool = False) -> Iterator[FoundObject]:
@@ -59,10 +59,10 @@ def whole_objects(text: str, *, strict: bool = False) -> Iterator[FoundObject]:
     Raises:
         UnreadableError: With `strict`: what begins as an object cannot be read, is cut off, or says a key twice.
     """
-    return _found_in(text, strict=strict, closing=False)
+    return _objects_in(text, strict=strict, closing=False)
 
 
-def _found_in(text: str, *, strict: bool, closing: bool) -> Iterator[FoundObject]:
+def _objects_in(text: str, *, strict: bool, closing: bool) -> Iterator[FoundObject]:
     effort = EFFORT
     at = text.find("{")
     while at >= 0:

@@ -16,10 +16,11 @@ from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 
-Found = bool | float | Score
+ScorerResult = bool | float | Score
 """What a function may say of an output."""
 ScorerFunction = (
-    Callable[[Any], Found | Awaitable[Found]] | Callable[[Any, Case], Found | Awaitable[Found]]
+    Callable[[Any], ScorerResult | Awaitable[ScorerResult]]
+    | Callable[[Any, Case], ScorerResult | Awaitable[ScorerResult]]
 )
 """A function of the output, or of the output and the case, which is then called `case`."""
 

@@ -44,14 +44,16 @@ class JavaScriptVerdict:
         if returned.kind == "object" and is_verdict(value):
             return verdict_of(value, None, name, negated=self.negated)
         return Score(
-            0.0, passed=False, reason=f"{name} returned {_said(returned)}, which is not a verdict"
+            0.0,
+            passed=False,
+            reason=f"{name} returned {_kind_of(returned)}, which is not a verdict",
         )
 
     def __str__(self) -> str:
         return f"{'not-' if self.negated else ''}javascript {self.label}"
 
 
-def _said(returned: Returned) -> str:
+def _kind_of(returned: Returned) -> str:
     if returned.kind == "object":
         return "an object without a pass (boolean), a score (number) and a reason (text)"
     if returned.kind in ("undefined", "null"):

@@ -18,7 +18,7 @@ from evenhand.scorers.given import need_text, texts
 from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
 
 CLIP = 60
-_FOUND = check(True)
+_CONTAINED = check(True)
 
 
 def text_of(output: object) -> str:
@@ -120,8 +120,8 @@ class Contains:
             )
         text = text_of(output)
         if self.ignore_case:
-            return _found(self.wanted.lower() in text.lower(), text)
-        return _found(self.wanted in text, text)
+            return _containment(self.wanted.lower() in text.lower(), text)
+        return _containment(self.wanted in text, text)
 
     def __str__(self) -> str:
         return f"{'icontains' if self.ignore_case else 'contains'} {quoted(self.wanted)}"
@@ -230,8 +230,8 @@ class Matches:
         return f"regex {quoted(self.pattern)}"
 
 
-def _found(ok: bool, text: str) -> Score:
-    return _FOUND if ok else check(False, f"not in {quoted(text)}")
+def _containment(ok: bool, text: str) -> Score:
+    return _CONTAINED if ok else check(False, f"not in {quoted(text)}")
 
 
 def _matched(span: tuple[int, int] | None, text: str) -> Score:

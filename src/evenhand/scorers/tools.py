@@ -74,7 +74,9 @@ class CallsTool:
         called = any(self.matches(call, doubt=False) for call in calls)
         if not called and any(self.matches(call, doubt=True) for call in calls):
             raise _unreadable(self, calls)
-        return check(called is not self.negated, _told(calls), calls=[c.kept() for c in calls])
+        return check(
+            called is not self.negated, _calls_text(calls), calls=[c.kept() for c in calls]
+        )
 
     def matches(self, call: Invocation, *, doubt: bool) -> bool:
         """Whether this is such a call, whatever `negated` says.
@@ -143,7 +145,7 @@ class CallsTools:
         passed = self._met(wanted, calls, doubt=False)
         if not passed and self._met(wanted, calls, doubt=True):
             raise _unreadable(self, calls)
-        return check(passed, _told(calls), calls=[call.kept() for call in calls])
+        return check(passed, _calls_text(calls), calls=[call.kept() for call in calls])
 
     def _met(self, wanted: list[CallsTool], calls: Sequence[Invocation], *, doubt: bool) -> bool:
         if self.order != "subset" and len(wanted) != len(calls):
@@ -191,7 +193,7 @@ def _paired(fits: Sequence[Sequence[bool]]) -> bool:
     return all(place(row, set()) for row in range(len(fits)))
 
 
-def _told(calls: Sequence[Invocation]) -> str:
+def _calls_text(calls: Sequence[Invocation]) -> str:
     return "called " + ", ".join(map(str, calls)) if calls else "no tool was called"
 
 

@@ -30,7 +30,7 @@ def answered(
         return shapes.chat(body, asked, text, rule.finish_reason, number, rule.tool_calls)
     if kind in (shapes.MESSAGES, shapes.RAW_PREDICT):
         return shapes.message(body, asked, text, rule.finish_reason, number, rule.tool_calls)
-    return _SAID[kind](asked, text, rule, number)
+    return _WRITERS[kind](asked, text, rule, number)
 
 
 def _measured(
@@ -161,7 +161,7 @@ def _llama(asked: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[s
     }
 
 
-_SAID = {
+_WRITERS = {
     shapes.COMPLETIONS: _completion,
     shapes.RESPONSES: _response,
     shapes.GENERATE_CONTENT: _content,

@@ -120,10 +120,10 @@ class Rule:
         """Whether all that the rule names is found."""
         return (
             (not self.model or self.model == asked.model)
-            and (not self.path or _found(self.path, asked.path))
-            and (not self.last or _found(self.last, asked.last))
-            and (not self.system or _found(self.system, asked.system))
-            and all(_found(pattern, asked.text) for pattern in self.match)
+            and (not self.path or _matches(self.path, asked.path))
+            and (not self.last or _matches(self.last, asked.last))
+            and (not self.system or _matches(self.system, asked.system))
+            and all(_matches(pattern, asked.text) for pattern in self.match)
         )
 
 
@@ -219,7 +219,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)  # kept by us: re itself forgets all but some hundred
 
 
-def _found(pattern: str, text: str) -> bool:
+def _matches(pattern: str, text: str) -> bool:
     return _compiled(pattern).search(text) is not None
 
 

@@ -26,7 +26,7 @@ FIRST, BLOCK = 400, 5_000
 """Cells in the first block, which somebody waits for, and in the others."""
 METADATA = 200
 """Characters of a case's metadata that a filter can ask for."""
-FIELD, TOLD, TRIAL = "\x1f", "\x1d", "\x1e"
+FIELD, EXPLANATION, TRIAL = "\x1f", "\x1d", "\x1e"
 """What stands between the fields of a trial's text, before those that tell what came of it, and behind the last."""
 
 
@@ -131,7 +131,7 @@ def _made(
             reasons.append(trial.error.message)
         if trial.outcome == "error" and _TRIGGERING in bytes(trial.metadata):
             triggers.append(trial.index)
-        text = f"{about}{FIELD}{output.lower()}{TOLD}{FIELD.join(reasons).lower()}{TRIAL}".encode(
+        text = f"{about}{FIELD}{output.lower()}{EXPLANATION}{FIELD.join(reasons).lower()}{TRIAL}".encode(
             "utf-8", "surrogatepass"
         )
         starts.append(at)

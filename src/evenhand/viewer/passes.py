@@ -21,11 +21,11 @@ from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.report.findings import Marked
 from evenhand.report.pattern import Pattern, PatternError
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.columns import FIELD, TOLD, TRIAL, CellBlock, parts
+from evenhand.viewer.columns import EXPLANATION, FIELD, TRIAL, CellBlock, parts
 
 CHUNK = 1 << 22
 """Bytes that are read at once."""
-_TOLD = TOLD.encode()
+_EXPLANATION = EXPLANATION.encode()
 
 
 class Pass:
@@ -92,7 +92,7 @@ class Pass:
         """
         self._wait()
         needle = text.lower().encode("utf-8", "surrogatepass")
-        if not needle or not {FIELD, TOLD, TRIAL}.isdisjoint(text):
+        if not needle or not {FIELD, EXPLANATION, TRIAL}.isdisjoint(text):
             return []
         places: list[int] = []
         first, room = 0, bytearray(CHUNK)
@@ -132,7 +132,7 @@ class Pass:
         ):
             data = os.pread(self._files[1].fileno(), end - start, start)
             about, _, explanation = (
-                data.decode("utf-8", "surrogatepass").rstrip(TRIAL).partition(TOLD)
+                data.decode("utf-8", "surrogatepass").rstrip(TRIAL).partition(EXPLANATION)
             )
             fields = (
                 about.split(FIELD) if blind else (*about.split(FIELD), *explanation.split(FIELD))
@@ -155,7 +155,7 @@ class Pass:
         at = room.find(needle, 0, end - base)
         while at >= 0:
             trial = bisect_right(starts, base + at, first, after) - 1
-            if not blind or room.find(_TOLD, starts[trial] - base, at) < 0:
+            if not blind or room.find(_EXPLANATION, starts[trial] - base, at) < 0:
                 hits.append(places[trial])
             if trial + 1 == after:
                 break
@@ -174,7 +174,7 @@ class Pass:
             for place, begins, ends in zip(
                 self._places[first:after], edges, (*edges[1:], end - base), strict=True
             )
-            if there(needle, begins, there(_TOLD, begins, ends) if blind else ends) >= 0
+            if there(needle, begins, there(_EXPLANATION, begins, ends) if blind else ends) >= 0
         ]
 
     def _wait(self) -> None:

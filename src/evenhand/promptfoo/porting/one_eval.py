@@ -106,7 +106,7 @@ class PrintedEval:
         self._around = self._table("AROUND", lambda one: one.around)
         self._answers = self._table("ANSWER", _answer)
         self._transforms = self._table("TRANSFORM", _transform)
-        self._said = False
+        self._with_arguments = False
         self._expected = self._table("EXPECTED", self._checks)
         self._compared = self._table("COMPARED", _contests)
         self._text = all(isinstance(pair.prompt, TextPrompt) for pair in pairs)
@@ -159,13 +159,13 @@ class PrintedEval:
     @property
     def _says(self) -> bool:
         """Whether anything is said of a scorer beside it."""
-        if not self._said:
-            self._said = any(
+        if not self._with_arguments:
+            self._with_arguments = any(
                 arguments
                 for one in self._kept
                 for _, arguments in checks(one.test, one.known, one.templates)
             )
-        return self._said
+        return self._with_arguments
 
     def text(self, kinds: Sequence[str]) -> str:
         """The code of the eval, without its decorators.
