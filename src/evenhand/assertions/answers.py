@@ -15,7 +15,7 @@ from evenhand.assertions.values import bound
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
-from evenhand.scorers.settled import Answered
+from evenhand.scorers.known_outcomes import Answered
 from evenhand.scorers.text import quoted, text_of
 
 GROUP = "the answer"

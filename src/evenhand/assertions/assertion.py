@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.message import Reply, Task
 from evenhand.core.provider import Provider
-from evenhand.scorers.code import plain_copy
+from evenhand.scorers.python_code import plain_copy
 from evenhand.templates.rendering import NO_CONFIG, Templates
 
 Make = Callable[["Cell"], Expectation]

@@ -25,10 +25,10 @@ from evenhand.core.traits import label_of
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.providers.catalog import key_missing
-from evenhand.providers.keys import NO_KEY, set_key
-from evenhand.scorers.code import called
+from evenhand.providers.missing_keys import NO_KEY, set_key
+from evenhand.scorers.known_outcomes import Raised
+from evenhand.scorers.python_code import called
 from evenhand.scorers.ruby import called as called_ruby
-from evenhand.scorers.settled import Raised
 from evenhand.templates.rendering import Templates, has_tags
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})

@@ -393,9 +393,7 @@ def problems(assertion: Assertion) -> list[Lack]:
             faults += transform_problems(code, assertion.base)
     if isinstance(value, str) and value.startswith("file://") and not has_tags(value):
         if is_ruby(value):
-            faults += (
-                () if kind.name == "ruby" else ruby_problems(assertion)
-            )  # its check said so
+            faults += () if kind.name == "ruby" else ruby_problems(assertion)  # its check said so
         else:
             faults += file_problems(value, assertion.base, "get_assert")
     return faults

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from evenhand.assertions.assertion import Assertion, Cell, Kind
-from evenhand.core.built import missing
+from evenhand.core.built_parts import missing
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.core.names import did_you_mean

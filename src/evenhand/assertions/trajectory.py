@@ -17,7 +17,7 @@ from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
 from evenhand.scorers.judge_reply import Ruling, read_ruling
-from evenhand.scorers.settled import Answered
+from evenhand.scorers.known_outcomes import Answered
 from evenhand.scorers.text import quoted, same
 
 GROUP = "what an agent did"

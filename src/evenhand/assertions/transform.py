@@ -17,7 +17,7 @@ from evenhand.core.expect import Trial
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.javascript.source import split_reference as split_javascript
-from evenhand.scorers.code import called, python_function
+from evenhand.scorers.python_code import called, python_function
 
 _PYTHON_ONLY = re.compile(
     r"\.(?:[lr]?strip|lower|upper|startswith|endswith|splitlines|title|capitalize|casefold|removeprefix|removesuffix"

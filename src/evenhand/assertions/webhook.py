@@ -16,7 +16,7 @@ from evenhand.core.message import Prompt
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.score import Score
 from evenhand.javascript.wire import as_json
-from evenhand.providers.posted import TIMEOUT_S, PostedGrader
+from evenhand.providers.json_post import TIMEOUT_S, PostedGrader
 
 GROUP = "your own code"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.authoring.brokenoff import broken_off
+from evenhand.authoring.eval_errors import broken_off
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.expect import Expect
 from evenhand.authoring.thresholds import Thresholds
@@ -16,9 +16,9 @@ from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreErro
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.provider import Provider
 from evenhand.engine.call_context import during
-from evenhand.isolation.kept import one_trial
+from evenhand.isolation.trial_resources import one_trial
 from evenhand.isolation.turns import Crossed
-from evenhand.scorers.settled import Raised
+from evenhand.scorers.known_outcomes import Raised
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import ModuleType
 
 from evenhand.authoring.evalset import EvalSet
+from evenhand.authoring.failed_imports import problems_beside
 from evenhand.authoring.project_code import project_of
-from evenhand.authoring.unimported import problems_beside
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
-from evenhand.core.reading import NamedModel, reading
+from evenhand.core.named_models import NamedModel, reading
 from evenhand.documents.files import unreadable
 from evenhand.engine.importing import within_limit
 from evenhand.engine.local_imports import look_first_in

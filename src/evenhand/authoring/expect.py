@@ -20,7 +20,7 @@ from evenhand.core.score import Outcome, Score, check
 from evenhand.core.traits import label_of
 from evenhand.engine.place import users_line
 from evenhand.scorers.function import ScorerFunction, as_scorer
-from evenhand.scorers.settled import Raised
+from evenhand.scorers.known_outcomes import Raised
 
 J = TypeVar("J")
 

@@ -14,7 +14,7 @@ from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.prechecks import asked_of, foreseen
 from evenhand.authoring.project_code import files_of
 from evenhand.authoring.project_data import data_of
-from evenhand.authoring.selected import cases_of, column_left, wanted
+from evenhand.authoring.selection import cases_of, column_left, wanted
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode

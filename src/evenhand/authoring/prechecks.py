@@ -22,8 +22,8 @@ from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
 from evenhand.core.expect import Asks
+from evenhand.core.named_models import reading
 from evenhand.core.names import did_you_mean
-from evenhand.core.reading import reading
 from evenhand.core.traits import traits_of
 from evenhand.scorers.function import FunctionScorer
 from evenhand.scorers.judging import NAME_A_JUDGE

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from evenhand.cli.added import checked
-from evenhand.core.built import is_built, missing
+from evenhand.cli.plugin_listing import checked
+from evenhand.core.built_parts import is_built, missing
 from evenhand.core.errors import ConfigError
 from evenhand.documents.findings import shown_path
 from evenhand.documents.project import project_for

@@ -10,9 +10,9 @@ import click
 
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, PASSED
-from evenhand.cli.prompt_looks import doctor, list_, log, show
-from evenhand.cli.prompt_uses import render, send
-from evenhand.cli.prompts_here import library_here, plain, prompt_named, say, start
+from evenhand.cli.prompt_inspection import doctor, list_, log, show
+from evenhand.cli.prompt_lookup import library_here, plain, prompt_named, say, start
+from evenhand.cli.prompt_rendering import render, send
 from evenhand.cli.streams import tell
 
 
@@ -43,7 +43,7 @@ def new(id_: str, source: str) -> int:
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.core.errors import UsageError
     from evenhand.registry.library import Library, library_of
-    from evenhand.registry.starting import new as make
+    from evenhand.registry.new_prompts import new as make
 
     try:
         library = library_of(start())
@@ -72,7 +72,7 @@ def edit(id_: str, name: str) -> int:
     import subprocess
 
     from evenhand.core.errors import UsageError
-    from evenhand.registry.starting import bumped
+    from evenhand.registry.new_prompts import bumped
 
     path = library_here().folder(id_) / name
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"

@@ -14,7 +14,7 @@ from evenhand.cli.numbers import Number
 from evenhand.core.ranges import MILLISECONDS, REPEATS, ROWS, SEED
 
 if TYPE_CHECKING:
-    from evenhand.cli.asked import Asked
+    from evenhand.cli.run_request import Asked
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -223,7 +223,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
     Raises:
         UsageError: One of them cannot be read.
     """
-    from evenhand.cli.asked import Asked, Failing, absolute
+    from evenhand.cli.run_request import Asked, Failing, absolute
     from evenhand.core.errors import UsageError
     from evenhand.core.plan import Selection
     from evenhand.promptfoo.overrides import Overrides, range_of, split_paths

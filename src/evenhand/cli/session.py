@@ -19,7 +19,7 @@ from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
 from evenhand.scorers.rag.definitions import OURS, using_definitions
 
 if TYPE_CHECKING:
-    from evenhand.cli.asked import Asked
+    from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
     from evenhand.core.run import CallRecord, RunStatus, TrialResult, VerdictWord
     from evenhand.core.variant import Variant

@@ -20,7 +20,7 @@ from django.db import Error, connections, transaction
 
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.names import did_you_mean
-from evenhand.isolation.kept import MadeOnce, claimed, kept, must_be_alone, peek
+from evenhand.isolation.trial_resources import MadeOnce, claimed, kept, must_be_alone, peek
 from evenhand.isolation.turns import PLAIN, Turns
 
 _OVER = object()

@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import AssertionPool, QueuePool, SingletonThreadPool, StaticPool
 
 from evenhand.core.errors import CodeError, UsageError
-from evenhand.isolation.kept import claimed, must_be_alone
+from evenhand.isolation.trial_resources import claimed, must_be_alone
 from evenhand.isolation.turns import PLAIN, Turns
 
 SAVEPOINT = "evenhand"

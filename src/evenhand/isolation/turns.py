@@ -21,7 +21,7 @@ from weakref import WeakSet
 from evenhand.core.errors import CodeError
 from evenhand.engine.code import THREADS, waiting
 from evenhand.engine.time_limit import waiting_on_loop
-from evenhand.isolation.kept import holder
+from evenhand.isolation.trial_resources import holder
 
 PLAIN = THREADS - 1
 """How many plain trials may be under way on a database: if all but one wait for its locks, that one has a thread."""

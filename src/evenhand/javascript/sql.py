@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from evenhand.core.built import is_built, part
+from evenhand.core.built_parts import is_built, part
 from evenhand.core.errors import CodeError, ScoreError
 
 PARSERS = "the SQL parsers of is-sql and contains-sql"

@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.built import part
+from evenhand.core.built_parts import part
 from evenhand.core.errors import CodeError, TemplateError, UsageError
 from evenhand.javascript import source
 from evenhand.javascript.wire import as_json

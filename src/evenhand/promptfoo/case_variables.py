@@ -20,7 +20,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.variable_files import file_value, is_bytes
-from evenhand.scorers.code import plain_copy
+from evenhand.scorers.python_code import plain_copy
 from evenhand.templates.printing import in_template
 from evenhand.templates.rendering import Templates, has_tags, names_in
 

@@ -13,8 +13,8 @@ from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
-from evenhand.promptfoo.combined import combined
 from evenhand.promptfoo.config_code import read_code
+from evenhand.promptfoo.config_merging import combined
 from evenhand.promptfoo.overrides import Overrides
 from evenhand.promptfoo.references import References
 

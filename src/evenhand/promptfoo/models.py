@@ -22,7 +22,7 @@ from evenhand.documents.numbers import number
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.providers.catalog import key_missing
-from evenhand.providers.keys import NO_KEY, set_key
+from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.paused import Paused
 from evenhand.providers.roster import Roster, default_judge
 

@@ -15,7 +15,7 @@ from evenhand.core.score import Outcome, Verdict
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.report.promptfoo_results.row import components, tokens_of
-from evenhand.scorers.code import called, is_verdict, verdict_of
+from evenhand.scorers.python_code import called, is_verdict, verdict_of
 
 NAMES = ("func", "get_score")
 """What the function of a Python file is called where no name is given; the first that is there."""

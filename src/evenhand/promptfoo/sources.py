@@ -19,7 +19,7 @@ from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled, not_secret
-from evenhand.promptfoo.generated import generated, is_program
+from evenhand.promptfoo.generated_tests import generated, is_program
 from evenhand.promptfoo.tables import Csv, Xlsx, table_row
 from evenhand.promptfoo.tests import Line, TestSource, WrittenTest
 

@@ -13,6 +13,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
+from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import (
     ChatProvider,
     Dialect,
@@ -24,7 +25,6 @@ from evenhand.providers.chat import (
 )
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
-from evenhand.providers.said import said
 from evenhand.providers.structured import RARE, fitted
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
@@ -186,7 +186,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         written = None
     if not answer.content and reason == "stop":
         written = ""  # as its documentation says that a model may end its turn
-    text = said(written, reason, "content")
+    text = answer_text(written, reason, "content")
     output: object = text
     if parsed and text:
         try:

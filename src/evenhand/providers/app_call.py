@@ -25,10 +25,10 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import anthropic, completion, http, openai, responses
 from evenhand.providers.allowance import hidden, most_written
+from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.chat import address_of, count
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound, cost, is_price, price_of
-from evenhand.providers.said import NoAnswer
 from evenhand.providers.servers import SERVERS
 from evenhand.providers.streams import whole
 

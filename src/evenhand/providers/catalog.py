@@ -13,8 +13,8 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.plugins import PROVIDERS, Plugin, plugin, plugins
 from evenhand.core.provider import Provider
 from evenhand.core.secrets import known, redacted
-from evenhand.providers.filling import Fill, plainly_filled
 from evenhand.providers.servers import KINDS, SERVERS
+from evenhand.providers.template_filling import Fill, plainly_filled
 from evenhand.providers.wanted import Wanted
 
 _OWN: Mapping[str, str] = {

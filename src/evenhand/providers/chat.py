@@ -24,7 +24,7 @@ from evenhand.core.ranges import MILLISECONDS
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
-from evenhand.providers.keys import set_key
+from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound
 from evenhand.providers.structured import WithSchema, identity_with_schema
 

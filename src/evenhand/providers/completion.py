@@ -7,11 +7,11 @@ from typing import Any
 
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Price
+from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import Dialect, finish, passed_on
 from evenhand.providers.embeddings import looked_up, plain
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.said import said
 from evenhand.providers.usage import counted, mapping
 
 _NAMES = "max_tokens temperature top_p presence_penalty frequency_penalty best_of stop seed suffix".split()
@@ -34,7 +34,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     usage = counted(answer, "prompt_tokens", "completion_tokens")
     ended, written = choice.get("finish_reason"), choice.get("text")
     reason = finish(ended if isinstance(ended, str) else None)
-    text = said(written if isinstance(written, str) else None, reason, "choices[0].text")
+    text = answer_text(written if isinstance(written, str) else None, reason, "choices[0].text")
     return Reply(
         text=text,
         output=text,

@@ -22,11 +22,11 @@ from evenhand.core.ranges import WORKERS
 from evenhand.core.secrets import redacted
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference, split_reference
+from evenhand.providers.call_result import replied
 from evenhand.providers.chat import seconds
 from evenhand.providers.classification import labelled
 from evenhand.providers.embeddings import numbers
 from evenhand.providers.local_code import code_digest
-from evenhand.providers.returned import replied
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.workers import COUNT, Workers, another_python

@@ -10,10 +10,10 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price
+from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.said import said
 from evenhand.providers.usage import counted, listed, mapping, number
 from evenhand.providers.wanted import Wanted
 
@@ -180,7 +180,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     written = "".join(texts) if texts or shown else None
     if calls and not written:
         written = encode(parts, ordered=False).decode()
-    text = said(written, reason, "content.parts")
+    text = answer_text(written, reason, "content.parts")
     return Reply(
         text=text,
         output=parts if calls else text,

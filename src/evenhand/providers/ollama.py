@@ -9,11 +9,11 @@ from typing import Any
 from evenhand.core.encoding import decode, encode
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
+from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import ChatProvider, Dialect, finish, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.said import said
 from evenhand.providers.usage import counted, listed, mapping
 from evenhand.providers.wanted import Wanted
 
@@ -95,7 +95,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         text, reason = text or encode(output, ordered=False).decode(), "tool_calls"
     else:
         where = "message.content" if isinstance(inner, Mapping) else "response"
-        calls, output = [], (text := said(text, reason, where))
+        calls, output = [], (text := answer_text(text, reason, where))
     usage = counted(answer, "prompt_eval_count", "eval_count", at="")
     return Reply(
         text=text,

@@ -12,10 +12,10 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
+from evenhand.providers.answer_text import NoAnswer, answer_text
 from evenhand.providers.chat import Dialect, count, finish, passed_on, read_as
 from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
-from evenhand.providers.said import NoAnswer, said
 from evenhand.providers.structured import RARE, fitted, is_strict
 from evenhand.providers.usage import mapping
 
@@ -161,7 +161,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     elif message.refusal and not written:
         output = text = message.refusal
     else:
-        output = text = said(written, reason, "message.content")
+        output = text = answer_text(written, reason, "message.content")
         if parsed and text:
             try:
                 output = decode(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
-from evenhand.providers.filling import Fill
+from evenhand.providers.template_filling import Fill
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A web service that stands for a model. Its config says what is sent to it, and what to make of its answer.
 
-Templates are filled in by what the front door has for it; see `evenhand.providers.filling`.
+Templates are filled in by what the front door has for it; see `evenhand.providers.template_filling`.
 What the code made of an answer is what is journaled: code that has changed is another model.
 """
 
@@ -27,13 +27,13 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.providers import http
+from evenhand.providers.answer_text import NoAnswer
+from evenhand.providers.call_result import replied
 from evenhand.providers.chat import seconds
 from evenhand.providers.config_code import files_in, run
 from evenhand.providers.faults import fault
-from evenhand.providers.filling import Fill
 from evenhand.providers.local_code import code_digest
-from evenhand.providers.returned import replied
-from evenhand.providers.said import NoAnswer
+from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.web_auth import Credentials, credentials

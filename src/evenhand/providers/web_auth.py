@@ -15,7 +15,7 @@ from evenhand.core.errors import AuthError
 from evenhand.core.secrets import known
 from evenhand.providers import http
 from evenhand.providers.faults import fault
-from evenhand.providers.filling import Fill
+from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 

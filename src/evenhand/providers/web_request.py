@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode, urljoin
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadRequest
-from evenhand.providers.filling import Fill
+from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
 
 _FIRST = re.compile(r"([A-Za-z]+)\s+(\S.*?)(?:\s+HTTP/\d(?:\.\d)?)?", re.ASCII)

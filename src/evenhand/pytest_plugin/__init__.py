@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from evenhand.authoring.expect import Expect
     from evenhand.authoring.thresholds import Thresholds
     from evenhand.core.provider import Provider
-    from evenhand.pytest_plugin.sitting import Sitting, TestTrial
+    from evenhand.pytest_plugin.session_run import SessionRun, TestTrial
 
-SITTING: pytest.StashKey[Sitting] = pytest.StashKey()
+SESSION_RUN: pytest.StashKey[SessionRun] = pytest.StashKey()
 TRIAL: pytest.StashKey[TestTrial] = pytest.StashKey()
 EXPECT: pytest.StashKey[Expect] = pytest.StashKey()
 REPEAT: pytest.StashKey[int] = pytest.StashKey()
@@ -106,7 +106,7 @@ def judge(request: pytest.FixtureRequest) -> Provider | None:
         return judge
     node = cast("pytest.Function", request.node)
     if "judge" in node.fixturenames:  # asked for by name; `expect` can do without
-        from evenhand.pytest_plugin.sitting import NAME_A_JUDGE
+        from evenhand.pytest_plugin.session_run import NAME_A_JUDGE
 
         pytest.fail(f"no judge is named\n  {NAME_A_JUDGE}", pytrace=False)
     return None
@@ -152,7 +152,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         judges = _judge(request.config.rootpath, judges)
     params = item.callspec.params if hasattr(item, "callspec") else {}
     case = params.get("case")
-    trial = _sitting(item).trial(
+    trial = _session_run(item).trial(
         item.nodeid,
         _function(item),
         case if isinstance(case, Case) else None,
@@ -166,20 +166,20 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         yield made
     present.reset(token)
     del item.stash[TRIAL], item.stash[EXPECT]
-    sitting = item.config.stash.get(SITTING, None)  # none where the session was interrupted
-    late = sitting.late(trial) if sitting is not None else []
+    session_run = item.config.stash.get(SESSION_RUN, None)  # none where the session was interrupted
+    late = session_run.late(trial) if session_run is not None else []
     if late:
         pytest.fail("\n".join(late), pytrace=False)
 
 
-def _sitting(item: pytest.Function) -> Sitting:
+def _session_run(item: pytest.Function) -> SessionRun:
     """The session's run, made when the first test asks for it."""
     from evenhand.core.errors import StoreError
     from evenhand.pytest_plugin.repeats import count_of
-    from evenhand.pytest_plugin.sitting import Sitting
+    from evenhand.pytest_plugin.session_run import SessionRun
 
     config = item.config
-    if SITTING not in config.stash:
+    if SESSION_RUN not in config.stash:
         planned: dict[str, int] = {}
         for other in item.session.items:
             if isinstance(other, pytest.Function) and "expect" in other.fixturenames:
@@ -188,10 +188,10 @@ def _sitting(item: pytest.Function) -> Sitting:
         planned.setdefault(_function(item), 1)
         try:
             live = bool(config.getoption("evenhand_live"))
-            config.stash[SITTING] = Sitting(config.rootpath, planned, live=live)
+            config.stash[SESSION_RUN] = SessionRun(config.rootpath, planned, live=live)
         except StoreError as error:
             pytest.fail(str(error), pytrace=False)
-    return config.stash[SITTING]
+    return config.stash[SESSION_RUN]
 
 
 def _function(item: pytest.Function) -> str:
@@ -213,7 +213,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         refusal = _refusal(error) if trial is not None else ""
         if refusal:
             settled: dict[str, Any] = {
-                "run": str(item.config.stash[SITTING].path),
+                "run": str(item.config.stash[SESSION_RUN].path),
                 "states": [],
                 "calls": 0,
                 "cached": 0,
@@ -244,7 +244,7 @@ def _refusal(error: BaseException) -> str:
     The traceback is the SDK's own from one end to the other, and the test has no verdict.
     """
     from evenhand.engine.place import is_users
-    from evenhand.pytest_plugin.sitting import LIVE, LIVE_HINT
+    from evenhand.pytest_plugin.session_run import LIVE, LIVE_HINT
 
     if f"and {LIVE} was not said" not in str(error):
         return ""
@@ -256,13 +256,13 @@ def _refusal(error: BaseException) -> str:
 
 def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -> None:
     """Settles a test's expectations, notes them for the report, and fails the test where it has not failed already."""
-    from evenhand.pytest_plugin.telling import lines, summary
+    from evenhand.pytest_plugin.report_lines import lines, summary
 
-    sitting = item.config.stash[SITTING]
-    result = sitting.settle(trial)
+    session_run = item.config.stash[SESSION_RUN]
+    result = session_run.settle(trial)
     failing = result.outcome in ("fail", "error") and not body_failed
     item.stash[REPORTED] = {
-        "run": str(sitting.path),
+        "run": str(session_run.path),
         "undecided": failing and result.outcome == "error",
         "states": [o.outcome for o in result.outcomes] or ["error"] * len(trial.places),
         "calls": result.calls,
@@ -322,18 +322,18 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     ]
     if not settled or terminalreporter.config.get_verbosity() < 0:
         return
-    from evenhand.pytest_plugin.telling import closing
+    from evenhand.pytest_plugin.report_lines import closing
 
     terminalreporter.write_line(closing(settled))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Ends the session's run."""
-    sitting = session.config.stash.get(SITTING, None)
-    if sitting is not None:
-        del session.config.stash[SITTING]
-        sitting.close(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
-        late = sitting.late()
+    session_run = session.config.stash.get(SESSION_RUN, None)
+    if session_run is not None:
+        del session.config.stash[SESSION_RUN]
+        session_run.close(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        late = session_run.late()
         if late:
             session.config.stash[LATE] = late
             session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED

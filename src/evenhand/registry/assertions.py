@@ -19,8 +19,8 @@ from evenhand.core.provider import Provider
 from evenhand.documents.findings import At, Findings, Place, shown_path
 from evenhand.documents.tree import read_document
 from evenhand.providers.roster import DefaultJudge, Roster
+from evenhand.registry.eval_scorers import Finds, Has, Long
 from evenhand.registry.library import Library, leads_out
-from evenhand.registry.questions import Finds, Has, Long
 from evenhand.scorers.structured import IsJson, validator
 
 OPERATORS: Mapping[str, str] = {

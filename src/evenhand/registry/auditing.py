@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from evenhand.documents.findings import Findings, Place
 from evenhand.registry.evidence import EvidenceRows
+from evenhand.registry.evidence_rules import Evidence, latest_of_runs
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.qualifying import Evidence, latest_of_runs
 from evenhand.registry.runs import KeptRuns
 from evenhand.report.words import count
 

@@ -20,8 +20,8 @@ from evenhand.documents.findings import Findings, shown_path
 from evenhand.registry.cases import EvalFile, read_eval
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import EVAL, GUARD, VERIFY
+from evenhand.registry.loaded_files import beside, reached, reached_by_id
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.reached import beside, reached, reached_by_id
 
 LENGTH = 16
 _PLAIN = (b"inputs_from", b"json_schema", b"among", b"type")

@@ -20,10 +20,10 @@ from evenhand.providers.roster import model_id
 from evenhand.registry.cases import EvalFile, read_eval
 from evenhand.registry.content import content_of
 from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, Row, number, read
+from evenhand.registry.evidence_rules import Evidence, full_evals, latest_of_runs, not_an_eval, uses
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import EVAL, VERIFY
 from evenhand.registry.prompt import STATUSES, Promotion, PromptFolder, Status
-from evenhand.registry.qualifying import Evidence, full_evals, latest_of_runs, not_an_eval, uses
 from evenhand.registry.runs import KeptRuns
 from evenhand.report.words import count
 from evenhand.templates.plain import names_in

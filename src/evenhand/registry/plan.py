@@ -31,9 +31,9 @@ from evenhand.registry.cases import EvalCase, EvalFile, chosen, read_eval
 from evenhand.registry.library import EVAL, GUARD, VERIFY, Library
 from evenhand.registry.outcome import PromptRequest, keep
 from evenhand.registry.prompt import read_prompt
+from evenhand.registry.prompt_values import merged
 from evenhand.registry.suite import Query, Suite, set_columns, suite_of
 from evenhand.registry.trial import CaseBody, QueryBody
-from evenhand.registry.values import merged
 from evenhand.templates.plain import lacking, render
 
 

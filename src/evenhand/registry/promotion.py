@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from evenhand.core.errors import UsageError
 from evenhand.registry.evidence import PROMOTIONS, append, now
 from evenhand.registry.gates import Gate, evidence_of, gates, grounds, lowered, next_status
+from evenhand.registry.new_prompts import bumped
 from evenhand.registry.prompt import PromptFolder, Status
 from evenhand.registry.runs import KeptRuns
-from evenhand.registry.starting import bumped
 from evenhand.store.catalogue import home_for
 
 

@@ -28,13 +28,13 @@ from evenhand.engine.door import Settings, run, waited_for
 from evenhand.providers.roster import Roster
 from evenhand.registry.content import Content, content_of
 from evenhand.registry.counting import words
+from evenhand.registry.eval_scorers import Verified
 from evenhand.registry.evidence import USAGE, append, now
 from evenhand.registry.hooks import guarded, is_hook
 from evenhand.registry.library import GUARD, TEMPLATE, VERIFY
 from evenhand.registry.outcome import address_in
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.questions import Verified
-from evenhand.registry.values import SOURCES, merged, text_hash, vars_hash
+from evenhand.registry.prompt_values import SOURCES, merged, text_hash, vars_hash
 from evenhand.store.catalogue import home_for
 from evenhand.store.runfile import RunFile
 from evenhand.store.sealing import digest_of

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.documents.findings import Findings, shown_path
+from evenhand.registry.evidence_rules import Evidence
 from evenhand.registry.gates import Standing, evidence_of, gates, lowered, next_status, standing
 from evenhand.registry.library import Library
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
-from evenhand.registry.qualifying import Evidence
 from evenhand.registry.runs import KeptRuns
 from evenhand.registry.site_evidence import eval_table, last_results, promotion_table, use_table
 from evenhand.registry.site_page import (

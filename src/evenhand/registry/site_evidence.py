@@ -10,8 +10,8 @@ from evenhand.core.errors import StoreError
 from evenhand.core.run import TrialResult
 from evenhand.providers.addresses import shown_host
 from evenhand.registry.evidence import Row, number
+from evenhand.registry.evidence_rules import Evidence, not_an_eval, uses
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.qualifying import Evidence, not_an_eval, uses
 from evenhand.registry.runs import KeptRuns
 from evenhand.registry.site_page import cell, table, text
 from evenhand.report.words import count

@@ -14,7 +14,7 @@ from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.providers.catalog import key_missing
-from evenhand.providers.keys import NO_KEY, set_key
+from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.roster import (
     JUDGE_VARIABLE,
     DefaultJudge,
@@ -26,7 +26,7 @@ from evenhand.registry.cases import EvalCase, EvalFile
 from evenhand.registry.content import Content, content_of
 from evenhand.registry.library import EVAL
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.values import merged
+from evenhand.registry.prompt_values import merged
 from evenhand.report.triggers import SHOULD, TRIGGERING
 
 

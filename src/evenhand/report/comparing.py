@@ -14,9 +14,8 @@ from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.score import SHARES, Scale
 from evenhand.report.column_names import column_names
-from evenhand.report.compared import CaseChange, Compared, ComparedRuns
-from evenhand.report.means import known_scale
-from evenhand.report.sides import (
+from evenhand.report.comparison_results import CaseChange, Compared, ComparedRuns
+from evenhand.report.comparison_sides import (
     BUILT_IN,
     LISTED,
     LOWER,
@@ -29,6 +28,7 @@ from evenhand.report.sides import (
     read,
     side_of,
 )
+from evenhand.report.means import known_scale
 from evenhand.report.words import safe, short_id
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
@@ -42,13 +42,13 @@ class Comparison(ComparedRuns):
     """Two runs, or columns of runs, on the cases of both: printed, a line for each metric and what changed."""
 
     def __str__(self) -> str:
-        from evenhand.report.compare_report import lines  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.comparison_text import lines  # noqa: PLC0415 (when it is asked for)
 
         return "\n".join(lines(self))
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""
-        from evenhand.report.compare_report import html  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.comparison_text import html  # noqa: PLC0415 (when it is asked for)
 
         return html(self)
 
@@ -74,7 +74,7 @@ class Comparison(ComparedRuns):
 
     def document(self) -> dict[str, Any]:
         """All of it as plain values, `evenhand.compare/1`: what `evenhand compare --json` prints."""
-        from evenhand.report.compare_report import document  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.comparison_text import document  # noqa: PLC0415 (when it is asked for)
 
         return document(self)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evenhand.report.comparison import sentences
 from evenhand.report.grid import Grid
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.preferences import preferences
 from evenhand.report.rates import repeats
 from evenhand.report.triggers import trigger_rates
+from evenhand.report.variant_comparison import sentences
 from evenhand.report.words import clip, count, interval, money, near, percents, safe, tokens
 from evenhand.stats.tallies import Share
 from evenhand.store.counted import CaseTally, ModelUsage, added

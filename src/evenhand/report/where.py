@@ -15,6 +15,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import State
 from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
+from evenhand.report.comparison_sides import Side, matched
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.query import (
@@ -29,7 +30,6 @@ from evenhand.report.query import (
     by_outcome,
     parse,
 )
-from evenhand.report.sides import Side, matched
 from evenhand.report.vocabulary import Vocabulary, tags_of
 from evenhand.report.words import clip, columns, count, number, padded, safe
 from evenhand.store.runfile import RunFile

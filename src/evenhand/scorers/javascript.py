@@ -14,7 +14,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.javascript.running import JavaScriptCode, call
 from evenhand.javascript.wire import Returned
-from evenhand.scorers.code import is_verdict, verdict_of
+from evenhand.scorers.python_code import is_verdict, verdict_of
 
 
 @dataclass(frozen=True, slots=True)

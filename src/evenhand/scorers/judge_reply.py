@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from evenhand.core.errors import JudgeError
-from evenhand.scorers.found_json import FoundObject, UnreadableError, whole_objects
+from evenhand.scorers.json_objects import FoundObject, UnreadableError, whole_objects
 
 _YES = frozenset({"true", "yes", "pass", "passed", "y"})
 _NO = frozenset({"false", "no", "fail", "failed", "n"})

@@ -11,8 +11,8 @@ from typing import Any, Self, TypeVar, cast
 from evenhand.core.errors import JudgeError, ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
+from evenhand.core.named_models import name_model
 from evenhand.core.provider import Provider
-from evenhand.core.reading import name_model
 from evenhand.scorers.judge_prompt import conversation
 from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.text import text_of

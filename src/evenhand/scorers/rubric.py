@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, UsageError
-from evenhand.scorers.given import need_text
+from evenhand.scorers.argument_checks import need_text
 
 Level = int | float | range | tuple[int, int]
 """One score; or whole scores from … to …: a pair with both ends, or a Python range without its last."""

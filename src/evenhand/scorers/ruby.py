@@ -21,7 +21,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.secrets import shown
-from evenhand.scorers.code import verdict_of
+from evenhand.scorers.python_code import verdict_of
 from evenhand.scorers.text import quoted
 
 DEFAULT = "get_assert"

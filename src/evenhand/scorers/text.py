@@ -14,7 +14,7 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.given import need_text, texts
+from evenhand.scorers.argument_checks import need_text, texts
 from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
 
 CLIP = 60

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 
 from evenhand.core.errors import JudgeError
-from evenhand.scorers.found_json import whole_objects
+from evenhand.scorers.json_objects import whole_objects
 
 _NAMES = (
     "(?:seed:)?think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|inner_monologue"

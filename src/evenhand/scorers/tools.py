@@ -16,7 +16,7 @@ from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.given import need_list, need_text
+from evenhand.scorers.argument_checks import need_list, need_text
 from evenhand.scorers.invocations import Invocation, arguments_text, invocations, named, shown
 from evenhand.scorers.text import quoted, same
 

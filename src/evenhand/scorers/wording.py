@@ -19,7 +19,7 @@ from evenhand.core.traits import Traits
 from evenhand.metrics import text as measures_of_text
 from evenhand.metrics.meteor import meteor
 from evenhand.metrics.overlap import edit_distance
-from evenhand.scorers.given import need_text, texts
+from evenhand.scorers.argument_checks import need_text, texts
 from evenhand.scorers.text import text_of
 
 Measure = Callable[[str, Sequence[str]], float | None]

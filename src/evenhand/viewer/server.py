@@ -23,8 +23,8 @@ from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Refused, RequestGate
 from evenhand.viewer.cell import BODY, MOST, call, cell, previews
-from evenhand.viewer.compared import compared_elsewhere, comparison
-from evenhand.viewer.exported import exported
+from evenhand.viewer.comparison import compared_elsewhere, comparison
+from evenhand.viewer.export import exported
 from evenhand.viewer.head import head, notes
 from evenhand.viewer.history import measures
 from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State

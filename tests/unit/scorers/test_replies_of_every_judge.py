@@ -29,7 +29,7 @@ from evenhand.scorers import (
 )
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.scorers.judging import asked
-from evenhand.scorers.rag.itemised import Section, itemised, one_of
+from evenhand.scorers.rag.verdict_lists import Section, itemised, one_of
 from evenhand.scorers.triggers import Triggers
 
 OUTPUT = "what is judged"

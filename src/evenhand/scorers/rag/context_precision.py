@@ -11,10 +11,8 @@ from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.bearing import bearing_of, retrieved
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion
+from evenhand.scorers.rag.context_support import bearing_of, retrieved
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.known import Claims
 from evenhand.scorers.rag.material import (
     Contexts,
     answer_in,
@@ -23,6 +21,8 @@ from evenhand.scorers.rag.material import (
     need_optional_text,
     question_of,
 )
+from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
+from evenhand.scorers.rag.reference_facts import Claims
 from evenhand.scorers.rag.verdicts import Group
 
 

@@ -8,20 +8,20 @@ from typing import Any, ClassVar
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.given import need_number
+from evenhand.scorers.argument_checks import need_number
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.agreement import Agreement, agreement, f_score
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.counted import asked_by, nothing, these
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.known import Claims, known_claims
+from evenhand.scorers.rag.judge_ratings import CORRECTNESS, rated
 from evenhand.scorers.rag.material import (
     answer_in,
     need_optional_text,
     question_of,
     reference_of,
 )
-from evenhand.scorers.rag.rated import CORRECTNESS, rated
+from evenhand.scorers.rag.proportions import asked_by, nothing, these
+from evenhand.scorers.rag.reference_facts import Claims, known_claims
 from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings
 
 

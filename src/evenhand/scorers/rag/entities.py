@@ -12,12 +12,12 @@ from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.bearing import retrieved
 from evenhand.scorers.rag.claims import Entity
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion
+from evenhand.scorers.rag.context_support import retrieved
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.known import known_entities
 from evenhand.scorers.rag.material import need_optional_text, question_of, reference_of
+from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
+from evenhand.scorers.rag.reference_facts import known_entities
 
 
 @dataclass(frozen=True, slots=True)

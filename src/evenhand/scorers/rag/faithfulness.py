@@ -11,7 +11,6 @@ from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Statements, Support
-from evenhand.scorers.rag.counted import asked_by, checked_total, nothing, proportion, these
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.material import (
     Contexts,
@@ -21,6 +20,7 @@ from evenhand.scorers.rag.material import (
     need_optional_text,
     question_of,
 )
+from evenhand.scorers.rag.proportions import asked_by, checked_total, nothing, proportion, these
 from evenhand.scorers.rag.verdicts import Group
 
 

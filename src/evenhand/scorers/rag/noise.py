@@ -12,9 +12,7 @@ from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.agreement import agreement
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.known import Claims, known_claims
 from evenhand.scorers.rag.material import (
     Contexts,
     answer_in,
@@ -24,6 +22,8 @@ from evenhand.scorers.rag.material import (
     question_of,
     reference_of,
 )
+from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
+from evenhand.scorers.rag.reference_facts import Claims, known_claims
 from evenhand.scorers.rag.verdicts import Group
 
 

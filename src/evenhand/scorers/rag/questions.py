@@ -25,7 +25,8 @@ from evenhand.scorers.rag.claims import (
     entities_in,
     sub_questions_in,
 )
-from evenhand.scorers.rag.itemised import (
+from evenhand.scorers.rag.sentences import letters, sentences
+from evenhand.scorers.rag.verdict_lists import (
     Itemised,
     Section,
     itemised,
@@ -33,7 +34,6 @@ from evenhand.scorers.rag.itemised import (
     said_in,
     strict_object,
 )
-from evenhand.scorers.rag.sentences import letters, sentences
 from evenhand.scorers.rag.verdicts import Group, listed, material, number, verdict_section
 
 _TOPICS = ("on", "off", "unsure")

@@ -12,9 +12,8 @@ from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import SUB_QUESTIONS, sub_questions_in
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.guessed import guessed_relevance
+from evenhand.scorers.rag.judge_ratings import RELEVANCE, rated
 from evenhand.scorers.rag.material import (
     answer_in,
     need_optional_text,
@@ -22,7 +21,8 @@ from evenhand.scorers.rag.material import (
     reference_of,
     stored,
 )
-from evenhand.scorers.rag.rated import RELEVANCE, rated
+from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
+from evenhand.scorers.rag.question_guesses import guessed_relevance
 from evenhand.scorers.rag.similarity import Embedder
 
 

@@ -14,9 +14,9 @@ from evenhand.core.expect import Trial
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.rag.counted import asked_by, nothing
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.material import answer_in, need_optional_text, reference_of
+from evenhand.scorers.rag.proportions import asked_by, nothing
 
 Vectors = Sequence[Sequence[float]]
 

@@ -11,11 +11,11 @@ from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion, these
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.faithfulness import Faithfulness
-from evenhand.scorers.rag.known import Claims, known_claims
 from evenhand.scorers.rag.material import Contexts, answer_in, contexts_of, need_contexts
+from evenhand.scorers.rag.proportions import asked_by, nothing, proportion, these
+from evenhand.scorers.rag.reference_facts import Claims, known_claims
 from evenhand.scorers.rag.sentences import letters
 from evenhand.scorers.rag.verdicts import Group
 

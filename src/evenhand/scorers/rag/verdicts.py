@@ -9,8 +9,8 @@ from typing import cast
 from evenhand.core.errors import JudgeError
 from evenhand.scorers.judge_prompt import fenced
 from evenhand.scorers.rag.claims import ClaimVerdict, RankedPassage, Stand
-from evenhand.scorers.rag.itemised import Section, one_of, said_in, strict_object
 from evenhand.scorers.rag.quotes import found_in, plain
+from evenhand.scorers.rag.verdict_lists import Section, one_of, said_in, strict_object
 
 _STANDS: tuple[Stand, ...] = ("supported", "contradicted", "not_found")
 _EVIDENCE = strict_object(passage={"type": "integer"}, quote={"type": "string"})

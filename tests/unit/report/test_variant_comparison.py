@@ -14,9 +14,9 @@ from tests.unit.report.conftest import Make, result
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.comparing import compare
-from evenhand.report.comparison import point_range, sentences
+from evenhand.report.comparison_sides import Column
 from evenhand.report.grid import Grid
-from evenhand.report.sides import Column
+from evenhand.report.variant_comparison import point_range, sentences
 from evenhand.stats.tallies import Tally
 
 

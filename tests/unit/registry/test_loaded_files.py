@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.registry.content import content_of
-from evenhand.registry.reached import reached
+from evenhand.registry.loaded_files import reached
 
 VERIFY = "#!/bin/sh\nexit 0\n"
 

@@ -7,7 +7,7 @@ from evenhand.documents.findings import Findings
 from evenhand.registry.cases import read_eval
 from evenhand.registry.doctor import look
 from evenhand.registry.evidence import USAGE
-from evenhand.registry.starting import bumped, new
+from evenhand.registry.new_prompts import bumped, new
 from evenhand.registry.writing import set_meta, write
 
 

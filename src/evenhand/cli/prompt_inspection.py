@@ -10,7 +10,7 @@ import click
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, PASSED
 from evenhand.cli.numbers import Number
-from evenhand.cli.prompts_here import (
+from evenhand.cli.prompt_lookup import (
     document_of,
     in_json,
     library_here,

@@ -14,7 +14,7 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.core.score import check
 from evenhand.scorers.declared_calls import CallsDeclaredFunction, CallsDeclaredTools
-from evenhand.scorers.settled import Answered
+from evenhand.scorers.known_outcomes import Answered
 from evenhand.scorers.tool_names import ToolNamesF1
 from evenhand.templates.printing import printed
 

@@ -12,7 +12,7 @@ import click
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
-from evenhand.cli.prompts_here import in_json, plain, prompt_named, say
+from evenhand.cli.prompt_lookup import in_json, plain, prompt_named, say
 from evenhand.cli.streams import tell
 from evenhand.core.ranges import SECONDS
 

@@ -12,7 +12,7 @@ from evenhand.assertions.spans import Span, trace_of, wrong_value
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.core.score import Score, check
-from evenhand.scorers.settled import Answered
+from evenhand.scorers.known_outcomes import Answered
 
 GROUP = "what an agent did"
 

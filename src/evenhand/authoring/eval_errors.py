@@ -8,7 +8,7 @@ from evenhand.authoring.expect import Stated
 from evenhand.core.case import Case
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Expectation
-from evenhand.scorers.settled import Raised
+from evenhand.scorers.known_outcomes import Raised
 
 SHOWN = 30
 

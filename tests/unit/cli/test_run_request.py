@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from evenhand import __version__
-from evenhand.cli.asked import VERSION, Asked, Failing
+from evenhand.cli.run_request import VERSION, Asked, Failing
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Selection
 from evenhand.promptfoo.overrides import Overrides

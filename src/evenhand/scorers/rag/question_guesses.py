@@ -12,9 +12,9 @@ from evenhand.scorers.judge_prompt import judge_prompt, template
 from evenhand.scorers.judge_reply import yes_or_no
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Provenance
-from evenhand.scorers.rag.counted import asked_by
-from evenhand.scorers.rag.itemised import Section, itemised, said_in
+from evenhand.scorers.rag.proportions import asked_by
 from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings
+from evenhand.scorers.rag.verdict_lists import Section, itemised, said_in
 
 _IDS = (1, 2, 3)
 _ITEMS = {"question": {"type": "string"}, "noncommittal": {"type": "boolean"}}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evenhand import __version__
-from evenhand.cli.refused import CONFIGS, EVALS, PROMPTS, refuse
+from evenhand.cli.option_checks import CONFIGS, EVALS, PROMPTS, refuse
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.plan import Selection
 from evenhand.promptfoo.overrides import Chosen, Overrides
@@ -46,7 +46,7 @@ class Failing:
         Raises:
             UsageError: The file holds no results.
         """
-        from evenhand.cli.failed import failed_cases
+        from evenhand.cli.failed_cases import failed_cases
 
         return failed_cases(Path(self.path), self.outcomes)
 
@@ -146,7 +146,7 @@ class Asked:
             ConfigError: All that is wrong with what they hold.
             NothingSelected: Nothing is left to run.
         """
-        from evenhand.cli.patience import patience
+        from evenhand.cli.slow_notice import patience
         from evenhand.core.plan import look_at_size
 
         for path in self.paths:
@@ -224,7 +224,7 @@ class Asked:
 
     def _prompts(self) -> tuple[Library, list[str]] | None:
         """The prompt directories that are meant; None where something else is."""
-        from evenhand.cli.dialects import prompts_meant
+        from evenhand.cli.front_doors import prompts_meant
 
         return prompts_meant(self.paths)
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from evenhand.assertions.added import Bounded, kind_from
 from evenhand.assertions.assertion import Assertion
+from evenhand.assertions.plugin_types import Bounded, kind_from
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.plugins import ASSERTIONS, Plugin
 from evenhand.core.score import SHARES, Score

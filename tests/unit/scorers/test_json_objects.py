@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from evenhand.scorers.found_json import UnreadableError, objects_in, whole_objects
+from evenhand.scorers.json_objects import UnreadableError, objects_in, whole_objects
 
 
 @pytest.mark.parametrize(

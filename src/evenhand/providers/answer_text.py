@@ -12,7 +12,7 @@ class NoAnswer(BadReply):
     """A reply of the right shape without an answer in it: no text, no tool call, no refusal."""
 
 
-def said(text: str | None, finish_reason: str, where: str) -> str:
+def answer_text(text: str | None, finish_reason: str, where: str) -> str:
     """The text of an answer. One that was cut off or held back before its first word is empty.
 
     Args:

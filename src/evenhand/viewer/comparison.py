@@ -12,10 +12,10 @@ from typing import cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
-from evenhand.report.compare_report import amount, because, difference, level, lines, p_value
-from evenhand.report.compared import Compared, ends
 from evenhand.report.comparing import Comparison, compare
-from evenhand.report.sides import Side, matched
+from evenhand.report.comparison_results import Compared, ends
+from evenhand.report.comparison_sides import Side, matched
+from evenhand.report.comparison_text import amount, because, difference, level, lines, p_value
 from evenhand.report.words import short_id
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.listing import summary_of
@@ -96,7 +96,7 @@ async def compared_elsewhere(run: Path, baseline: Path) -> bytes:
         UsageError: They cannot be compared.
         StoreError: One of them cannot be read.
     """
-    command = (sys.executable, "-P", "-m", "evenhand.viewer.compared", str(run), str(baseline))
+    command = (sys.executable, "-P", "-m", "evenhand.viewer.comparison", str(run), str(baseline))
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
         output, _ = await process.communicate()

@@ -161,7 +161,7 @@ class Unplugged(Wrapped):
         )
 
 
-class Sitting:
+class SessionRun:
     """The run of one pytest session, or of one worker of it.
 
     Args:

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.score import check
-from evenhand.scorers.settled import Answered, Raised
+from evenhand.scorers.known_outcomes import Answered, Raised
 
 
 def test_an_answer_that_is_known_holds_whatever_the_output_says():

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
-from evenhand.report.compared import CaseChange, Compared, ComparedRuns, ends
-from evenhand.report.comparison import could_show, could_turn, points
+from evenhand.report.comparison_results import CaseChange, Compared, ComparedRuns, ends
+from evenhand.report.variant_comparison import could_show, could_turn, points
 from evenhand.report.words import clip, count, percents, safe
 from evenhand.stats.paired import FEWEST
 from evenhand.stats.tallies import OpenNumber

@@ -5,8 +5,8 @@ import hashlib
 import pytest
 
 from evenhand.core.errors import UsageError
+from evenhand.registry.prompt_values import merged, vars_hash
 from evenhand.registry.sending import variables
-from evenhand.registry.values import merged, vars_hash
 
 
 def test_later_layers_win():
