@@ -97,7 +97,7 @@ class EvalBody:
             if error.fatal:
                 raise
             trial.expect(Expectation(None, Raised("the eval runs to its end", error)))
-        except Exception as error:  # noqa: BLE001 (whatever the eval raises is one error among its expectations)
+        except Exception as error:
             trial.expect(broken_off(self.eval.path, trial.case, error))
         finally:
             with during("setup"):
@@ -158,7 +158,7 @@ class EvalBody:
             name, generator = teardowns.pop()
             try:
                 await self._tear_down(name, generator, trial)
-            except BaseException as error:  # noqa: BLE001 (cancelled, too; the first one is raised below)
+            except BaseException as error:
                 ending = ending or error
         if ending is not None:
             raise ending
@@ -174,7 +174,7 @@ class EvalBody:
                 trial.expect(Expectation(None, Raised(f"tear-down of {name}", twice)))
         except (BudgetStop, StoreError):
             raise
-        except Exception as error:  # noqa: BLE001 (see above)
+        except Exception as error:
             trial.expect(Expectation(None, Raised(f"tear-down of {name}", error)))
 
 

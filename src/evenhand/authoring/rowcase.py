@@ -1,5 +1,8 @@
 """Rows and cases: a case of a row, and the row of a case again."""
 
+# Rows and cases are users': what their types say may not hold.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +24,7 @@ def case_of(row: Case | Mapping[str, Any]) -> Case:
     """
     if isinstance(row, Case):
         return _kept(row)
-    if not isinstance(row, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] (rows are users')
+    if not isinstance(row, Mapping):
         raise UsageError(f"a case is {row!r}, not an object")
     fields = dict(row)
     metadata = fields.get("metadata") or {}
@@ -56,9 +59,9 @@ def _kept(case: Case) -> Case:
     Raises:
         UsageError: It holds NaN, an infinity, something endless, or an object that JSON has no form for.
     """
-    if not isinstance(case.id, str):  # pyright: ignore[reportUnnecessaryIsInstance] (cases are users')
+    if not isinstance(case.id, str):
         raise UsageError(f"the id of a case is {_shown(case.id)}, not a text")
-    if isinstance(case.tags, str) or isinstance(case.context, str):  # pyright: ignore[reportUnnecessaryIsInstance] (see above)
+    if isinstance(case.tags, str) or isinstance(case.context, str):
         raise UsageError(f"case {case.id!r}: tags and context are lists of texts, not one text")
     try:
         encode([case.vars, case.input, case.expected, case.metadata])

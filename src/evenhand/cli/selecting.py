@@ -299,7 +299,7 @@ def _pairs(
 def _run_file(ref: str) -> str:
     """The file of the run meant, absolute, so that the same is meant when it is asked again."""
     if ref.endswith(".json") and Path(ref).is_file():
-        return os.path.abspath(ref)  # noqa: PTH100 (as in `absolute`)
+        return os.path.abspath(ref)
     from evenhand.store.catalogue import find
 
     return str(find(Path.cwd(), ref))
@@ -309,12 +309,12 @@ def _file(name: str) -> str:
     """A file that is named where one stands, not in the config's folder."""
     if not name or "://" in name.removeprefix("file://"):
         return name
-    return os.path.abspath(name.removeprefix("file://"))  # noqa: PTH100 (a name may have a function or a sheet after it)
+    return os.path.abspath(name.removeprefix("file://"))
 
 
 def _prompt_source(text: str) -> str:
     """A prompt: a file where one stands, or else text."""
     name = text.removeprefix("file://")
     path = name.rpartition(":")[0] if ".py:" in name else name
-    there = len(path) < 400 and "\n" not in path and os.path.exists(path)  # noqa: PTH110 (longer is no name)
-    return f"file://{os.path.abspath(name)}" if there else text  # noqa: PTH100 (see above)
+    there = len(path) < 400 and "\n" not in path and os.path.exists(path)
+    return f"file://{os.path.abspath(name)}" if there else text

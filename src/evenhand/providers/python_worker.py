@@ -50,11 +50,11 @@ def _awaited() -> Iterator[None]:
             forgotten.append(coroutine.__qualname__)
 
     before = getattr(warnings, "_warn_unawaited_coroutine", None)
-    setattr(warnings, "_warn_unawaited_coroutine", note)  # noqa: B010 (Python calls it by this name)
+    setattr(warnings, "_warn_unawaited_coroutine", note)
     try:
         yield
     finally:
-        setattr(warnings, "_warn_unawaited_coroutine", before)  # noqa: B010 (see above)
+        setattr(warnings, "_warn_unawaited_coroutine", before)
     if forgotten:
         raise RuntimeError(f"{forgotten[0]}() was never awaited")
 

@@ -86,8 +86,8 @@ class _WorkerProcess:
             CodeError: It died, or its answer cannot be read.
         """
         stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None  # noqa: S101 (both are pipes)
-        assert stdout is not None  # noqa: S101 (see above)
+        assert stdin is not None
+        assert stdout is not None
         line = b""
         with contextlib.suppress(BrokenPipeError, ValueError):
             stdin.write(question + b"\n")

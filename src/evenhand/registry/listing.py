@@ -65,7 +65,7 @@ def listed(library: Library) -> list[ListedPrompt]:
     return [_listed(library, id_) for id_ in library.ids()]
 
 
-def _listed(library: Library, id: str) -> ListedPrompt:  # noqa: A002 (as users write it)
+def _listed(library: Library, id: str) -> ListedPrompt:
     findings = Findings()
     prompt = read_prompt(library, id, findings)
     usage = usage_of(read(prompt.path / USAGE).rows)

@@ -119,9 +119,9 @@ def _meant(word: str, places: Iterable[Path], root: Path) -> Iterator[Path]:
     endings = ("",) if parts and parts[-1].endswith(_ENDINGS[1:]) else _ENDINGS
     for place in places:
         for i in range(len(parts)):
-            name = os.path.normpath(os.path.join(place, *parts[i:]))  # noqa: PTH118 (of thousands of words)
+            name = os.path.normpath(os.path.join(place, *parts[i:]))
             for ending in (*endings, "/__init__.py"):
-                if os.path.isfile(name + ending) and _counts(Path(name + ending), root):  # noqa: PTH113 (see above)
+                if os.path.isfile(name + ending) and _counts(Path(name + ending), root):
                     yield Path(name + ending)
 
 

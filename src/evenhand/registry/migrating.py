@@ -61,7 +61,7 @@ def _files(path: Path, status: str, findings: Findings) -> dict[str, str]:
     return {META: _meta(path.stem, status, known, body), TEMPLATE: body}
 
 
-def _meta(id: str, status: str, fields: Mapping[str, Any], body: str) -> str:  # noqa: A002 (as users write it)
+def _meta(id: str, status: str, fields: Mapping[str, Any], body: str) -> str:
     """A meta.yml: what was said, and what has to be. Values are written as JSON, which is YAML whatever they hold."""
     title = fields.get("title") or re.sub(r"[-_.]+", " ", id).capitalize()
     whole: dict[str, Any] = {

@@ -43,7 +43,7 @@ cases:
 MODEL = "anthropic:claude-haiku-4-5"
 
 
-def new(library: Library, id: str, source: str = "") -> Path:  # noqa: A002 (the word that users write)
+def new(library: Library, id: str, source: str = "") -> Path:
     """Makes a prompt, a draft; of another one where there is a source, without its verbs and its evidence.
 
     Raises:
@@ -62,7 +62,7 @@ def new(library: Library, id: str, source: str = "") -> Path:  # noqa: A002 (the
     return folder
 
 
-def _copied(library: Library, source: Path, folder: Path, id: str) -> Path:  # noqa: A002 (see above)
+def _copied(library: Library, source: Path, folder: Path, id: str) -> Path:
     try:
         folder.mkdir(parents=True)
         for name in FILES:
@@ -80,7 +80,7 @@ def _copied(library: Library, source: Path, folder: Path, id: str) -> Path:  # n
     return folder
 
 
-def _free(library: Library, id: str) -> Path:  # noqa: A002 (see above)
+def _free(library: Library, id: str) -> Path:
     if not is_id(id):
         raise UsageError(
             f"{id!r} cannot be an id", hint="Use letters, digits, '.', '_' and '-', a letter first."
@@ -91,7 +91,7 @@ def _free(library: Library, id: str) -> Path:  # noqa: A002 (see above)
     return folder
 
 
-def _meta(id: str, title: str, summary: str, inputs: str) -> str:  # noqa: A002 (see above)
+def _meta(id: str, title: str, summary: str, inputs: str) -> str:
     """A meta.yml. Texts are written as JSON, which is YAML whatever they hold."""
     return f"""\
 id: {id}

@@ -156,7 +156,7 @@ class PromptFolder:
         return read_inputs(path, findings) if _inside(path, self.path, findings) else {}
 
 
-def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder:  # noqa: A002 (as users write)
+def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder:
     """One prompt's folder. What is wrong with it goes to the findings; what is left can still be looked at."""
     path = library.prompts / id
     place = Place(path)
@@ -213,7 +213,7 @@ def _inside(path: Path, folder: Path, findings: Findings) -> bool:
     return True
 
 
-def _meta(id: str, document: Document, findings: Findings) -> Meta:  # noqa: A002 (see above)
+def _meta(id: str, document: Document, findings: Findings) -> Meta:
     if not isinstance(document.value, Mapping):
         findings.problem(
             document.at(), "is not a list of names with values", "Write id: …, title: …"

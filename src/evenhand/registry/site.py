@@ -96,7 +96,7 @@ def build(library: Library, out: Path) -> list[str]:
     return messages
 
 
-def _shown(library: Library, id: str) -> _Shown:  # noqa: A002 (as users write it)
+def _shown(library: Library, id: str) -> _Shown:
     findings = Findings()
     prompt = read_prompt(library, id, findings)
     try:
