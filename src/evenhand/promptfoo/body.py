@@ -99,7 +99,7 @@ class CellBody:
             prompt = fill(variables, filled)
             broken = half_a_chat(prompt) if takes_chats(provider) else None
             if broken is not None:
-                raise broken
+                raise pair.prompt.located(broken) if isinstance(pair.prompt, TextPrompt) else broken
         elif not isinstance(pair.prompt, TextPrompt):
             about = {"id": provider.id, "label": provider.label}
             prompt = await pair.prompt.asked(trial, variables, about)
