@@ -64,7 +64,7 @@ class Derived:
     """Metrics of a column that are worked out from its others, in the order in which a config has them.
 
     Args:
-        given: What a config has under `derivedMetrics`; what is no expression is left out, see `problem`.
+        definitions: What a config has under `derivedMetrics`; what is no expression is left out, see `problem`.
     """
 
     def __init__(self, definitions: object) -> None:
